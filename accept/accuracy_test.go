@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestAccuracy trains the presets and holds them to what they promise.
+// TestAccuracy trains the presets and checks the metrics that they promise.
 func TestAccuracy(t *testing.T) {
 	whole := long(t)
 	cases := []struct {

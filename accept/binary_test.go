@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// long reports whether the whole runs are asked for; it skips the test where none are.
+// long reports whether complete runs are requested; it skips the test if no acceptance tests are.
 func long(t *testing.T) bool {
 	t.Helper()
 	switch os.Getenv("GOESTIMATOR_ACCEPT") {
@@ -67,7 +67,7 @@ func train(t *testing.T, args ...string) outcome {
 	return o
 }
 
-// tail returns the last lines of an output; of Go's runtime also the line that says why it ended.
+// tail returns the last lines of an output; for a crash of Go's runtime, also the line with the reason.
 func tail(s string) string {
 	lines := strings.Split(s, "\n")
 	end := lines[max(0, len(lines)-15):]

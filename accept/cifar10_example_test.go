@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestCIFAR10Example trains examples/cifar10_resnet on CIFAR-10's images: the loss falls clearly in 100 steps, also as
-// two tasks of a cluster.
+// TestCIFAR10Example trains examples/cifar10_resnet on CIFAR-10's images: the loss falls clearly in 100 steps, also with
+// two tasks in a cluster.
 func TestCIFAR10Example(t *testing.T) {
 	whole(t)
 	data := testkit.Shared(t, "data/cifar-10")

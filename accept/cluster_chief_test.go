@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestClusterChiefKilled kills the chief of a job with parameter servers: it
-// takes over their variables, and loses no step.
+// TestClusterChiefKilled kills the chief of a job with parameter servers: restarted, it
+// takes over their variables, and no step is lost.
 func TestClusterChiefKilled(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "run.save_checkpoints_steps=100000")...)
@@ -21,7 +21,7 @@ func TestClusterChiefKilled(t *testing.T) {
 	r.kill("chief-0")
 	killed := time.Now()
 	at := r.step("worker-0")
-	r.reach("worker-0", at+200) // it does not need the chief
+	r.reach("worker-0", at+200) // training does not need the chief
 	r.start("chief-0")
 	r.await("chief-0", `taking over the variables on the parameter servers global_step=\d+`)
 	if n := r.reach("chief-0", 1); n < at+200 {
@@ -35,7 +35,7 @@ func TestClusterChiefKilled(t *testing.T) {
 }
 
 // TestClusterChiefAndServerKilled kills the chief and a parameter server:
-// there is nothing to take over, so that all go back to the last checkpoint.
+// there are no variables to take over, so all tasks continue from the last checkpoint.
 func TestClusterChiefAndServerKilled(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", asynchronous...)
@@ -68,8 +68,8 @@ func TestClusterChiefOfSyncKilled(t *testing.T) {
 	r.ended("chief-0", 1000, 1000)
 }
 
-// TestClusterChiefComesLast kills the chief and starts it when the workers have
-// done all steps: it saves the last state and ends the servers.
+// TestClusterChiefComesLast kills the chief and restarts it after the workers have
+// run all steps: it saves the last state and ends the servers.
 func TestClusterChiefComesLast(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000")...)
@@ -84,12 +84,12 @@ func TestClusterChiefComesLast(t *testing.T) {
 	r.ended("chief-0", 1000, 1002)
 }
 
-// TestClusterChiefKilledWhileSaving kills the chief inside every step of a save.
+// TestClusterChiefKilledWhileSaving kills the chief at every step of a save.
 func TestClusterChiefKilledWhileSaving(t *testing.T) {
 	whole(t)
 	for _, point := range savingPoints() {
 		if point == "checkpoint/unusable-removed" || point == "checkpoint/broken-renamed" {
-			continue // these need a damaged folder to begin with
+			continue // these need a damaged folder
 		}
 		t.Run(strings.ReplaceAll(point, "/", "_"), func(t *testing.T) {
 			r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=6000", "run.save_checkpoints_steps=50")...)
@@ -97,7 +97,7 @@ func TestClusterChiefKilledWhileSaving(t *testing.T) {
 			chief.env = []string{"GOESTIMATOR_FAILPOINTS=" + point + "=kill@3"}
 			r.start()
 			r.exit("chief-0", 137)
-			r.latest() // which must load
+			r.latest() // fails if it cannot be loaded
 			chief.env = nil
 			r.start("chief-0")
 			r.await("chief-0", `taking over the variables`)
@@ -136,7 +136,7 @@ func TestClusterDamagedCheckpoint(t *testing.T) {
 }
 
 // TestClusterLateWorker stops a worker until the others have ended without it:
-// it sees in model_dir that training is over.
+// the worker learns from model_dir that training is over.
 func TestClusterLateWorker(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000")...)

@@ -9,19 +9,19 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// TestClusterDamagedBytes flips bits of what passes between two tasks, at random
-// places: each is noticed before it does any harm, the task that had connected
-// ends with 138, and when it is started again the job finishes. A job has a name where
+// TestClusterDamagedBytes flips random bits in the traffic between two tasks. Each flip is
+// detected before it does any harm, the task that had opened the connection
+// ends with 138, and after its restart the job finishes. A job has a name if
 // its tasks know the chief by different addresses.
 func TestClusterDamagedBytes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		tasks    string
-		from, to string // who connects to whom
+		from, to string // from opens the connection
 		args     []string
-		ways     int   // 1: what comes back is next to nothing
-		bytes    int64 // of some steps, at most
-		extra    int64 // steps that asynchronous workers may make besides
+		ways     int   // 1: there is hardly any traffic back
+		bytes    int64 // upper limit, a few steps' traffic
+		extra    int64 // additional steps that asynchronous workers may run
 	}{
 		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", "worker-0", "ps-1", asynchronous, 2, 50_000, 1},
 		{"synchronous", "chief-0 worker-0 ps-0 ps-1", "chief-0", "ps-0", synchronous, 2, 50_000, 0},

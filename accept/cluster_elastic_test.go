@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// elastic are the settings of a job whose workers go and come. None is taken for lost while a process is stopped for a moment.
+// elastic are the settings of a job whose workers come and go. With this timeout, a short stop of a process does not count as a loss.
 var elastic = set(allReduce, "strategy.elastic.min=1", "rpc.peer_timeout_secs=30")
 
-// ring waits for a ring of so many workers, tells for how long there was no step, and returns its first step.
+// ring waits for a ring with so many workers, logs how long there was no step, and returns its first step.
 func (r *rig) ring(name string, from, workers int) int64 {
 	r.t.Helper()
 	m := r.awaitFrom(name, from, patience, `the ring of workers trains.* workers=`+strconv.Itoa(workers)+` .* global_step=(\d+)(?:.* secs_without_step=([\d.]+))?`)
@@ -23,8 +23,8 @@ func (r *rig) ring(name string, from, workers int) int64 {
 	return step
 }
 
-// TestClusterElasticWorkerKilled: the others go on in their processes, from the step that
-// they were at; the worker joins them when it is started again, and another leaves on SIGTERM. All end with the chief.
+// TestClusterElasticWorkerKilled: the other tasks continue in their processes from their current
+// step; the restarted worker joins them, and another one leaves on SIGTERM. All end with the chief.
 func TestClusterElasticWorkerKilled(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(elastic, "train.max_steps=1000000", "run.save_checkpoints_steps=1000000")...)
@@ -65,7 +65,7 @@ func (r *rig) loss(name string) float64 {
 	return x
 }
 
-// TestClusterElasticLoss: that a worker is killed and comes back changes the last loss by less than another seed does.
+// TestClusterElasticLoss: killing and restarting a worker changes the last loss by less than another seed does.
 func TestClusterElasticLoss(t *testing.T) {
 	steps, seeds := 3000, 5
 	if !long(t) {
@@ -87,7 +87,7 @@ func TestClusterElasticLoss(t *testing.T) {
 	from := r.at("chief-0")
 	r.kill("worker-1")
 	r.ring("chief-0", from, 2)
-	r.signal(syscall.SIGSTOP, "chief-0") // so that the worker is back before the last step
+	r.signal(syscall.SIGSTOP, "chief-0") // the worker must be back before the last step
 	r.start("worker-1")
 	r.listening("worker-1")
 	r.signal(syscall.SIGCONT, "chief-0")
@@ -100,7 +100,7 @@ func TestClusterElasticLoss(t *testing.T) {
 	}
 }
 
-// TestClusterElasticChiefKilled: a worker takes the chief's place without a lost step, saves checkpoints, and takes in
+// TestClusterElasticChiefKilled: a worker takes the chief's place without losing a step, saves checkpoints, and accepts
 // the former chief as a worker. A signal to the new chief ends the job.
 func TestClusterElasticChiefKilled(t *testing.T) {
 	long(t)

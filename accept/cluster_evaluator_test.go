@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// evaluations are the steps that the evaluator has reported, in all its starts.
+// evaluations are the steps that the evaluator has reported over all its runs.
 func (r *rig) evaluations() []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`(?m)^eval step=(\d+)`).FindAllStringSubmatch(r.tasks["evaluator-0"].all(), -1) {
@@ -17,12 +17,12 @@ func (r *rig) evaluations() []string {
 	return out
 }
 
-// TestClusterEvaluatorKilled starts the evaluator first, kills it in the middle
-// of the training and starts it again: nothing is evaluated twice, the last
-// checkpoint is, and the trainer does not care.
+// TestClusterEvaluatorKilled starts the evaluator first, kills it during training
+// and restarts it: no checkpoint is evaluated twice, the last one is evaluated,
+// and training is not affected.
 func TestClusterEvaluatorKilled(t *testing.T) {
 	long(t)
-	r := newRig(t, "chief-0 ps-0 evaluator-0", set(asynchronous, "train.max_steps=6000")...) // the evaluator looks once a second
+	r := newRig(t, "chief-0 ps-0 evaluator-0", set(asynchronous, "train.max_steps=6000")...) // the evaluator polls once a second
 	r.start("evaluator-0")
 	r.await("evaluator-0", `there is no checkpoint yet`)
 	r.start("chief-0", "ps-0")
@@ -42,8 +42,8 @@ func TestClusterEvaluatorKilled(t *testing.T) {
 	}
 }
 
-// TestClusterEvaluatorSlow has an evaluator that stands still until the
-// training is over: that does not wait, and the evaluator does its work then.
+// TestClusterEvaluatorSlow stops the evaluator until training is over: training does not wait
+// for it, and afterwards it evaluates.
 func TestClusterEvaluatorSlow(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 evaluator-0", set(allReduce, "train.max_steps=800")...)
@@ -59,7 +59,7 @@ func TestClusterEvaluatorSlow(t *testing.T) {
 	}
 }
 
-// TestClusterEvaluatorEndsWithTraining stops the training early, by the end of the input.
+// TestClusterEvaluatorEndsWithTraining ends the training early, at the end of the input.
 func TestClusterEvaluatorEndsWithTraining(t *testing.T) {
 	whole(t)
 	for name, args := range map[string][]string{"asynchronous": asynchronous, "synchronous": synchronous, "all_reduce": allReduce} {
@@ -82,7 +82,7 @@ func TestClusterEvaluatorEndsWithTraining(t *testing.T) {
 	}
 }
 
-// TestClusterEvaluatorAwaited has the chief wait for the last evaluation.
+// TestClusterEvaluatorAwaited makes the chief wait for the last evaluation.
 func TestClusterEvaluatorAwaited(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 ps-0 evaluator-0", set(asynchronous, "train.max_steps=500", "run.evaluator_wait_secs=60")...)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// The matrix of exit codes: each role, in each phase, by each cause.
+// The matrix of exit codes: each role, in each phase, for each cause.
 
-// exitRole is a task in a cluster that does all it can: it trains, saves, evaluates, exports.
+// exitRole is a task in a cluster with every feature: it trains, saves, evaluates and exports.
 type exitRole struct {
 	tasks, task string
 	args        []string
@@ -32,7 +32,7 @@ var exitRoles = map[string]exitRole{
 	"master_ring_together": {"master-0 worker-0", "master-0", set(allReduce, "strategy.distributed_eval=true")},
 }
 
-// exitPhases hold a task by a failpoint.
+// exitPhases are the failpoints that hold a task in a phase.
 var exitPhases = map[string]string{
 	"connect":  "estimator/connect=stop",
 	"restore":  "estimator/restore=stop",
@@ -43,7 +43,7 @@ var exitPhases = map[string]string{
 	"export":   "estimator/export=stop",
 }
 
-// TestClusterTerminatedAnywhere sends SIGTERM to each role in each phase: it ends with 143.
+// TestClusterTerminatedAnywhere sends SIGTERM to each role in each phase: the task ends with 143.
 func TestClusterTerminatedAnywhere(t *testing.T) {
 	short := []string{"single/evaluate", "chief/gather", "worker/gather", "chief_synchronous/settle", "worker_ring/step", "evaluator/export"}
 	phases := map[string]string{
@@ -75,7 +75,7 @@ func TestClusterTerminatedAnywhere(t *testing.T) {
 	}
 }
 
-// hold starts the role's cluster and returns when the role's task is in a phase.
+// hold starts the role's cluster and returns once the role's task is in a phase.
 func (e exitRole) hold(t *testing.T, phase string, args ...string) *rig {
 	t.Helper()
 	r := newRig(t, e.tasks, set(set(e.args, "run.save_checkpoints_steps=50", "eval.exporters=[{name: latest, kind: latest}]"), args...)...)
@@ -94,7 +94,7 @@ func (e exitRole) hold(t *testing.T, phase string, args ...string) *rig {
 	return r
 }
 
-// stopped waits until a task stands still at a failpoint.
+// stopped waits until a task is stopped at a failpoint.
 func (r *rig) stopped(name string) {
 	r.t.Helper()
 	until := time.Now().Add(patience)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestClusterChiefFails ends the chief with an error that does not ask for being started
-// again: parameter servers, workers and evaluator end with its code, and say why.
+// TestClusterChiefFails makes the chief fail with an error that is not
+// retryable: parameter servers, workers and evaluator end with its exit code, and say why.
 func TestClusterChiefFails(t *testing.T) {
 	all := long(t)
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestClusterChiefFails(t *testing.T) {
 	}
 }
 
-// TestClusterWorkerFails ends a worker so: the others go on without it.
+// TestClusterWorkerFails makes a worker fail in the same way: the others continue without it.
 func TestClusterWorkerFails(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=2000")...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// joining returns a cluster of other tasks with the parameter servers of r.
+// joining returns a cluster of other tasks that uses the parameter servers of r.
 func (r *rig) joining(t *testing.T, tasks string, args ...string) *rig {
 	t.Helper()
 	other := newRig(t, tasks, args...)
@@ -17,7 +17,7 @@ func (r *rig) joining(t *testing.T, tasks string, args ...string) *rig {
 }
 
 // TestClusterOtherJob starts a chief and a worker of another cluster, without token
-// or name, that know the parameter servers of a running job. They are refused, and
+// or name, that use the parameter servers of a running job. They are refused, and
 // the job runs to its end.
 func TestClusterOtherJob(t *testing.T) {
 	for name, args := range map[string][]string{"asynchronous": asynchronous, "synchronous": synchronous} {
@@ -52,7 +52,7 @@ func TestClusterOtherJob(t *testing.T) {
 	}
 }
 
-// TestClusterOtherOrder: a worker that lists the parameter servers in another order, or fewer of them, is refused and says why; the job continues.
+// TestClusterOtherOrder: a worker that lists the parameter servers in another order, or fewer of them, is refused with the reason; the job continues.
 func TestClusterOtherOrder(t *testing.T) {
 	r := newRig(t, "chief-0 worker-0 worker-1 ps-0 ps-1", set(asynchronous, "train.max_steps=1500")...)
 	r.start("chief-0", "worker-0", "ps-0", "ps-1")
@@ -74,7 +74,7 @@ func TestClusterOtherOrder(t *testing.T) {
 	}
 }
 
-// TestClusterOtherJobInRing: a worker configured with another job's chief.
+// TestClusterOtherJobInRing starts a worker configured with another job's chief.
 func TestClusterOtherJobInRing(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "train.max_steps=1000")...)
@@ -90,7 +90,7 @@ func TestClusterOtherJobInRing(t *testing.T) {
 	r.exit("worker-1", 0)
 }
 
-// TestClusterNamedJobs: a name of the job counts, not the addresses.
+// TestClusterNamedJobs: if the job has a name, addresses do not identify it.
 func TestClusterNamedJobs(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1500", "run.job_id=ours")...)
@@ -112,8 +112,8 @@ func TestClusterNamedJobs(t *testing.T) {
 	r.exit("ps-0", 0)
 }
 
-// TestClusterStandingServers runs one job after the other on the same parameter
-// servers, another model each; while one is running, others are refused.
+// TestClusterStandingServers runs jobs with different models one after the other on the same
+// parameter servers; while one is running, others are refused.
 func TestClusterStandingServers(t *testing.T) {
 	long(t)
 	first := newRig(t, "chief-0 ps-0 ps-1", set(synchronous, "train.max_steps=300")...)
@@ -142,7 +142,7 @@ func TestClusterStandingServers(t *testing.T) {
 
 	third.start("chief-0")
 	third.reach("chief-0", 40)
-	third.kill("chief-0") // it takes its variables over when it comes back
+	third.kill("chief-0") // restarted, it takes over its variables
 	third.start("chief-0")
 	third.await("chief-0", "taking over the variables")
 	third.ended("chief-0", 3000, 3000)

@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// manifest is what Kubernetes reads of a TFJob and of the Secret before it.
+// manifest is the part of a TFJob, and of the Secret before it, that the test reads.
 type manifest struct {
 	Kind       string
 	StringData map[string]string `yaml:"stringData"`
@@ -48,7 +48,7 @@ type manifest struct {
 	}
 }
 
-// launchTFJob prints the manifest of a job and hands it to the operator, as kubectl does.
+// launchTFJob prints the manifest of a job and gives it to the operator, like kubectl.
 func launchTFJob(t *testing.T, out *output, args ...string) *tfjob.Operator {
 	t.Helper()
 	path, err := testkit.Program()
@@ -98,7 +98,7 @@ func launchTFJob(t *testing.T, out *output, args ...string) *tfjob.Operator {
 	return o
 }
 
-// TestClusterTFJobManifest runs what launch prints: pods that run when the chief has
+// TestClusterTFJobManifest runs the manifest of launch: pods that still run when the chief has
 // ended are deleted, but the chief does not end before the evaluator's last evaluation.
 func TestClusterTFJobManifest(t *testing.T) {
 	whole(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// TestClusterBlackHole lets nothing pass between a worker and a parameter
-// server: the worker notices and, after rejoin_secs, ends with 138; the others go on.
+// TestClusterBlackHole drops all traffic between a worker and a parameter
+// server: the worker notices and, after rejoin_secs, ends with 138; the others continue.
 func TestClusterBlackHole(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=100000", "rpc.rejoin_secs=2")...)
@@ -37,7 +37,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndex(s, "\n")+1:]
 }
 
-// TestClusterBlackHoleOfDefaults is that with the time-outs that users get.
+// TestClusterBlackHoleOfDefaults is TestClusterBlackHole with the default timeouts.
 func TestClusterBlackHoleOfDefaults(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000000", "rpc.peer_timeout_secs=30")...)
@@ -59,8 +59,8 @@ func TestClusterBlackHoleOfDefaults(t *testing.T) {
 	r.running("chief-0", "ps-0")
 }
 
-// TestClusterBlackHoleInRing lets nothing pass between two workers of an
-// all-reduce job: all give up, or go on from the last checkpoint once it heals.
+// TestClusterBlackHoleInRing drops all traffic between two workers of an
+// all-reduce job: all give up, or continue from the last checkpoint once the network is back.
 func TestClusterBlackHoleInRing(t *testing.T) {
 	args := set(allReduce, "train.max_steps=100000", "rpc.rejoin_secs=5")
 	t.Run("for_ever", func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestClusterBlackHoleInRing(t *testing.T) {
 	})
 }
 
-// TestClusterSlowPeer delays what passes between tasks, and stops a process for
-// less than the peer timeout: nobody is taken for lost.
+// TestClusterSlowPeer delays traffic between tasks, and stops a process for
+// less than the peer timeout: no task counts as lost.
 func TestClusterSlowPeer(t *testing.T) {
 	for name, args := range map[string][]string{"asynchronous": asynchronous, "all_reduce": allReduce} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestClusterSlowPeer(t *testing.T) {
 			p.Delay(5 * time.Millisecond)
 			r.reach("chief-0", at+20)
 			r.signal(syscall.SIGSTOP, peer)
-			time.Sleep(1500 * time.Millisecond) // the fault itself: shorter than peer_timeout_secs
+			time.Sleep(1500 * time.Millisecond) // the fault, shorter than peer_timeout_secs
 			r.signal(syscall.SIGCONT, peer)
 			r.reach("chief-0", at+60)
 			p.Heal()
@@ -144,7 +144,7 @@ func TestClusterFrozenPeer(t *testing.T) {
 	r.ended("chief-0", 1000, 1000)
 }
 
-// TestClusterProxyVariables runs with HTTP proxies that are not there.
+// TestClusterProxyVariables sets HTTP proxies that do not exist.
 func TestClusterProxyVariables(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=200")...)
@@ -158,7 +158,7 @@ func TestClusterProxyVariables(t *testing.T) {
 	r.exit("ps-0", 0)
 }
 
-// TestClusterToken starts a worker without the job's token, or with another: it is
+// TestClusterToken starts a worker without the job's token, or with another one: it is
 // refused immediately, and the job continues.
 func TestClusterToken(t *testing.T) {
 	for name, args := range map[string][]string{"parameter_server": asynchronous, "all_reduce": allReduce} {
@@ -170,7 +170,7 @@ func TestClusterToken(t *testing.T) {
 			if name == "all_reduce" {
 				tasks, rest = "chief-0 worker-0", []string{"chief-0"}
 			}
-			r := newRig(t, tasks, set(args, "train.max_steps=6000")...) // the job continues while two starts are refused
+			r := newRig(t, tasks, set(args, "train.max_steps=6000")...) // long enough for two refused starts
 			r.env = []string{"GOESTIMATOR_JOB_TOKEN=correct-horse"}
 			x := r.tasks["worker-0"]
 			r.start(rest...)

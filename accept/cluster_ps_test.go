@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestClusterServerKilled kills each parameter server in turn and starts it again,
-// empty: that is noticed, and training continues from the last checkpoint.
+// TestClusterServerKilled kills each parameter server in turn and restarts it,
+// empty: the job notices, and training continues from the last checkpoint.
 func TestClusterServerKilled(t *testing.T) {
 	all := long(t)
 	victims, steps := []string{"ps-1", "ps-0"}, int64(4000)
@@ -36,7 +36,7 @@ func TestClusterServerKilled(t *testing.T) {
 	r.ended("chief-0", steps, steps+1)
 }
 
-// TestClusterServerGone waits for a parameter server that never starts again.
+// TestClusterServerGone kills a parameter server that never restarts.
 func TestClusterServerGone(t *testing.T) {
 	for _, victim := range []string{"ps-1", "ps-0"} {
 		t.Run(victim, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestClusterServerGone(t *testing.T) {
 	}
 }
 
-// TestClusterForeignServer has another job's server answer at the address of one that died: the job waits for its own, and goes on when that
-// is back; else its tasks end to be started again.
+// TestClusterForeignServer has another job's server respond at the address of a killed one. The job waits for its own server, and continues when it
+// is back; otherwise its tasks end with a retryable exit code.
 func TestClusterForeignServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		back   bool
@@ -95,7 +95,7 @@ func TestClusterForeignServer(t *testing.T) {
 }
 
 // TestClusterServerDiesWhileWorkerRecovers kills a worker, and the server while
-// the worker starts again.
+// the worker restarts.
 func TestClusterServerDiesWhileWorkerRecovers(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", asynchronous...)
@@ -131,8 +131,8 @@ func TestClusterServerOfSyncKilled(t *testing.T) {
 	}
 }
 
-// TestClusterServerStopped stops a server until all take it for lost, and lets
-// it go on: it still has its variables, and no step is lost.
+// TestClusterServerStopped stops a server until it counts as lost, and resumes
+// it: it still has its variables, and no step is lost.
 func TestClusterServerStopped(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "run.save_checkpoints_steps=100000")...)

@@ -24,17 +24,17 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// patience bounds every wait of these tests but those for what has a deadline of its own.
+// patience limits every wait in these tests, except waits with their own deadline.
 const patience = 3 * time.Minute
 
-// rig is a cluster of processes of goestimator that a test starts, ends and
-// disturbs one by one.
+// rig is a cluster of goestimator processes; a test starts, ends and
+// disturbs them individually.
 type rig struct {
 	t       *testing.T
 	dir     string // model_dir
 	args    []string
 	env     []string
-	cluster map[string][]string          // TF_CONFIG's cluster: where each task listens
+	cluster map[string][]string          // TF_CONFIG's cluster: the address of each task
 	through map[string]map[string]string // by caller and callee: the address of a proxy
 	tasks   map[string]*task
 	began   time.Time
@@ -69,14 +69,14 @@ func newRig(t *testing.T, tasks string, args ...string) *rig {
 	return r
 }
 
-// split returns the parts of a name such as worker-1.
+// split returns the parts of a task name such as worker-1.
 func split(name string) (typ string, index int) {
 	typ, digits, _ := strings.Cut(name, "-")
 	index, _ = strconv.Atoi(digits)
 	return typ, index
 }
 
-// proxy puts a proxy between one task and another, as the first calls it.
+// proxy inserts a proxy into the connections from one task to another.
 func (r *rig) proxy(from, to string) *clustertest.Proxy {
 	r.t.Helper()
 	typ, i := split(to)
@@ -88,7 +88,7 @@ func (r *rig) proxy(from, to string) *clustertest.Proxy {
 	return p
 }
 
-// tfConfig is what a task gets as TF_CONFIG, as TFJob writes it.
+// tfConfig is the TF_CONFIG of a task, in the form that TFJob writes.
 func (r *rig) tfConfig(name string) string {
 	typ, index := split(name)
 	cluster := map[string]any{}
@@ -108,24 +108,24 @@ func (r *rig) tfConfig(name string) string {
 	return string(b)
 }
 
-// task is one of the cluster, whose process may end and be started again.
+// task is a task of the cluster; its process may end and be restarted.
 type task struct {
 	rig  *rig
 	name string
 	p    *proc.Process
 	env  []string
 	args []string
-	// server, where set, makes the task a standing parameter server of a cluster.
+	// server, if set, makes the task a standing parameter server of a cluster.
 	server string
 
 	mu      sync.Mutex
 	log     bytes.Buffer // of all its processes
-	from    int          // where the last process's begins
+	from    int          // where the log of the last process begins
 	changed chan struct{}
 	codes   []int
 }
 
-// Write takes output.
+// Write appends output to the log.
 func (x *task) Write(b []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -145,14 +145,14 @@ func (x *task) all() string {
 	return x.log.String()
 }
 
-// text is what the last process wrote, from a position on.
+// text is the output of the last process, from a position on.
 func (x *task) text() (string, chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.log.String()[x.from:], x.changed
 }
 
-// start starts tasks; with no names all of them.
+// start starts tasks; without names, all tasks.
 func (r *rig) start(names ...string) {
 	r.t.Helper()
 	if len(names) == 0 {
@@ -182,16 +182,16 @@ func (r *rig) start(names ...string) {
 	}
 }
 
-// end kills what runs.
+// end kills the running process.
 func (x *task) end() {
 	if x.p == nil {
 		return
 	}
-	_ = x.p.Signal(syscall.SIGKILL) // it may have ended
+	_ = x.p.Signal(syscall.SIGKILL) // it may have ended already
 	<-x.p.Done()
 }
 
-// kill ends tasks as kill -9 does.
+// kill kills tasks like kill -9.
 func (r *rig) kill(names ...string) {
 	r.t.Helper()
 	for _, name := range names {
@@ -215,7 +215,7 @@ func (r *rig) signal(s syscall.Signal, names ...string) {
 	}
 }
 
-// exit waits for a task's end, and fails where its exit code is another one.
+// exit waits for a task's end, and fails if it has another exit code.
 func (r *rig) exit(name string, code int) time.Duration {
 	r.t.Helper()
 	return r.exitWithin(name, code, patience)
@@ -251,7 +251,7 @@ func (r *rig) listening(name string) {
 	r.t.Fatalf("%s does not listen after %v", name, patience)
 }
 
-// running fails where a task has ended.
+// running fails if a task has ended.
 func (r *rig) running(names ...string) {
 	r.t.Helper()
 	for _, name := range names {
@@ -263,7 +263,7 @@ func (r *rig) running(names ...string) {
 	}
 }
 
-// await waits for the task's running process to write what matches, and returns it.
+// await waits until the running process of a task has written a match, and returns it.
 func (r *rig) await(name, pattern string) []string {
 	r.t.Helper()
 	return r.awaitFrom(name, 0, patience, pattern)
@@ -286,14 +286,14 @@ func (r *rig) awaitFrom(name string, from int, limit time.Duration, pattern stri
 		select {
 		case <-changed:
 		case <-x.p.Done():
-			ended = true // look once more
+			ended = true // check the output once more
 		case <-ctx.Done():
 			r.t.Fatalf("%s has not written %s within %v", name, pattern, limit)
 		}
 	}
 }
 
-// at is the present end of what the running process wrote.
+// at is the current length of the running process's output.
 func (r *rig) at(name string) int {
 	text, _ := r.tasks[name].text()
 	return len(text)
@@ -336,7 +336,7 @@ func (r *rig) reach(name string, n int64) int64 {
 	}
 }
 
-// finished is the global step that the task reported at its end.
+// finished is the global step that the task reported when it ended.
 func (r *rig) finished(name string) int64 {
 	r.t.Helper()
 	n, err := strconv.ParseInt(r.await(name, `(?m)^global_step=(\d+)`)[1], 10, 64)
@@ -346,7 +346,7 @@ func (r *rig) finished(name string) int64 {
 	return n
 }
 
-// latest is the step of the newest checkpoint, which must be whole; 0 for none.
+// latest is the step of the newest checkpoint, which must be complete; 0 if there is none.
 func (r *rig) latest() int64 {
 	r.t.Helper()
 	c, err := checkpoint.OpenLatest(r.t.Context(), r.dir)
@@ -357,7 +357,7 @@ func (r *rig) latest() int64 {
 	return c.Step()
 }
 
-// awaitCheckpoint waits for a checkpoint of a step from n on.
+// awaitCheckpoint waits for a checkpoint of step n or later.
 func (r *rig) awaitCheckpoint(n int64) int64 {
 	r.t.Helper()
 	until := time.Now().Add(patience)
@@ -372,7 +372,7 @@ func (r *rig) awaitCheckpoint(n int64) int64 {
 	return 0
 }
 
-// clean fails where the folder has checkpoints that were set aside or left unfinished.
+// clean fails if the folder has quarantined or unfinished checkpoints.
 func (r *rig) clean() {
 	r.t.Helper()
 	entries, err := os.ReadDir(r.dir)

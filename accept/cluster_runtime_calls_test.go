@@ -24,7 +24,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// abuser calls methods of a server in odd ways.
+// abuser calls methods of a server in abnormal ways.
 type abuser struct {
 	*target
 	ctx                   context.Context
@@ -57,7 +57,7 @@ func (a *abuser) shut(session string) {
 	}
 }
 
-// refused fails unless a call was refused with one of the codes that a client may see for its own mistakes.
+// refused fails unless the error has one of the codes for a client's mistakes.
 func (a *abuser) refused(what string, err error, wants ...codes.Code) {
 	a.t.Helper()
 	got := grpcstatus.Code(err)
@@ -78,7 +78,7 @@ func feed(name string) []*for_core_protos_go_proto.NamedTensorProto {
 	return []*for_core_protos_go_proto.NamedTensorProto{{Name: name, Tensor: sized(float)}}
 }
 
-// partialRuns feeds twice, names what there is not, and leaves runs as they are.
+// partialRuns feeds twice, uses unknown names, and abandons runs.
 func (a *abuser) partialRuns() {
 	s := a.open(fed())
 	setup := func(feeds, fetches []string) (string, error) {
@@ -119,7 +119,7 @@ func (a *abuser) partialRuns() {
 	a.shut(s)
 }
 
-// together does something from many goroutines.
+// together calls do concurrently from n goroutines.
 func together(n int, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -128,7 +128,7 @@ func together(n int, do func(i int)) {
 	all.Wait()
 }
 
-// floods calls what makes something again and again.
+// floods calls methods that create objects many times.
 func (a *abuser) floods() {
 	s := a.open(fed())
 	together(8, func(int) {
@@ -144,7 +144,7 @@ func (a *abuser) floods() {
 	a.shut(s)
 }
 
-// graphs registers graphs that nobody runs.
+// graphs registers graphs that are never run.
 func (a *abuser) graphs() {
 	name := strings.Repeat("n", 128<<10)
 	refusals := 0
@@ -200,7 +200,7 @@ func (a *abuser) versions() {
 	a.shut(s)
 }
 
-// closes closes sessions while they run, while they set up and while they extend.
+// closes closes sessions while they run, are being set up and are being extended.
 func (a *abuser) closes() {
 	together(4, func(i int) {
 		s := a.open(forever())
@@ -227,7 +227,7 @@ func (a *abuser) closes() {
 	})
 }
 
-// names are names and attributes of megabytes.
+// names uses names and attributes of several megabytes.
 func (a *abuser) names() {
 	long := strings.Repeat("n", 8<<20)
 	for what, g := range map[string]*graph_go_proto.GraphDef{
@@ -247,7 +247,7 @@ func (a *abuser) names() {
 	a.refused("Reset", err, codes.OK)
 }
 
-// create makes a context of the EagerService.
+// create creates a context of the EagerService.
 func (a *abuser) create(id uint64) error {
 	_, err := service.Ask[rpcs.CreateContextResponse](a.ctx, a.eager, "CreateContext", &rpcs.CreateContextRequest{ContextId: id, KeepAliveSecs: 600, ServerDef: &for_core_protos_go_proto.ServerDef{JobName: "local",
 		Cluster: &for_core_protos_go_proto.ClusterDef{Job: []*for_core_protos_go_proto.JobDef{{Name: "local", Tasks: map[int32]string{0: a.address}}}}}})
@@ -260,7 +260,7 @@ func (a *abuser) send(id uint64, op int64, tensors ...*tensor_go_proto.TensorPro
 	return err
 }
 
-// contexts makes contexts of the EagerService, and fills them.
+// contexts creates contexts of the EagerService, and fills them.
 func (a *abuser) contexts() {
 	refusals := 0
 	for i := range uint64(1100) {
@@ -291,7 +291,7 @@ func (a *abuser) contexts() {
 	}
 }
 
-// connections opens connections that say nothing, or half a word.
+// connections opens connections that send nothing, an incomplete or malformed preface, or another protocol.
 func (a *abuser) connections() {
 	var open []net.Conn
 	for i := range 1500 {
@@ -309,7 +309,7 @@ func (a *abuser) connections() {
 	}
 }
 
-// statusPage reads the status page in odd ways.
+// statusPage requests the status page in abnormal ways.
 func (a *abuser) statusPage() {
 	for _, path := range []string{"/", "/status.json", "/healthz", "/monitoring/prometheus/metrics", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/debug/pprof/", "/" + strings.Repeat("a", 1<<16)} {
 		r, err := http.Get("http://" + a.status + path)
@@ -332,8 +332,8 @@ func (a *abuser) statusPage() {
 	}
 }
 
-// TestClusterRuntimeHostileCalls: no method of a server can be called so that it hangs, holds more than it may, or keeps anything when
-// the caller has left.
+// TestClusterRuntimeHostileCalls: no sequence of calls can make a server hang, hold more memory than allowed, or keep anything after
+// the client has left.
 func TestClusterRuntimeHostileCalls(t *testing.T) {
 	thorough(t)
 	x := newTarget(t)

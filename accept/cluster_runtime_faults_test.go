@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// start starts a task, and waits until it is there.
+// start starts a task, and waits until it responds.
 func (s *runtimeSoak) start(i int) {
 	s.t.Helper()
 	job, index, _ := strings.Cut(s.names[i], " ")
@@ -29,7 +29,7 @@ func (s *runtimeSoak) start(i int) {
 	s.targets[i].settle(s.names[i], func(taskstatus.State) bool { return true })
 }
 
-// fault draws what happens next.
+// fault chooses a random fault.
 func (s *runtimeSoak) fault(python *pythonClient) {
 	i, pause := s.random.IntN(len(s.names)), time.Duration(s.random.Int64N(int64(1500*time.Millisecond)))
 	switch n := s.random.IntN(12); {
@@ -43,7 +43,7 @@ func (s *runtimeSoak) fault(python *pythonClient) {
 		s.did["attacks"]++
 		s.attack(i)
 	case n < 11 || s.did["killed Python"] > 3:
-		time.Sleep(10 * time.Second) // clients have peace for a while
+		time.Sleep(10 * time.Second) // give clients some time without faults
 	default:
 		s.did["killed Python"]++
 		python.kill()
@@ -51,19 +51,19 @@ func (s *runtimeSoak) fault(python *pythonClient) {
 	}
 }
 
-// kill kills a task, and starts it again after a while.
+// kill kills a task, and restarts it after a while.
 func (s *runtimeSoak) kill(i int, after time.Duration) {
 	s.faults.Add(1)
 	defer s.faults.Add(1)
 	if err := s.running[i].Process.Kill(); err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.running[i].Wait() // killed
+	_ = s.running[i].Wait() // it was killed
 	time.Sleep(after)
 	s.start(i)
 }
 
-// stop lets a task stand still for a while.
+// stop stops a task for a while.
 func (s *runtimeSoak) stop(i int, pause time.Duration) {
 	for _, signal := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
 		if err := s.running[i].Process.Signal(signal); err != nil {
@@ -75,10 +75,10 @@ func (s *runtimeSoak) stop(i int, pause time.Duration) {
 	}
 }
 
-// attack runs some of the attacks of strangers on a task.
+// attack runs some of the attacks on a task.
 func (s *runtimeSoak) attack(i int) {
 	x := *s.targets[i]
-	x.allowed = s.t.TempDir() // attacks make links in it
+	x.allowed = s.t.TempDir() // attacks create links in it
 	all := clusterAttacks(&x)
 	names := slices.Sorted(maps.Keys(all))
 	c, m := x.dial()
@@ -95,7 +95,7 @@ func (s *runtimeSoak) attack(i int) {
 	}
 }
 
-// pythonClient is a process that trains with TensorFlow; there is none where TensorFlow is not installed.
+// pythonClient is a process that trains with TensorFlow, if TensorFlow is installed.
 type pythonClient struct {
 	soak   *runtimeSoak
 	python string
@@ -108,7 +108,7 @@ type pythonClient struct {
 // newPythonClient starts a client.
 func (s *runtimeSoak) newPythonClient() *pythonClient {
 	p := &pythonClient{soak: s, python: filepath.Join(testkit.Root(), ".venv", "bin", "python"), folder: filepath.Join(s.folder, "python"), log: newSink()}
-	if _, err := os.Stat(filepath.Join(testkit.Root(), ".venv", "ready")); err != nil { // of make peers
+	if _, err := os.Stat(filepath.Join(testkit.Root(), ".venv", "ready")); err != nil { // written by make peers
 		s.t.Logf("no client in Python: %v", err)
 		p.python = ""
 	}
@@ -138,7 +138,7 @@ func (p *pythonClient) start() {
 	go func() { p.done <- p.cmd.Wait() }()
 }
 
-// kill ends the process as kill -9 does. It may not have ended before.
+// kill kills the process like kill -9. It must still be running.
 func (p *pythonClient) kill() {
 	if p.cmd == nil {
 		return
@@ -153,7 +153,7 @@ func (p *pythonClient) kill() {
 	p.cmd = nil
 }
 
-// end lets the process end, and reports its errors.
+// end waits for the process to end, and reports its errors.
 func (p *pythonClient) end() {
 	if p.cmd == nil {
 		return
@@ -175,13 +175,13 @@ func (p *pythonClient) end() {
 	p.soak.t.Logf("Python: %s", p.lines("[\"step\""))
 }
 
-// tail is the end of what the process wrote.
+// tail is the end of the process's output.
 func (p *pythonClient) tail() string {
 	text := p.log.String()
 	return text[max(0, len(text)-6000):]
 }
 
-// lines are those with a prefix.
+// lines are the lines with a prefix.
 func (p *pythonClient) lines(prefix string) string {
 	var found []string
 	for line := range strings.Lines(p.log.String()) {

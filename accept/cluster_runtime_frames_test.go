@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The transport between our own processes, as package transport describes it, by hand.
+// The protocol of package transport between our own processes, written by hand.
 const (
 	framesPreface                    = "PGOEST1\n"
 	frameRequest, frameResponse      = 1, 2
@@ -29,7 +29,7 @@ const (
 	getStatus, runStep, streamMethod = "/tensorflow.WorkerService/GetStatus", "/tensorflow.MasterService/RunStep", "/tensorflow.eager.EagerService/StreamingEnqueue"
 )
 
-// frame is a frame whose length and head may be lies.
+// frame is a frame whose length and head may be wrong.
 func frame(kind, call uint32, length, head int, rest []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, kind)
 	b = binary.LittleEndian.AppendUint32(b, call)
@@ -48,7 +48,7 @@ func request(call uint32, method string, message []byte, sizes ...int) []byte {
 	return frame(frameRequest, call, len(head)+len(message), len(head), append(head, message...))
 }
 
-// framed opens a connection of the transport, and sends bytes.
+// framed opens a transport connection, and sends bytes.
 func (x *target) framed(b []byte) net.Conn {
 	x.t.Helper()
 	c, err := net.Dial("tcp", x.address)
@@ -66,7 +66,7 @@ func (x *target) framed(b []byte) net.Conn {
 	return c
 }
 
-// ours runs a step of a client of ours, and fails where it does not go by the transport's frames, or is wrong.
+// ours runs steps of our own client, which uses the transport's frames, and fails if a result is wrong.
 func (x *target) ours(after string) {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -107,7 +107,7 @@ func (x *target) closed(what string, c net.Conn) {
 	_ = c.Close()
 }
 
-// malformedFrames sends what is no frame, or a lie.
+// malformedFrames sends malformed frames, and frames with wrong lengths.
 func (x *target) malformedFrames() {
 	for name, b := range map[string][]byte{
 		"zeros": make([]byte, 100), "0xff": bytes.Repeat([]byte{0xff}, 100), "HTTP": []byte("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -126,7 +126,7 @@ func (x *target) malformedFrames() {
 	}
 }
 
-// unknownCalls sends data of calls that are over or never began. The connection goes on.
+// unknownCalls sends data for calls that are over or never began. The connection stays usable.
 func (x *target) unknownCalls() {
 	var b []byte
 	for i := range uint32(200) {
@@ -141,7 +141,7 @@ func (x *target) unknownCalls() {
 	}
 }
 
-// announcements announces far more than comes.
+// announcements announces far larger messages than it sends.
 func (x *target) announcements() {
 	var b []byte
 	for i := range uint32(100) {
@@ -157,7 +157,7 @@ func (x *target) announcements() {
 	x.ours("announced messages")
 }
 
-// halves opens connections that stop within a frame, and many that say nothing.
+// halves opens connections that stop in the middle of a frame, and many that send nothing.
 func (x *target) halves() {
 	whole := append(request(1, runStep, nil, 40_000), frame(frameData, 1, 1000, 0, make([]byte, 1000))...)
 	silent := 1000
@@ -184,7 +184,7 @@ func (x *target) halves() {
 	}
 }
 
-// unread asks for very many answers, and for large ones, and reads none of them.
+// unread requests many responses, and large ones, and reads none of them.
 func (x *target) unread() {
 	var b []byte
 	for i := range uint32(10_000) {
@@ -196,7 +196,7 @@ func (x *target) unread() {
 		c := x.framed(nil)
 		open = append(open, c)
 		_ = c.SetWriteDeadline(time.Now().Add(5 * time.Second))
-		_, _ = c.Write(b) // the server may stop to read
+		_, _ = c.Write(b) // the server may stop reading
 	}
 	x.ours("answers that nobody reads")
 	for _, c := range open {
@@ -223,7 +223,7 @@ func (x *target) unread() {
 		b = append(b, request(i, runStep, step)...)
 	}
 	frozen := x.framed(b)
-	_, _ = io.ReadFull(frozen, make([]byte, 1<<20)) // the rest of the answer stands still
+	_, _ = io.ReadFull(frozen, make([]byte, 1<<20)) // the rest of the response is not read
 	s := x.settle("large answers that nobody reads", func(s taskstatus.State) bool { return s.Memory.Held > 64<<20 })
 	if s.Memory.Held > s.Memory.Limit {
 		x.t.Errorf("%d bytes are held, %d are allowed", s.Memory.Held, s.Memory.Limit)
@@ -231,9 +231,9 @@ func (x *target) unread() {
 	if !x.long {
 		_ = frozen.Close()
 	} else {
-		defer frozen.Close() // the server does not wait for it
+		defer frozen.Close() // the server does not wait for it to close
 	}
-	x.settle("the answers are given up", func(s taskstatus.State) bool { return s.Steps.Running == 0 && s.Connections <= 1 }) // that of c
+	x.settle("the answers are given up", func(s taskstatus.State) bool { return s.Steps.Running == 0 && s.Connections <= 1 }) // the remaining connection is c
 	dims.IntVal = []int32{50 << 20}
 	if err := run(m, time.Minute, graphOf(constant("dims", dims), constant("v", sized(float)), node("fill", "Fill", []string{"dims", "v"}, "T", float, "index_type", int32Type),
 		node("shape", "Shape", []string{"fill"}, "T", float, "out_type", int32Type)), "shape:0"); err != nil {
@@ -241,7 +241,7 @@ func (x *target) unread() {
 	}
 }
 
-// streams floods the stream of the EagerService, which goes by gRPC alone.
+// streams floods the stream of the EagerService, which only uses gRPC.
 func (x *target) streams() {
 	c, _ := x.dial()
 	defer c.Close()
@@ -260,7 +260,7 @@ func (x *target) streams() {
 			}
 			for range 50 {
 				if s.SendMsg(&rpcs.EnqueueRequest{ContextId: uint64(7 + i%2), Queue: []*rpcs.QueueItem{{Item: &rpcs.QueueItem_SyncRemoteExecutorForStream{}}}}) != nil {
-					break // the stream of a context that there is not ends
+					break // the stream of an unknown context ends
 				}
 			}
 		}
@@ -273,8 +273,8 @@ func (x *target) streams() {
 	}
 }
 
-// TestClusterRuntimeHostileFrames: no peer of the transport between our own processes ends a server, or makes it hold memory, connections
-// or goroutines, whatever frames it sends or leaves out.
+// TestClusterRuntimeHostileFrames: whatever frames it sends or omits, no peer on the transport between our own processes can end a server, or
+// make it hold memory, connections or goroutines.
 func TestClusterRuntimeHostileFrames(t *testing.T) {
 	x := newTarget(t)
 	x.long = thorough(t)

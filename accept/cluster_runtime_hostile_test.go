@@ -32,15 +32,15 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 )
 
-// target is a process of `goestimator server` that is attacked.
+// target is a `goestimator server` process under attack.
 type target struct {
 	t               *testing.T
 	address, status string
 	allowed         string // the folder of --allow-path
-	long            bool   // attacks are of their full size
+	long            bool   // attacks have their full size
 }
 
-// newTarget starts a server that may hold 256 MiB.
+// newTarget starts a server with a memory limit of 256 MiB.
 func newTarget(t *testing.T) *target {
 	t.Helper()
 	ports, err := freeport.Reserve(2)
@@ -67,7 +67,7 @@ func newTarget(t *testing.T) *target {
 	return x
 }
 
-// settle waits until the state of the server is as it should be, and returns it.
+// settle waits until the server's state satisfies is, and returns it.
 func (x *target) settle(what string, is func(taskstatus.State) bool) (s taskstatus.State) {
 	x.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -86,7 +86,7 @@ func (x *target) settle(what string, is func(taskstatus.State) bool) (s taskstat
 	}
 }
 
-// dial opens a connection of its own.
+// dial opens a separate connection.
 func (x *target) dial() (*grpc.ClientConn, service.Caller) {
 	x.t.Helper()
 	c, err := grpc.NewClient("passthrough:///"+x.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithInitialWindowSize(65535), grpc.WithInitialConnWindowSize(65535))
@@ -96,7 +96,7 @@ func (x *target) dial() (*grpc.ClientConn, service.Caller) {
 	return c, service.Remote{Conn: c, Service: service.Master}
 }
 
-// node is a node with attributes in pairs.
+// node is a node with pairs of attribute names and values.
 func node(name, op string, inputs []string, attrs ...any) *node_def_go_proto.NodeDef {
 	n := &node_def_go_proto.NodeDef{Name: name, Op: op, Input: inputs, Attr: map[string]*attr_value_go_proto.AttrValue{}}
 	for i := 0; i < len(attrs); i += 2 {
@@ -149,7 +149,7 @@ func text(name string, values ...string) *node_def_go_proto.NodeDef {
 	return constant(name, t)
 }
 
-// run opens a session with a graph, runs nodes of it, fetches what has a colon, and closes the session. The step may take that long.
+// run opens a session with a graph, runs the named nodes, or fetches them if the name has a colon, and closes the session. limit bounds the step.
 func run(m service.Caller, limit time.Duration, g *graph_go_proto.GraphDef, names ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -190,7 +190,7 @@ func forever() *graph_go_proto.GraphDef {
 		node("next", "NextIteration", []string{"switch:1"}, "T", float), node("exit", "Exit", []string{"switch"}, "T", float))
 }
 
-// nested are functions: each calls the next, and the last one the first where it is a cycle.
+// nested is a chain of functions, each calling the next; with cycle, the last calls the first.
 func nested(depth int, cycle bool) *graph_go_proto.GraphDef {
 	g := graphOf(constant("x", sized(float)), node("call", "PartitionedCall", []string{"x"}, "Tin", []types_go_proto.DataType{float}, "Tout", []types_go_proto.DataType{float}, "f", &attr_value_go_proto.NameAttrList{Name: "f0"}))
 	g.Library = &function_go_proto.FunctionDefLibrary{}
@@ -208,7 +208,7 @@ func nested(depth int, cycle bool) *graph_go_proto.GraphDef {
 	return g
 }
 
-// clusterAttacks are graphs and what is run of them.
+// clusterAttacks are graphs and the nodes to run or fetch.
 func clusterAttacks(x *target) map[string]struct {
 	graph *graph_go_proto.GraphDef
 	runs  []string
@@ -274,7 +274,7 @@ func clusterAttacks(x *target) map[string]struct {
 	}
 }
 
-// honest runs what any client may.
+// honest runs a normal client.
 func (x *target) honest(after string) {
 	x.t.Helper()
 	c, m := x.dial()
@@ -285,7 +285,7 @@ func (x *target) honest(after string) {
 	}
 }
 
-// TestClusterRuntimeHostile: no client ends a server, or makes it hold memory or goroutines; it answers honest clients after each
+// TestClusterRuntimeHostile: no client can end a server, or make it hold memory or goroutines; the server serves honest clients after each
 // attack. Each step is refused, or ends with its client.
 func TestClusterRuntimeHostile(t *testing.T) {
 	long := thorough(t)
@@ -312,7 +312,7 @@ func TestClusterRuntimeHostile(t *testing.T) {
 		attack()
 		x.honest(name)
 	}
-	// One connection is that of the raw client, which keeps it.
+	// The raw client keeps one connection open.
 	end := x.settle("after all attacks", func(s taskstatus.State) bool {
 		return s.Steps.Running == 0 && s.Connections <= 1 && s.Memory.Goroutines <= begin.Memory.Goroutines+5 && s.Memory.Held <= begin.Memory.Held+64<<20
 	})
@@ -322,14 +322,14 @@ func TestClusterRuntimeHostile(t *testing.T) {
 	}
 }
 
-// strangeBytes sends what is no message to every method.
+// strangeBytes sends invalid messages to every method.
 func (x *target) strangeBytes() {
 	c, _ := x.dial()
 	defer c.Close()
 	for _, method := range []string{"MasterService/CreateSession", "MasterService/RunStep", "MasterService/CloseSession", "MasterService/RunCallable", "MasterService/Nothing", "WorkerService/RunGraph", "WorkerService/RegisterGraph", "WorkerService/RecvTensor", "WorkerService/CleanupAll"} {
 		for _, body := range [][]byte{nil, {0xff}, filled(1<<20, []byte{0x0a, 0x00}), filled(1<<20, []byte{0x12, 0x00}), filled(1<<16, []byte{0x0b}), part(1, []byte("no such handle"))} {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			_ = c.Invoke(ctx, "/tensorflow."+method, body, nil, grpc.ForceCodecV2(rawBytes{})) // an error, mostly
+			_ = c.Invoke(ctx, "/tensorflow."+method, body, nil, grpc.ForceCodecV2(rawBytes{})) // mostly an error
 			if ctx.Err() != nil {
 				x.t.Errorf("%s of %d bytes: %v", method, len(body), ctx.Err())
 			}
@@ -338,7 +338,7 @@ func (x *target) strangeBytes() {
 	}
 }
 
-// sessions opens more sessions than there may be, and leaves.
+// sessions opens more sessions than allowed, and disconnects.
 func (x *target) sessions() {
 	c, m := x.dial()
 	defer c.Close()
@@ -353,7 +353,7 @@ func (x *target) sessions() {
 	}
 }
 
-// receives waits for thousands of tensors that nobody sends, and leaves.
+// receives waits for thousands of tensors that are never sent, and disconnects.
 func (x *target) receives() {
 	c, _ := x.dial()
 	w := service.Remote{Conn: c, Service: service.Worker}
@@ -384,7 +384,7 @@ func (x *target) receives() {
 	}
 }
 
-// half sends half of messages, and stands still until honest clients were answered.
+// half sends half messages, and pauses until honest clients have been served.
 func (x *target) half() {
 	raw := admissiontest.NewRawClient(x.t, x.address)
 	var ends []func()
@@ -402,7 +402,7 @@ func (x *target) half() {
 	all.Wait()
 }
 
-// slow asks for large answers, and reads none of them.
+// slow requests large responses, and reads none of them.
 func (x *target) slow() {
 	c, m := x.dial()
 	defer c.Close()

@@ -29,7 +29,7 @@ const (
 	huge      = 1<<31 - 1
 )
 
-// integers is a vector of int64, or of int32, by its type.
+// integers is a vector of int64 or int32.
 func integers(name string, d types_go_proto.DataType, values ...int64) *node_def_go_proto.NodeDef {
 	t := sized(d, int64(len(values)))
 	for _, v := range values {
@@ -43,27 +43,27 @@ func integers(name string, d types_go_proto.DataType, values ...int64) *node_def
 	return constant(name, t)
 }
 
-// single is one int64 or int32.
+// single is a scalar int64 or int32.
 func single(name string, d types_go_proto.DataType, v int64) *node_def_go_proto.NodeDef {
 	n := integers(name, d, v)
 	n.Attr["value"].GetTensor().TensorShape = nil
 	return n
 }
 
-// word is one string.
+// word is a scalar string.
 func word(name, v string) *node_def_go_proto.NodeDef {
 	t := sized(words)
 	t.StringVal = [][]byte{[]byte(v)}
 	return constant(name, t)
 }
 
-// listed adds an attribute that is a list.
+// listed adds a list as an attribute.
 func listed(n *node_def_go_proto.NodeDef, name string, l *attr_value_go_proto.AttrValue_ListValue) *node_def_go_proto.NodeDef {
 	n.Attr[name] = &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_List{List: l}}
 	return n
 }
 
-// growing is a loop without an end, whose value becomes larger in each iteration.
+// growing is an endless loop whose value grows in each iteration.
 func growing(t types_go_proto.DataType, start *node_def_go_proto.NodeDef, body ...*node_def_go_proto.NodeDef) *graph_go_proto.GraphDef {
 	yes := sized(truth)
 	yes.BoolVal = []bool{true}
@@ -77,12 +77,12 @@ func growing(t types_go_proto.DataType, start *node_def_go_proto.NodeDef, body .
 	return g
 }
 
-// outer is a value that a loop does not change.
+// outer is a loop-invariant value.
 func outer(name, of string, t types_go_proto.DataType) *node_def_go_proto.NodeDef {
 	return node(name, "Enter", []string{of}, "T", t, "frame_name", "f", "is_constant", true, "parallel_iterations", 10)
 }
 
-// sizeAttacks ask for much with little.
+// sizeAttacks are small graphs that need much memory or time.
 func sizeAttacks() map[string]*graph_go_proto.GraphDef {
 	one := sized(float, 1)
 	f := constant("f", one)
@@ -119,14 +119,14 @@ func zeros(name string, dims ...int64) *node_def_go_proto.NodeDef {
 	return constant(name, sized(int32Type, dims...))
 }
 
-// matrix is a matrix of one row.
+// matrix is a matrix with one row.
 func matrix(name string, values ...int64) *node_def_go_proto.NodeDef {
 	n := integers(name, int32Type, values...)
 	n.Attr["value"].GetTensor().TensorShape = sized(float, 1, int64(len(values))).TensorShape
 	return n
 }
 
-// textAttacks are patterns and records that are damaged, or become large.
+// textAttacks are patterns and records that are damaged, or expand.
 func textAttacks() map[string]*graph_go_proto.GraphDef {
 	replaced := func(in, pattern, by string) *graph_go_proto.GraphDef {
 		return graphOf(word("in", in), word("pattern", pattern), word("by", by), node("out", "RegexReplace", []string{"in", "pattern", "by"}, "replace_global", true))
@@ -178,7 +178,7 @@ func textAttacks() map[string]*graph_go_proto.GraphDef {
 	}
 }
 
-// loopAttacks grow without an end.
+// loopAttacks are loops that grow without end.
 func loopAttacks() map[string]*graph_go_proto.GraphDef {
 	empty := []*node_def_go_proto.NodeDef{single("shape", int32Type, -1), single("most", int32Type, -1)}
 	list := node("list", "EmptyTensorList", []string{"shape", "most"}, "element_dtype", float, "shape_type", int32Type)
@@ -202,7 +202,7 @@ func loopAttacks() map[string]*graph_go_proto.GraphDef {
 	}
 }
 
-// fileAttacks read and write what they may not, or what is too large.
+// fileAttacks read and write files that are not allowed, or too large.
 func (x *target) fileAttacks() (all map[string]*graph_go_proto.GraphDef, outside string) {
 	t := x.t
 	outside = t.TempDir()
@@ -234,7 +234,7 @@ func (x *target) fileAttacks() (all map[string]*graph_go_proto.GraphDef, outside
 		return graphOf(word("in", path), word("what", "x"), node("write", "WriteFile", []string{"in", "what"}))
 	}
 	glob := func(path string) *graph_go_proto.GraphDef {
-		one := integers("one", int32Type, 1) // what matches nothing has another shape
+		one := integers("one", int32Type, 1) // without a match the shape is different
 		return graphOf(word("in", path), node("files", "MatchingFiles", []string{"in"}), one, node("out", "Reshape", []string{"files", "one"}, "T", words, "Tshape", int32Type))
 	}
 	dataset := func(op, path, compression string) *graph_go_proto.GraphDef {
@@ -277,11 +277,11 @@ func (x *target) fileAttacks() (all map[string]*graph_go_proto.GraphDef, outside
 	return all, outside
 }
 
-// slowInputs run in the long form alone: they fill the memory piece by piece.
+// slowInputs only run in the long form: they fill the memory slowly.
 var slowInputs = map[string]bool{"a list of scalars": true, "a stack of scalars": true, "empty strings": true, "a large replacement": true}
 
-// TestClusterRuntimeHostileInputs: what the inputs of ops ask for is refused where it is too large, damaged or elsewhere than below
-// --allow-path. The server holds nothing afterwards.
+// TestClusterRuntimeHostileInputs: inputs of ops that are too large, damaged or outside
+// --allow-path are refused. The server holds no memory afterwards.
 func TestClusterRuntimeHostileInputs(t *testing.T) {
 	long := thorough(t)
 	x := newTarget(t)
@@ -311,7 +311,7 @@ func TestClusterRuntimeHostileInputs(t *testing.T) {
 		}
 		x.honest(name)
 	}
-	// What is written where a link was takes the place of the link.
+	// Writing to a link replaces the link.
 	if b, err := os.ReadFile(filepath.Join(outside, "secret")); err != nil || string(b) != "secret" {
 		t.Errorf("outside: %q, %v", b, err)
 	}

@@ -21,26 +21,26 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// runtimeSoak is a cluster of `goestimator server` whose tasks and clients are killed, stopped and attacked.
+// runtimeSoak is a cluster of `goestimator server` processes. Servers and clients are killed, stopped and attacked.
 type runtimeSoak struct {
 	t       *testing.T
 	spec    string
-	folder  string   // of --allow-path
+	folder  string   // for --allow-path
 	names   []string // "worker 0"
 	targets []*target
 	running []*exec.Cmd
 	begin   []taskstatus.State
-	random  *rand.Rand // of faults
+	random  *rand.Rand // chooses faults
 
-	faults               atomic.Int64 // changes when a task is killed, and when it is there again
+	faults               atomic.Int64 // incremented when a task is killed, and when it is back
 	did                  map[string]int
 	rounds, steps, lost  atomic.Int64
 	extended, disappears atomic.Int64
 }
 
-// TestClusterRuntimeSoak opens and closes sessions, runs steps and extends graphs for GOESTIMATOR_SOAK, from Go and, where there is
-// TensorFlow, in a MonitoredTrainingSession. Meanwhile servers and clients are killed, servers stand still, and strangers attack them.
-// Steps have their results, or fail as a lost task makes them fail. In the end the tasks have what they had at the start.
+// TestClusterRuntimeSoak opens and closes sessions, runs steps and extends graphs for GOESTIMATOR_SOAK, from Go and, if TensorFlow
+// is installed, in a MonitoredTrainingSession. Meanwhile servers and clients are killed, servers are stopped and attacked.
+// Steps return the right results, or the error of a lost task. In the end the tasks hold no more than at the start.
 func TestClusterRuntimeSoak(t *testing.T) {
 	whole(t)
 	s := newRuntimeSoak(t)
@@ -104,7 +104,7 @@ func (s *runtimeSoak) graph(client int) (*cluster.Graph, error) {
 	})
 }
 
-// client opens one session after the other.
+// client opens sessions one after the other.
 func (s *runtimeSoak) client(number int, over time.Time) {
 	random := rand.New(rand.NewPCG(16, uint64(number)+1))
 	g, err := s.graph(number)
@@ -123,7 +123,7 @@ func (s *runtimeSoak) client(number int, over time.Time) {
 		case err == nil:
 		case errors.Is(err, cluster.ErrLost):
 			s.lost.Add(1)
-		case before != s.faults.Load() && errors.As(err, &e) && e.Code == codes.FailedPrecondition: // a variable went with its server
+		case before != s.faults.Load() && errors.As(err, &e) && e.Code == codes.FailedPrecondition: // a variable was lost with its server
 			s.lost.Add(1)
 		default:
 			s.t.Errorf("client %d: %v", number, err)
@@ -149,13 +149,13 @@ func (s *runtimeSoak) round(ctx context.Context, g *cluster.Graph, number int, r
 	if random.IntN(25) > 0 {
 		return session.Close(ctx)
 	}
-	// The client is killed while a step runs.
+	// Disconnect while a step runs.
 	s.disappears.Add(1)
 	step, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = session.Values(step) // is cut off
+		_, _ = session.Values(step) // is cancelled
 	}()
 	err = s.leave(session)
 	end()
@@ -163,7 +163,7 @@ func (s *runtimeSoak) round(ctx context.Context, g *cluster.Graph, number int, r
 	return err
 }
 
-// leave ends the connection, and not the session.
+// leave closes the connection, but not the session.
 func (s *runtimeSoak) leave(session *cluster.Session) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -222,11 +222,11 @@ func (s *runtimeSoak) extend(ctx context.Context, session *cluster.Session, i in
 	return nil
 }
 
-// connected is more goroutines than a task has for its connections with the three others, of gRPC and of our own transport, and those
-// that wait for calls.
+// connected bounds the goroutines of a task for its connections to the three others, over gRPC and our own transport, and for
+// pending calls.
 const connected = 60
 
-// settled checks that nothing is left once sessions and variables are forgotten.
+// settled checks that nothing is left after sessions and variables are reset.
 func (s *runtimeSoak) settled() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestClusterOtherSettings starts a worker with another learning rate than its job
-// has: it is refused with exit code 2, and its error has both values.
+// TestClusterOtherSettings starts a worker whose learning rate differs from its
+// job's: it is refused with exit code 2, and the error has both values.
 func TestClusterOtherSettings(t *testing.T) {
 	for _, c := range []struct {
 		name, tasks string
@@ -41,8 +41,8 @@ func TestClusterOtherSettings(t *testing.T) {
 	}
 }
 
-// TestClusterMoreSteps starts a chief again with more steps: it takes over its
-// variables, and workers that come now train as long as it does.
+// TestClusterMoreSteps restarts a chief with more steps: it takes over its
+// variables, and new workers train as long as it does.
 func TestClusterMoreSteps(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000000")...)

@@ -36,8 +36,8 @@ func TestClusterShapes(t *testing.T) {
 	}
 }
 
-// TestClusterNobodyComes starts tasks whose peers do not: each ends after
-// session_creation_timeout_secs and names who is missing.
+// TestClusterNobodyComes starts tasks whose peers do not start: each ends after
+// session_creation_timeout_secs and names the missing task.
 func TestClusterNobodyComes(t *testing.T) {
 	cases := []struct {
 		name, tasks, start, missing string
@@ -56,7 +56,7 @@ func TestClusterNobodyComes(t *testing.T) {
 			if !long(t) && !c.short {
 				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
 			}
-			// A machine may stand still for longer than the short limit, and a task has heard of nobody then.
+			// If the machine stalls for longer than the short limit, a task cannot know yet who is missing.
 			for _, limit := range []int{2, 30} {
 				r := newRig(t, c.tasks, set(c.args, fmt.Sprintf("run.session_creation_timeout_secs=%d", limit))...)
 				unnamed := r.alone(strings.Fields(c.start), c.missing)
@@ -70,14 +70,14 @@ func TestClusterNobodyComes(t *testing.T) {
 	}
 }
 
-// alone starts some of the tasks, which end because a task is missing. It returns the tasks that do not name
+// alone starts some of the tasks, which end because a task is missing. It returns the tasks whose error does not name
 // it.
 func (r *rig) alone(names []string, missing string) (unnamed []string) {
 	r.t.Helper()
 	r.start(names...)
 	for _, name := range names {
 		if strings.HasPrefix(name, "ps") && strings.HasPrefix(missing, "/job") {
-			continue // it waits for the chief, which was there
+			continue // it waits for the chief, which had started
 		}
 		took := r.exit(name, 138)
 		text, _ := r.tasks[name].text()
@@ -89,14 +89,14 @@ func (r *rig) alone(names []string, missing string) (unnamed []string) {
 	return unnamed
 }
 
-// TestClusterRestartBudget lets the chief give up again and again: after
-// max_restarts such ends without a new checkpoint it says so and ends with 1.
-// What killed it from outside does not count.
+// TestClusterRestartBudget makes the chief give up repeatedly: after
+// max_restarts such ends without a new checkpoint, it ends with 1 and says why.
+// Being killed from outside does not count.
 func TestClusterRestartBudget(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 ps-0", set(asynchronous, "run.session_creation_timeout_secs=1", "run.max_restarts=2", "train.max_steps=300")...)
 	chief := r.tasks["chief-0"]
-	chief.args = set(nil, "run.session_creation_timeout_secs=600") // it does not give up before it is killed
+	chief.args = set(nil, "run.session_creation_timeout_secs=600") // it must not give up before it is killed
 	for range 3 {
 		r.start("chief-0")
 		r.listening("chief-0")

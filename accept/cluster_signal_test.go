@@ -19,13 +19,13 @@ func (r *rig) checkpoints() int {
 }
 
 // TestClusterTerminated sends SIGTERM to all tasks: they end with 143 after one
-// checkpoint, and started again go on exactly there.
+// checkpoint, and resume there when restarted.
 func TestClusterTerminated(t *testing.T) {
 	cases := []struct {
 		name, tasks string
 		args        []string
 		short       bool
-		beyond      int64 // steps after the last one, at most
+		beyond      int64 // upper limit on the steps after the last one
 	}{
 		{"all_reduce", "chief-0 worker-0", allReduce, true, 0},
 		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 0},
@@ -38,7 +38,7 @@ func TestClusterTerminated(t *testing.T) {
 				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
 			}
 			args := set(c.args, "run.save_checkpoints_steps=1000000000")
-			r := newRig(t, c.tasks, set(args, "train.max_steps=1000000000")...) // it does not end before the signal comes
+			r := newRig(t, c.tasks, set(args, "train.max_steps=1000000000")...) // runs until the signal
 			r.start()
 			r.reach("chief-0", 200)
 			before := r.checkpoints()
@@ -64,7 +64,7 @@ func TestClusterTerminated(t *testing.T) {
 			}
 			r.ended("chief-0", last, last+c.beyond)
 			if len(names) > 3 || c.name == "synchronous" {
-				return // the order of updates is not that of another run
+				return // updates have another order in each run
 			}
 			undisturbed := newRig(t, c.tasks, args...)
 			undisturbed.start()
@@ -74,8 +74,8 @@ func TestClusterTerminated(t *testing.T) {
 	}
 }
 
-// TestClusterWorkerTerminated sends SIGTERM to one worker: of parameter servers
-// it leaves and the others go on, of all-reduce all stop at the same step.
+// TestClusterWorkerTerminated sends SIGTERM to one worker: with parameter servers
+// it leaves and the others continue, with all-reduce all stop at the same step.
 func TestClusterWorkerTerminated(t *testing.T) {
 	t.Run("asynchronous", func(t *testing.T) {
 		whole(t)
@@ -96,7 +96,7 @@ func TestClusterWorkerTerminated(t *testing.T) {
 		for _, name := range []string{"worker-0", "worker-1", "chief-0"} {
 			r.exit(name, 143)
 		}
-		if n := r.checkpoints(); n != 2 { // with that of step 0
+		if n := r.checkpoints(); n != 2 { // including step 0
 			t.Errorf("%d checkpoints, expected that of step 0 and one more", n)
 		}
 		r.start()
@@ -125,9 +125,9 @@ func TestClusterChiefTerminated(t *testing.T) {
 	r.ended("chief-0", 3000, 3001)
 }
 
-// TestClusterServerTerminated evicts a parameter server that is not saved: it
-// serves for a while and ends. After a restart it gets the variables again. The
-// number of steps is set when it is back, as the others train meanwhile.
+// TestClusterServerTerminated evicts a parameter server whose variables are not saved: it
+// serves for a while and ends. After its restart it gets the variables again. The
+// number of steps is set once it is back, since the others train meanwhile.
 func TestClusterServerTerminated(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000000000")...)
@@ -153,7 +153,7 @@ func TestClusterServerTerminated(t *testing.T) {
 	r.ended("chief-0", last, last+1)
 }
 
-// snapshot lists a folder's files with their contents' size and time.
+// snapshot lists a folder's files with size and time.
 func snapshot(t *testing.T, dir string) string {
 	t.Helper()
 	out := ""
@@ -174,8 +174,8 @@ func snapshot(t *testing.T, dir string) string {
 	return out
 }
 
-// TestClusterRestartAfterCompletion starts the tasks of a finished job again,
-// alone and together: they end at once with 0 and write nothing.
+// TestClusterRestartAfterCompletion restarts the tasks of a finished job,
+// individually and together: they end at once with 0 and write nothing.
 func TestClusterRestartAfterCompletion(t *testing.T) {
 	cases := []struct {
 		name, tasks string

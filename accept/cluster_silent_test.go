@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// silent are the settings of an elastic job that does not wait for long.
+// silent are the settings of an elastic job with a short timeout.
 var silent = set(elastic, "train.max_steps=1000000", "rpc.peer_timeout_secs=5")
 
-// TestClusterElasticWorkerStopped: a worker whose process stands still is done without after the peer timeout; when it
-// goes on it joins as a new one does.
+// TestClusterElasticWorkerStopped: after the peer timeout, the others continue without a worker whose process is stopped. When it
+// resumes, it joins like a new one.
 func TestClusterElasticWorkerStopped(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", silent...)
@@ -37,8 +37,8 @@ func TestClusterElasticWorkerStopped(t *testing.T) {
 	r.clean()
 }
 
-// TestClusterElasticChiefStopped: a worker takes the place of a chief whose process stands still, though that holds the
-// lock of model_dir. When the former chief goes on it writes nothing more and ends; started again, it trains as a worker.
+// TestClusterElasticChiefStopped: a worker takes the place of a chief whose process is stopped, although the chief holds the
+// lock of model_dir. When the former chief resumes, it writes nothing and ends; restarted, it trains as a worker.
 func TestClusterElasticChiefStopped(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", silent...)
@@ -73,8 +73,8 @@ func TestClusterElasticChiefStopped(t *testing.T) {
 	r.clean()
 }
 
-// TestClusterElasticWorkerCutOff lets nothing pass between a worker and the others: they go on without it, it does not take
-// the place of a chief that renews its lock, and joins once the network is back.
+// TestClusterElasticWorkerCutOff drops all traffic between a worker and the others, which continue without it. It does not take
+// the place of a chief that renews its lock, and joins again once the network is back.
 func TestClusterElasticWorkerCutOff(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(silent, "run.job_id=cut")...)

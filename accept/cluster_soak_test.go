@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// soakTime is how long each soak disturbs its job: GOESTIMATOR_SOAK, a duration, or a minute.
+// soakTime is how long each soak test disturbs its job: the duration in GOESTIMATOR_SOAK, or a minute.
 func soakTime(t *testing.T) time.Duration {
 	text := os.Getenv("GOESTIMATOR_SOAK")
 	if text == "" {
@@ -29,24 +29,24 @@ func soakTime(t *testing.T) time.Duration {
 	return d
 }
 
-// soak is a job whose tasks are killed at random and started again as TFJob
-// does under ExitCode.
+// soak is a job whose tasks are killed at random and restarted like TFJob
+// under the policy ExitCode.
 type soak struct {
 	*rig
 	random  *rand.Rand
 	victims []string
 	kills   map[string]int
-	ends    map[string]int // of tasks that ended by themselves, by exit code
+	ends    map[string]int // number of tasks that ended by themselves, by exit code
 	newest  int64          // step of the newest checkpoint so far
 	usage   map[string][]usage
 }
 
-// usage is what a process has.
+// usage is the resource usage of a process.
 type usage struct{ pid, files, threads, kilobytes int }
 
-// TestClusterSoak kills tasks of a job at random for a while. Then the job,
-// started once more, ends with a finished model; no checkpoint that was there
-// may be lost, and what was never killed must not have grown.
+// TestClusterSoak kills random tasks of a job for a while. Then the job,
+// started once more, must finish. No checkpoint
+// may be lost, and a process that was never killed must not have grown.
 func TestClusterSoak(t *testing.T) {
 	cases := []struct {
 		name, tasks string
@@ -77,7 +77,7 @@ func TestClusterSoak(t *testing.T) {
 	}
 }
 
-// disturb kills, starts again, and watches.
+// disturb kills and restarts tasks, and watches.
 func (s *soak) disturb(length time.Duration) {
 	over := time.Now().Add(length)
 	kill, look := s.soon(), time.Now()
@@ -94,12 +94,12 @@ func (s *soak) disturb(length time.Duration) {
 	}
 }
 
-// soon is the time of the next fault.
+// soon is a random time for the next fault.
 func (s *soak) soon() time.Time {
 	return time.Now().Add(time.Second + time.Duration(s.random.Int64N(int64(5*time.Second))))
 }
 
-// hurt kills a task or two, mostly as kill -9 does.
+// hurt kills a task or two, mostly like kill -9.
 func (s *soak) hurt() {
 	if s.random.IntN(4) == 0 {
 		defer s.hurt()
@@ -114,7 +114,7 @@ func (s *soak) hurt() {
 	}
 }
 
-// revive starts again what has ended with an exit code that TFJob retries.
+// revive restarts tasks that ended with an exit code that TFJob retries.
 func (s *soak) revive() {
 	s.t.Helper()
 	for name, x := range s.tasks {
@@ -134,7 +134,7 @@ func (s *soak) revive() {
 	}
 }
 
-// watch looks at the checkpoints and at what the processes have.
+// watch checks the checkpoints and records the usage of processes.
 func (s *soak) watch() {
 	s.t.Helper()
 	c, err := checkpoint.OpenLatest(s.t.Context(), s.dir)
@@ -180,7 +180,7 @@ func usageOf(pid int) (u usage, err error) {
 	return u, nil
 }
 
-// grown compares what a process that was spared had early and late, and counts
+// grown compares the early and late usage of a process that was never killed, and counts
 // its goroutines by SIGQUIT, which ends it.
 func (s *soak) grown(name string) {
 	s.t.Helper()
@@ -208,7 +208,7 @@ func (s *soak) grown(name string) {
 
 var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
 
-// middle is the median of each.
+// middle is the median of each number.
 func middle(all []usage) usage {
 	of := func(f func(usage) int) int {
 		var out []int
@@ -221,11 +221,11 @@ func middle(all []usage) usage {
 	return usage{files: of(func(u usage) int { return u.files }), threads: of(func(u usage) int { return u.threads }), kilobytes: of(func(u usage) int { return u.kilobytes })}
 }
 
-// finish ends the job as an operator deletes it, and lets it come to its end.
+// finish terminates all tasks like an operator that deletes the job, then restarts them until the job is done.
 func (s *soak) finish() {
 	s.t.Helper()
 	for _, x := range s.tasks {
-		_ = x.p.Signal(syscall.SIGTERM) // it may have ended
+		_ = x.p.Signal(syscall.SIGTERM) // it may have ended already
 	}
 	for name, x := range s.tasks {
 		select {

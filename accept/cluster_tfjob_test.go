@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit/tfjob"
 )
 
-// output is what all replicas of a job wrote.
+// output is the output of all replicas of a job.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -34,7 +34,7 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// tfJob is a job of the operator with a model_dir of its own.
+// tfJob is a job of the operator with its own model_dir.
 type tfJob struct {
 	*tfjob.Operator
 	t   *testing.T
@@ -42,7 +42,7 @@ type tfJob struct {
 	out *output
 }
 
-// startTFJob starts replicas such as {"chief": 1}, all with one restart policy.
+// startTFJob starts replicas such as {"chief": 1}, all with the same restart policy.
 // change, which may be nil, changes the job.
 func startTFJob(t *testing.T, counts map[string]int, policy replica.RestartPolicy, args []string, change func(*tfjob.Job)) *tfJob {
 	t.Helper()
@@ -73,7 +73,7 @@ func startTFJob(t *testing.T, counts map[string]int, policy replica.RestartPolic
 	return j
 }
 
-// awaitStep waits for a checkpoint of a step from n on.
+// awaitStep waits for a checkpoint of step n or later.
 func (j *tfJob) awaitStep(n int64) {
 	j.t.Helper()
 	until := time.Now().Add(patience)
@@ -87,7 +87,7 @@ func (j *tfJob) awaitStep(n int64) {
 	j.t.Fatalf("there is no checkpoint of a step from %d on after %v", n, patience)
 }
 
-// wait waits until the job is in a state that is wanted.
+// wait waits until the job's status is as wanted.
 func (j *tfJob) wait(what string, wanted func(tfjob.Status) bool) tfjob.Status {
 	j.t.Helper()
 	ctx, cancel := context.WithTimeout(j.t.Context(), patience)
@@ -100,7 +100,7 @@ func (j *tfJob) wait(what string, wanted func(tfjob.Status) bool) tfjob.Status {
 }
 
 // TestClusterTFJob kills a worker and terminates the parameter server of a job
-// under the operator's rules; it succeeds, and all pods end by themselves.
+// under the operator's rules; the job succeeds, and all pods end by themselves.
 func TestClusterTFJob(t *testing.T) {
 	long(t)
 	j := startTFJob(t, map[string]int{"chief": 1, "worker": 2, "ps": 1, "evaluator": 1}, replica.ExitCode, asynchronous, nil)
@@ -110,7 +110,7 @@ func TestClusterTFJob(t *testing.T) {
 	}
 	j.wait("the worker's restart", func(s tfjob.Status) bool { p, _ := s.Pod("worker", 0); return p.Recreated == 1 && p.PID != 0 })
 	j.awaitStep(800)
-	// Not by Delete: the operator takes a running pod that is being deleted for a failure of the job.
+	// Delete would not do: for the operator, a running pod that is being deleted is a failure of the job.
 	if err := j.Signal("ps", 0, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestClusterTFJob(t *testing.T) {
 	for _, p := range s.Pods {
 		want := 0
 		if p.Type == "ps" && p.Recreated == 0 {
-			want = 143 // the job was done before the server had left it
+			want = 143 // the job was done before the server had ended
 		}
 		if p.ExitCode != want {
 			t.Errorf("%s-%d: exit code %d, expected %d", p.Type, p.Index, p.ExitCode, want)
@@ -168,9 +168,9 @@ func TestClusterTFJobRestartPolicies(t *testing.T) {
 	}
 }
 
-// TestClusterTFJobExitCodes checks what the operator does with the program's own
+// TestClusterTFJobExitCodes checks how the operator handles the program's
 // exit codes. 2 is permanent. 138 is retried until the restart budget is used up,
-// and then ends with 1.
+// which gives 1.
 func TestClusterTFJobExitCodes(t *testing.T) {
 	t.Run("mistake", func(t *testing.T) {
 		whole(t)
@@ -198,7 +198,7 @@ func TestClusterTFJobExitCodes(t *testing.T) {
 	})
 }
 
-// TestClusterTFJobDynamicWorkers runs a job whose workers know only themselves
+// TestClusterTFJobDynamicWorkers runs a job whose workers only know themselves
 // and the parameter servers.
 func TestClusterTFJobDynamicWorkers(t *testing.T) {
 	whole(t)

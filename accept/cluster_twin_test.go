@@ -10,10 +10,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// endless keeps a job training until it is ended.
+// endless keeps a job training until it is stopped.
 const endless = "train.max_steps=1000000000"
 
-// twin is another process of a task of a running job that listens elsewhere, as on another host.
+// twin is another process for a task of a running job, with another address, as on another host.
 func (r *rig) twin(t *testing.T, name string, args ...string) *rig {
 	t.Helper()
 	ports, err := freeport.Reserve(1)
@@ -29,8 +29,8 @@ func (r *rig) twin(t *testing.T, name string, args ...string) *rig {
 	return other
 }
 
-// TestClusterTwoProcessesOfOneTask starts tasks of a running job once more, on another port and on their own: the
-// later one is refused, and the job goes on. A process that was killed is replaced.
+// TestClusterTwoProcessesOfOneTask starts second processes for tasks of a running job, on other ports: the
+// second one is refused, and the job continues. A killed process is replaced.
 func TestClusterTwoProcessesOfOneTask(t *testing.T) {
 	for name, c := range map[string]struct {
 		tasks string
@@ -64,7 +64,7 @@ func TestClusterTwoProcessesOfOneTask(t *testing.T) {
 	}
 }
 
-// requireTaken starts a second process of a task, which must end with exit code 2, the cause, and what to do.
+// requireTaken starts a second process of a task. It must end with exit code 2, and its error must say why and what to do.
 func requireTaken(t *testing.T, name string, second *rig, cause string) {
 	t.Helper()
 	second.start(name)
@@ -78,8 +78,8 @@ func requireTaken(t *testing.T, name string, second *rig, cause string) {
 	}
 }
 
-// TestClusterSilentProcessIsReplaced: a worker that is stopped loses its task to the one that was started in its
-// place, and is refused when it goes on.
+// TestClusterSilentProcessIsReplaced: a stopped worker loses its task to the process that was started in its
+// place, and is refused when it resumes.
 func TestClusterSilentProcessIsReplaced(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, endless)...)

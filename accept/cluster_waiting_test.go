@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// waits waits until a task tells that it waits for another one, and why.
+// waits waits until a task logs that it waits for another one, and why.
 func (r *rig) waits(name, task, why string) {
 	r.t.Helper()
 	typ, i := split(task)
@@ -14,7 +14,7 @@ func (r *rig) waits(name, task, why string) {
 	r.await(name, "waiting for "+regexp.QuoteMeta(where)+` \(\d+ s\): `+why)
 }
 
-// TestClusterWaiting starts and stops tasks so that the others have to wait: they say for whom and why.
+// TestClusterWaiting starts and stops tasks so that others have to wait: they log for whom and why.
 func TestClusterWaiting(t *testing.T) {
 	long(t)
 	t.Run("gathering", func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestClusterWaiting(t *testing.T) {
 	})
 	t.Run("synchronous", func(t *testing.T) {
 		t.Parallel()
-		// Who gathers for the first time waits for longer than for one that was lost.
+		// At the first start, tasks wait longer than for a task that was lost.
 		r := newRig(t, "chief-0 worker-0 ps-0", set(synchronous, "rpc.rejoin_secs=1", "train.max_steps=500")...)
 		r.start("chief-0", "ps-0")
 		r.waits("chief-0", "worker-0", "connection refused")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The strategies' settings.
+// The settings of the strategies.
 var (
 	asynchronous = []string{"--set", "strategy.name=parameter_server"}
 	synchronous  = []string{"--set", "strategy.name=parameter_server", "--set", "strategy.sync=true"}
@@ -24,7 +24,7 @@ func set(settings []string, more ...string) []string {
 	return out
 }
 
-// whole skips a test that the short form leaves out.
+// whole skips a test that is not part of the short form.
 func whole(t *testing.T) {
 	t.Helper()
 	if !long(t) {
@@ -46,8 +46,8 @@ func (r *rig) ended(name string, low, high int64) {
 	r.clean()
 }
 
-// TestClusterWorkerKilled kills workers of an asynchronous job: the others go
-// on, and who is started again takes part again.
+// TestClusterWorkerKilled kills workers of an asynchronous job: the others
+// continue, and a restarted worker takes part again.
 func TestClusterWorkerKilled(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 worker-0 worker-1 ps-0", asynchronous...)
@@ -65,7 +65,7 @@ func TestClusterWorkerKilled(t *testing.T) {
 	r.ended("chief-0", 3000, 3002)
 }
 
-// TestClusterWorkerKilledInALoop kills two of four workers whenever they have taken part for a while.
+// TestClusterWorkerKilledInALoop repeatedly kills two of four workers after they have taken part for a while.
 func TestClusterWorkerKilledInALoop(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1 worker-2 ps-0 ps-1", set(asynchronous, "train.max_steps=12000")...)
@@ -102,7 +102,7 @@ func TestClusterSyncWorkerKilled(t *testing.T) {
 	r.ended("chief-0", 1000, 1000)
 }
 
-// TestClusterSyncWorkerGone waits for such a worker that never starts again.
+// TestClusterSyncWorkerGone kills such a worker and never restarts it: the chief gives up.
 func TestClusterSyncWorkerGone(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 ps-0", set(synchronous, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
@@ -127,8 +127,8 @@ func TestClusterBackupWorkerKilled(t *testing.T) {
 }
 
 // TestClusterRingWorkerKilled kills a worker of an all-reduce job, then the
-// chief: the survivors wait, then all go on from the last checkpoint, and the
-// last one has the bytes of a run without a fault.
+// chief. Each time the survivors wait, and all continue from the last
+// checkpoint. The final checkpoint equals that of an undisturbed run.
 func TestClusterRingWorkerKilled(t *testing.T) {
 	all := long(t)
 	args := set(allReduce, "train.max_steps=1500")
@@ -157,8 +157,8 @@ func TestClusterRingWorkerKilled(t *testing.T) {
 	compare(t, undisturbed.dir, r.dir, "1500")
 }
 
-// TestClusterRingWorkerGone waits for a worker of an all-reduce job that never
-// starts again.
+// TestClusterRingWorkerGone kills a worker of an all-reduce job and never
+// restarts it: the others give up and name it.
 func TestClusterRingWorkerGone(t *testing.T) {
 	whole(t)
 	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
@@ -178,7 +178,7 @@ func TestClusterRingWorkerGone(t *testing.T) {
 }
 
 // TestClusterWorkerComesLate starts a worker while the others end: it takes part
-// or ends as they do, whether it sees their model_dir or not.
+// or ends as they do, whether or not it sees their model_dir.
 func TestClusterWorkerComesLate(t *testing.T) {
 	tries := 2
 	if long(t) {

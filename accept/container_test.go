@@ -25,10 +25,10 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// registry is the host of an image's registry: an image without one has no dot before its first slash.
+// registry matches the registry's host in an image name. Without a registry there is no dot before the first slash.
 var registry = regexp.MustCompile(`^[^/]*[.:][^/]*/`)
 
-// TestDockerfile checks what the images promise.
+// TestDockerfile checks the promised properties of the images.
 func TestDockerfile(t *testing.T) {
 	stages := dockerfile(t)
 	for _, s := range stages {
@@ -57,7 +57,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// container is the image's file system in a folder, where its entrypoint runs as its user.
+// container is the image's file system in a folder, where its entrypoint runs as the image's user.
 type container struct {
 	t    *testing.T
 	root string
@@ -75,7 +75,7 @@ func newContainer(t *testing.T) *container {
 	last := stages[len(stages)-1]
 	c := &container{t: t, root: t.TempDir(), exec: last.exec(t, "ENTRYPOINT")}
 	assemble(t, stages, last, c.root)
-	for dir := c.root; dir != "/"; dir = filepath.Dir(dir) { // of the folders above, too
+	for dir := c.root; dir != "/"; dir = filepath.Dir(dir) { // also of the parent folders
 		if info, err := os.Stat(dir); err != nil || info.Mode()&1 == 0 && os.Chmod(dir, info.Mode()|0o111) != nil {
 			t.Fatal(dir, err)
 		}
@@ -84,7 +84,7 @@ func newContainer(t *testing.T) *container {
 	return c
 }
 
-// command is the entrypoint with arguments.
+// command returns the entrypoint with arguments.
 func (c *container) command(args ...string) *exec.Cmd {
 	all := append(c.exec, args...)
 	return &exec.Cmd{Path: all[0], Args: all, Env: c.env, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
@@ -102,7 +102,7 @@ func (c *container) run(args ...string) string {
 	return string(out)
 }
 
-// line waits for a line that has a text.
+// line waits for a line that contains a text.
 func (s *sink) line(t *testing.T, text string) string {
 	t.Helper()
 	for limit := time.After(patience); ; {
@@ -120,8 +120,8 @@ func (s *sink) line(t *testing.T, text string) string {
 	}
 }
 
-// TestContainer builds the image's binaries by the Dockerfile's flags, and trains, exports and serves in a root folder
-// that has nothing but what the image has, as its user. Served requests are answered, admin calls refused.
+// TestContainer builds the image's binaries with the Dockerfile's flags. It trains, exports and serves as the image's user
+// in a root folder with only the image's contents. Served requests are answered, admin calls are refused.
 func TestContainer(t *testing.T) {
 	long(t)
 	c := newContainer(t)
@@ -146,7 +146,7 @@ func TestContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have ended already
 		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("the server's last lines:\n%s", tail(s.log.String()))
@@ -179,7 +179,7 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-// TestCompose: each service of the compose file is the task that its name says, at the address that the others know.
+// TestCompose checks that each service of the compose file is the task in its name, at the address that the others use.
 func TestCompose(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "compose.yaml"))
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // stage is a target of a Dockerfile.
 type stage struct {
 	from, name string
-	lines      [][2]string // instruction and the rest
+	lines      [][2]string // instruction and its arguments
 }
 
-// dockerfile reads the Dockerfile, with the defaults of its arguments put in.
+// dockerfile reads the Dockerfile and substitutes the defaults of its arguments.
 func dockerfile(t *testing.T) []stage {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "Dockerfile"))
@@ -49,7 +49,7 @@ func dockerfile(t *testing.T) []stage {
 	return stages
 }
 
-// named returns the stage of a name, "" for the last one.
+// named returns the stage with a name; "" means the last one.
 func named(t *testing.T, stages []stage, name string) stage {
 	t.Helper()
 	i := slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
@@ -59,7 +59,7 @@ func named(t *testing.T, stages []stage, name string) stage {
 	return stages[i]
 }
 
-// of are the rests of a stage's lines of an instruction.
+// of returns the arguments of all lines of a stage with a given instruction.
 func (s stage) of(instruction string) []string {
 	var out []string
 	for _, l := range s.lines {
@@ -80,7 +80,7 @@ func (s stage) exec(t *testing.T, instruction string) []string {
 	return words
 }
 
-// assemble makes the files of a stage in a folder: it runs the go builds of the stages before, and copies.
+// assemble creates the files of a stage in a folder: it runs the Go builds of earlier stages, and copies.
 func assemble(t *testing.T, stages []stage, s stage, root string) {
 	t.Helper()
 	work := t.TempDir()
@@ -115,7 +115,7 @@ func suffix(path string) string {
 	return ""
 }
 
-// buildStage runs the builds of a stage into a folder, once.
+// buildStage runs the builds of a stage into a folder once.
 func buildStage(t *testing.T, s stage, work string) {
 	t.Helper()
 	for _, line := range s.of("RUN") {
@@ -135,7 +135,7 @@ func buildStage(t *testing.T, s stage, work string) {
 	}
 }
 
-// copyInto copies a file, or what a folder has, as COPY does.
+// copyInto copies a file, or the contents of a folder, like COPY.
 func copyInto(t *testing.T, from, to, owner string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {

@@ -25,15 +25,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The table of these tests, and how it is called in checkpoints.
+// The table of these tests, and its name in checkpoints.
 const (
 	tableRows, tableWidth = 10_000_000, 16
 	tableIDs, tableBatch  = 40, 128
 	tableName             = "embedding/embeddings"
-	tableMB               = tableRows * tableWidth * 4 / 1_000_000 // and as much for Adagrad's accumulators
+	tableMB               = tableRows * tableWidth * 4 / 1_000_000 // and the same for Adagrad's accumulators
 )
 
-// tableJob is the environment variable with which this test's binary is a task
+// tableJob is the environment variable that makes this test's binary run as a task
 // of a cluster: model_dir, max_steps and the parity of the ids to train.
 const tableJob = "GOESTIMATOR_ACCEPT_TABLE"
 
@@ -50,7 +50,7 @@ func init() {
 	os.Exit(estimator.ExitCode(err))
 }
 
-// status reads a line of a process's memory in KiB, 0 where the system does not tell.
+// status returns a memory value of a process in KiB, 0 if the system does not report it.
 func status(pid, name string) int {
 	b, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	if err != nil {
@@ -65,7 +65,7 @@ func status(pid, name string) int {
 	return 0
 }
 
-// tableModel sums the rows of an example and predicts its label from the sum.
+// tableModel sums the table rows of an example and predicts its label from the sum.
 func tableModel(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 	adagrad, err := optimizers.New("adagrad", map[string]any{"learning_rate": 0.1})
 	if err != nil {
@@ -79,7 +79,7 @@ func tableModel(mc *estimator.ModelContext, f models.Features, l models.Labels) 
 	return spec, nil
 }
 
-// tableBatches are ids of one parity, without end.
+// tableBatches returns an endless input of ids with one parity.
 func tableBatches(parity int64) (ids, labels *tensor.Tensor) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ids, labels = tensor.New(tensor.Int64, 20*tableBatch, tableIDs), tensor.New(tensor.Int64, 20*tableBatch)
@@ -92,7 +92,7 @@ func tableBatches(parity int64) (ids, labels *tensor.Tensor) {
 	return ids, labels
 }
 
-// trainTable is one task.
+// trainTable runs one task.
 func trainTable(dir, steps, parity string) error {
 	n, err := strconv.ParseInt(steps, 10, 64)
 	if err != nil {
@@ -112,7 +112,7 @@ func trainTable(dir, steps, parity string) error {
 		return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(tableBatch, true)), nil
 	})
 	rc, err := runconfig.New(runconfig.ModelDir(dir), runconfig.TFRandomSeed(5), runconfig.SaveCheckpointsSteps(50), runconfig.SaveSummarySteps(0),
-		runconfig.KeepCheckpointMax(1), // each has table and accumulators
+		runconfig.KeepCheckpointMax(1), // each has the table and the accumulators
 		runconfig.ExperimentalMaxWorkerDelaySecs(0), runconfig.LogStepCountSteps(10),
 		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: "min_size"}}))
 	if err != nil {
@@ -127,8 +127,8 @@ func trainTable(dir, steps, parity string) error {
 	return err
 }
 
-// trainTableOn trains with that many parameter servers, a chief and a worker, and
-// returns the largest memory of each process, in MB.
+// trainTableOn trains with the given number of parameter servers, a chief and a worker,
+// and returns the peak memory of each process in MB.
 func trainTableOn(t *testing.T, dir string, servers, steps, parity int) map[string]int {
 	t.Helper()
 	names := "chief-0 worker-0"
@@ -156,7 +156,7 @@ func trainTableOn(t *testing.T, dir string, servers, steps, parity int) map[stri
 	return peak
 }
 
-// checkPeaks fails where a task that trains has held a good part of the table,
+// checkPeaks fails if a training task has held a large part of the table,
 // or a parameter server has not held its share.
 func checkPeaks(t *testing.T, peak map[string]int, servers int) {
 	t.Helper()
@@ -166,7 +166,7 @@ func checkPeaks(t *testing.T, peak map[string]int, servers int) {
 		case mb == 0:
 			t.Skip("the system does not tell of a process's memory")
 		case strings.HasPrefix(name, "ps"):
-			// What is changed while a checkpoint is read is there twice.
+			// Data that changes while a checkpoint is read is held twice.
 			if mb < share || mb > 2*share+200 {
 				t.Errorf("%s: peak memory of %d MB, expected a share of %d MB and at most as much again while saving", name, mb, share)
 			}
@@ -176,8 +176,8 @@ func checkPeaks(t *testing.T, peak map[string]int, servers int) {
 	}
 }
 
-// tableSample reads rows of a checkpoint from all over the table, and in the
-// middle, where it is cut.
+// tableSample reads rows of a checkpoint from all parts of the table, including the
+// middle, where the table is split.
 func tableSample(t *testing.T, dir string, step int64, name string) (even, odd []float32) {
 	t.Helper()
 	r, err := checkpoint.Open(filepath.Join(dir, fmt.Sprintf("model.ckpt-%d", step)))
@@ -203,7 +203,7 @@ func tableSample(t *testing.T, dir string, step int64, name string) (even, odd [
 }
 
 // TestEmbeddingOnServers trains a table of 10 million rows on two parameter
-// servers, saves it, and continues with one: no other process ever holds the table.
+// servers, saves it, and continues with one. No other process ever holds the table.
 func TestEmbeddingOnServers(t *testing.T) {
 	long(t)
 	dir := filepath.Join(t.TempDir(), "model")

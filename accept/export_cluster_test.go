@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// exporting are the settings of exporters at the end of training and of the best evaluation.
+// exporting sets exporters for the end of training and for the best evaluation.
 const exporting = "eval.exporters=[{name: last, kind: final}, {name: best, kind: best}]"
 
-// exportsOf are the versions of an exporter; all must be complete.
+// exportsOf returns the number of versions of an exporter, which must all be complete.
 func exportsOf(t *testing.T, dir, exporter string) int {
 	t.Helper()
 	versions, err := filepath.Glob(filepath.Join(dir, "export", exporter, "[0-9]*"))
@@ -29,7 +29,7 @@ func exportsOf(t *testing.T, dir, exporter string) int {
 	return len(versions)
 }
 
-// TestClusterExports launches a cluster with an evaluator, which exports: each exporter once at the end, and nobody else exports.
+// TestClusterExports launches a cluster with an evaluator. Each exporter exports once at the end, and only the evaluator exports.
 func TestClusterExports(t *testing.T) {
 	strategies := map[string][]string{"all_reduce": allReduce}
 	if thorough(t) {
@@ -74,7 +74,7 @@ func TestClusterExports(t *testing.T) {
 }
 
 // TestClusterExporterKilled kills the evaluator between the last evaluation and its export. The chief waits; the
-// evaluator, started again, exports, and all end with 0.
+// restarted evaluator exports, and all tasks end with 0.
 func TestClusterExporterKilled(t *testing.T) {
 	points := []string{"bundle/data-created"}
 	if thorough(t) {
@@ -104,7 +104,7 @@ func TestClusterExporterKilled(t *testing.T) {
 	}
 }
 
-// TestClusterExportsAreServed has a server follow an exporter of a cluster: from its first export on it answers, always with the newest.
+// TestClusterExportsAreServed has a server follow an exporter of a cluster: after the first export it always answers, with the newest version.
 func TestClusterExportsAreServed(t *testing.T) {
 	steps := "train.max_steps=600"
 	if thorough(t) {
@@ -129,7 +129,7 @@ func TestClusterExportsAreServed(t *testing.T) {
 	for _, name := range []string{"chief-0", "worker-0", "evaluator-0"} {
 		r.exit(name, 0)
 	}
-	// A short training may end between two looks of the evaluator.
+	// A short training run may end between two checks of the evaluator.
 	if n := exportsOf(t, r.dir, "latest"); n > 2 || n < 1 || thorough(t) && n < 2 {
 		t.Errorf("%d exports are kept, expected 2", n)
 	}
@@ -143,7 +143,7 @@ func TestClusterExportsAreServed(t *testing.T) {
 	}
 }
 
-// image is a picture of one grey, as the job's input has them.
+// image returns a picture of one shade of grey in the form of the job's input.
 func image(grey float64) any {
 	rows := make([]any, 28)
 	for i := range rows {

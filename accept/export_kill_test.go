@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
-// wholeVersions checks that every version in a base path is a whole model, and returns how many there are.
+// wholeVersions checks that every version in a base path is a complete model, and returns their number.
 func wholeVersions(t *testing.T, base string) int {
 	t.Helper()
 	entries, err := os.ReadDir(base)
@@ -37,7 +37,7 @@ func wholeVersions(t *testing.T, base string) int {
 	return versions
 }
 
-// wholeModel reads everything that a version has.
+// wholeModel reads all parts of a version.
 func wholeModel(dir string) error {
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})
 	if err != nil {
@@ -61,18 +61,18 @@ func wholeModel(dir string) error {
 	return err
 }
 
-// killed fails where a process did not end by SIGKILL.
+// killed reports whether a process ended by SIGKILL.
 func killed(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
-// exportJob is the job of the kills, with a warm-up request.
+// exportJob returns the arguments of the job for the kill tests, with a warm-up request.
 func exportJob(dir string) []string {
 	return append(job(dir, "10"), "--set", "export.warm_up_requests=1")
 }
 
-// TestExportKills kills exports at random moments, while a server looks at their folder: no version is ever partial, and the server has no version that failed.
+// TestExportKills kills exports at random moments while a server watches their folder: no version is ever partial, and none fails in the server.
 func TestExportKills(t *testing.T) {
 	kills := 12
 	if thorough(t) {
@@ -96,7 +96,7 @@ func TestExportKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(r.Int64N(int64(takes))))
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have ended already
 		if err := cmd.Wait(); !killed(err) {
 			if err != nil {
 				t.Errorf("an export that was not killed: %v", err)
@@ -127,7 +127,7 @@ func TestExportKills(t *testing.T) {
 	t.Logf("%d kills, %d exports had ended before; %d versions, all whole", kills-ended, ended, n)
 }
 
-// TestExportCrashPoints kills exports inside every step of writing their variables.
+// TestExportCrashPoints kills exports at every step of writing their variables.
 func TestExportCrashPoints(t *testing.T) {
 	thorough(t)
 	dir, base := t.TempDir(), filepath.Join(t.TempDir(), "m")

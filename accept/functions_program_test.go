@@ -21,8 +21,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// functionsJob is the environment variable with which this test's binary is a task
-// of TestFunctionsSoak: model_dir.
+// functionsJob is the environment variable that makes this test's binary run as a task
+// of TestFunctionsSoak. Its value is model_dir.
 const functionsJob = "GOESTIMATOR_ACCEPT_FUNCTIONS"
 
 func init() {
@@ -64,8 +64,8 @@ func functionsConfig(text, dir string) (runconfig.RunConfig, error) {
 		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server"}))
 }
 
-// ledger is a program whose function adds one to the row of its argument, in a table
-// on the parameter servers.
+// ledger is a program whose function adds one to the row given by its argument, in a
+// table on the parameter servers.
 type ledger struct {
 	*distribute.Strategy
 	note *distribute.Remote

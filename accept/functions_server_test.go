@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 )
 
-// TestFunctionsServersLost: a parameter server that is killed is a named error of Schedule and of Done, as of
-// Join elsewhere; after Restore functions run.
+// TestFunctionsServersLost kills a parameter server: Schedule and Done, and Join elsewhere, return a named error.
+// After Restore functions run again.
 func TestFunctionsServersLost(t *testing.T) {
 	whole(t)
 	s := newFunctionsSoak(t, 1)

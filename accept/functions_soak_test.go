@@ -17,28 +17,28 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// functionsSoak schedules functions from the test's process, the chief, and kills workers.
+// functionsSoak schedules functions from the test process, which is the chief, and kills workers.
 type functionsSoak struct {
 	*rig
 	*ledger
 	random  *rand.Rand
 	c       *distribute.Coordinator
 	ones    *distribute.PerWorker
-	next    int64      // the next function's argument
-	exact   [][2]int64 // arguments, from and to, of functions while which no worker was killed
+	next    int64      // the argument of the next function
+	exact   [][2]int64 // arguments, from and to, of functions during which no worker was killed
 	kills   map[string]int
 	rounds  int
 	chief   []footprint
 	servers map[string][]usage
 }
 
-// footprint is what the chief has where nothing waits.
+// footprint is what the chief uses when nothing is pending.
 type footprint struct{ goroutines, kilobytes int }
 
-// TestFunctionsSoak kills workers at random while functions are queued and run, and
-// between functions, for GOESTIMATOR_SOAK. Each function has its result, and its
-// count on the parameter servers: one or more, and one where nothing was killed
-// meanwhile. Neither the chief nor the servers grow.
+// TestFunctionsSoak kills workers at random, during and between functions, for the
+// duration GOESTIMATOR_SOAK. Each function must have its result, and must be counted
+// on the parameter servers once or more, exactly once if no worker was killed
+// meanwhile. Neither the chief nor the servers may grow.
 func TestFunctionsSoak(t *testing.T) {
 	whole(t)
 	seed := uint64(15)
@@ -108,10 +108,10 @@ func (s *functionsSoak) coordinate(ctx context.Context, length time.Duration) (e
 	return s.c.Close(ctx)
 }
 
-// maxRound bounds the functions of a round.
+// maxRound limits the number of functions in a round.
 const maxRound = 400
 
-// round schedules functions, and kills workers while they run, or behind them.
+// round schedules functions, and kills workers while they run or after them.
 func (s *functionsSoak) round(ctx context.Context) error {
 	first, n := s.next, 50+s.random.IntN(maxRound-50)
 	var values []*distribute.RemoteValue
@@ -148,7 +148,7 @@ func (s *functionsSoak) round(ctx context.Context) error {
 	return nil
 }
 
-// strike kills one worker or more, and starts them again.
+// strike kills one or more workers and restarts them.
 func (s *functionsSoak) strike(when string) {
 	s.t.Helper()
 	for again := true; again; again = s.random.IntN(4) == 0 {
@@ -159,7 +159,7 @@ func (s *functionsSoak) strike(when string) {
 	}
 }
 
-// look notes what the chief and the servers have.
+// look records the resource use of the chief and the servers.
 func (s *functionsSoak) look() {
 	s.t.Helper()
 	runtime.GC()
@@ -175,7 +175,7 @@ func (s *functionsSoak) look() {
 	}
 }
 
-// audit compares the counts on the servers with what was scheduled.
+// audit compares the counts on the servers with the scheduled functions.
 func (s *functionsSoak) audit() error {
 	t, err := s.Variable(ledgerName)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *functionsSoak) audit() error {
 
 var goroutinesLine = regexp.MustCompile(`(?m)^goroutines=(\d+)$`)
 
-// grown compares what was there early and late.
+// grown compares the resource use early and late in the test.
 func (s *functionsSoak) grown() {
 	s.t.Helper()
 	if len(s.chief) < 10 {
@@ -241,7 +241,7 @@ func (s *functionsSoak) grown() {
 	}
 }
 
-// peak is the most of each.
+// peak returns the maximum of each field.
 func peak(all []footprint) (most footprint) {
 	for _, f := range all {
 		most = footprint{max(most.goroutines, f.goroutines), max(most.kilobytes, f.kilobytes)}
@@ -264,7 +264,7 @@ func mean(all []int) (sum int) {
 	return sum / max(len(all), 1)
 }
 
-// one is a batch of one number.
+// one returns a batch of one number.
 func one(n int64) *tensor.Tensor {
 	t := tensor.New(tensor.Int64, 1)
 	tensor.Values[int64](t)[0] = n

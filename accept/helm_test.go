@@ -17,8 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The chart, and values with what it makes of them: VALUES.golden.yaml beside VALUES.yaml. With helm the test compares; to make them anew,
-// run helm as in render.
+// The chart, and the values files: VALUES.golden.yaml beside VALUES.yaml holds the expected output. If helm is installed the test
+// compares with it; to write it again, run helm as in render.
 var (
 	chart  = filepath.Join("deploy", "helm", "goestimator")
 	values = []string{"volume", "buckets", "config"}
@@ -33,7 +33,7 @@ func chartFile(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// pod is what Kubernetes reads of a Deployment.
+// pod is the part of a Deployment that the tests check.
 type pod struct {
 	Kind string
 	Spec struct {
@@ -57,7 +57,7 @@ type pod struct {
 	}
 }
 
-// deployed is the Deployment among manifests.
+// deployed returns the Deployment among manifests.
 func deployed(t *testing.T, manifests string) (found pod) {
 	t.Helper()
 	for d := yaml.NewDecoder(strings.NewReader(manifests)); ; {
@@ -77,7 +77,7 @@ func deployed(t *testing.T, manifests string) (found pod) {
 	return found
 }
 
-// TestHelmManifests checks what the chart promises: flags that serve knows, no registry, a user without rights, a file system that is only read.
+// TestHelmManifests checks the chart's promises: flags that serve knows, no registry, a user without rights, a read-only file system.
 func TestHelmManifests(t *testing.T) {
 	program, err := testkit.Program()
 	if err != nil {
@@ -118,7 +118,7 @@ func TestHelmManifests(t *testing.T) {
 	}
 }
 
-// TestHelmArguments starts a server with the arguments of the chart, whose folders and ports are of the test.
+// TestHelmArguments starts a server with the chart's arguments, but with folders and ports of the test.
 func TestHelmArguments(t *testing.T) {
 	program, err := testkit.Program()
 	if err != nil {
@@ -151,13 +151,13 @@ func TestHelmArguments(t *testing.T) {
 	if err := json.Unmarshal(line, &at); err != nil || at.GRPC == "" || at.REST == "" {
 		t.Errorf("got %q, %v, %v", line, err, readErr)
 	}
-	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve %q: %v\n%s", args, err, &stderr)
 	}
 }
 
-// render is what helm makes of the chart, or its complaint.
+// render returns the manifests that helm makes from the chart, or its error message.
 func render(t *testing.T, helm string, args ...string) (manifests, complaint string) {
 	t.Helper()
 	cmd := exec.Command(helm, append([]string{"template", "iris", filepath.Join(testkit.Root(), chart), "--namespace", "models", "--kube-version", "1.31.0"}, args...)...)
@@ -170,7 +170,7 @@ func render(t *testing.T, helm string, args ...string) (manifests, complaint str
 	return string(out), stderr.String()
 }
 
-// TestHelmTemplate compares what helm renders with what is recorded, and has it refuse values that make no sense.
+// TestHelmTemplate compares helm's output with the recorded one, and checks that helm refuses invalid values.
 func TestHelmTemplate(t *testing.T) {
 	helm, err := exec.LookPath("helm")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
-// job are the arguments of a small run with everything that has state.
+// job returns the arguments of a small run with every kind of state.
 func job(dir, steps string) []string {
 	return []string{"--config", "accept/testdata/job.yaml", "--set", "model_dir=" + dir, "--set", "train.max_steps=" + steps}
 }
@@ -41,7 +41,7 @@ func compare(t *testing.T, a, b, step string) {
 }
 
 // TestKills kills a run at random moments and restarts the same command each
-// time; in the end it must have the bytes of a run in one go.
+// time. In the end its bytes must equal those of an uninterrupted run.
 func TestKills(t *testing.T) {
 	kills := 50
 	if !long(t) {
@@ -57,7 +57,7 @@ func TestKills(t *testing.T) {
 	}
 	longest := 1500 * time.Millisecond
 	for n := 0; n < kills || n < 5*kills && none(); n++ {
-		if n >= kills { // the machine is slow: no run has come as far as a checkpoint
+		if n >= kills { // the machine is slow: no run has reached a checkpoint
 			longest += time.Second
 		}
 		cmd := command(t, append([]string{"train"}, job(killed, "1000000000")...)...)
@@ -86,13 +86,13 @@ func TestKills(t *testing.T) {
 	compare(t, whole, killed, last)
 }
 
-// savingPoints are the points of saving where a process may crash.
+// savingPoints returns the points during saving where a process may crash.
 func savingPoints() []string {
 	return append(failpoint.Names("bundle/"), failpoint.Names("checkpoint/")...)
 }
 
 // TestCrashPoints crashes a run at every point of saving, each time in a folder
-// that has checkpoints already, and lets it finish afterwards.
+// that already has checkpoints, and then lets it finish.
 func TestCrashPoints(t *testing.T) {
 	whole := long(t)
 	reference := t.TempDir()
@@ -102,7 +102,7 @@ func TestCrashPoints(t *testing.T) {
 		t.Fatal("no failpoints are registered")
 	}
 	for i, point := range points {
-		// These need a damaged folder to begin with: the tests of the checkpoint package crash there.
+		// These need a damaged folder at the start: the tests of the checkpoint package crash there.
 		if !whole && i%4 != 0 || point == "checkpoint/unusable-removed" || point == "checkpoint/broken-renamed" {
 			continue
 		}
@@ -128,11 +128,11 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// TestSIGTERM stops a run by a signal: a checkpoint, exit 143, and an exact continuation.
+// TestSIGTERM stops a run with a signal: it saves a checkpoint, exits with 143, and can be continued exactly.
 func TestSIGTERM(t *testing.T) {
 	long(t)
 	stopped := t.TempDir()
-	cmd := command(t, append([]string{"train"}, job(stopped, "1000000000")...)...) // it does not end before the signal comes
+	cmd := command(t, append([]string{"train"}, job(stopped, "1000000000")...)...) // it does not end before the signal
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func newExample(t *testing.T, epochs int) *example {
 	return e
 }
 
-// begin starts a task, as what starts processes would.
+// begin starts a task, as a launcher would.
 func (e *example) begin(name string) {
 	e.t.Helper()
 	x := e.tasks[name]
@@ -50,7 +50,7 @@ func (e *example) begin(name string) {
 	}
 }
 
-// strike kills a task when the chief has ended an epoch, and starts it again.
+// strike kills a task after the chief has ended an epoch, and restarts it.
 func (e *example) strike(name string, epoch int) {
 	e.t.Helper()
 	e.await("chief-0", fmt.Sprintf(`(?m)^epoch %d, `, epoch))
@@ -60,15 +60,15 @@ func (e *example) strike(name string, epoch int) {
 	e.kills[name]++
 }
 
-// epoch is the last that the chief has ended.
+// epoch returns the last epoch that the chief has ended.
 func (e *example) epoch() int {
 	text, _ := e.tasks["chief-0"].text()
 	return strings.Count(text, "epoch ") - 1
 }
 
-// TestParameterServerExample kills and starts again workers of the tutorial's cluster, one after the other, and once a
-// parameter server. Training goes on: each epoch has the results of all its functions, the accuracy is reached in
-// every evaluation, and every process ends with exit code 0.
+// TestParameterServerExample kills and restarts the workers of the tutorial's cluster, one after the other, and once a
+// parameter server. Training continues: each epoch has the results of all its functions, every evaluation reaches the
+// accuracy, and every process ends with exit code 0.
 func TestParameterServerExample(t *testing.T) {
 	epochs := 200
 	if long(t) {
@@ -93,7 +93,7 @@ func TestParameterServerExample(t *testing.T) {
 
 var epochLine = regexp.MustCompile(`(?m)^epoch (\d+), (\d+) steps: accuracy ([0-9.]+)$`)
 
-// checkEpochs looks for the functions of every epoch, and for the steps that they made.
+// checkEpochs checks that every epoch has all its functions, and that they made the expected steps.
 func (e *example) checkEpochs() {
 	e.t.Helper()
 	lines := epochLine.FindAllStringSubmatch(e.tasks["chief-0"].all(), -1)
@@ -113,10 +113,10 @@ func (e *example) checkEpochs() {
 	}
 }
 
-// learned is the accuracy that is reached by learning. Workers race, so that single examples may be wrong.
+// learned is the accuracy that training must reach. Workers race, so single examples may be wrong.
 const learned = 0.8
 
-// checkResults looks for the accuracy of every evaluation; evaluations of the same variables have the same.
+// checkResults checks the accuracy of every evaluation. Evaluations of the same variables must agree.
 func (e *example) checkResults() {
 	e.t.Helper()
 	direct := e.accuracy("chief-0", `evaluation on the chief: accuracy ([0-9.]+) of 16 examples`)
@@ -127,7 +127,7 @@ func (e *example) checkResults() {
 	e.accuracy("evaluator-0", fmt.Sprintf(`evaluator, step %d: accuracy ([0-9.]+) of 16 examples`, e.latest()))
 }
 
-// accuracy returns the only group of a pattern in what a task printed.
+// accuracy returns the only group of a pattern in the output of a task.
 func (e *example) accuracy(task, pattern string) float64 {
 	e.t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(e.tasks[task].all())

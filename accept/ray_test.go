@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// rayPython is a Python that has Ray: GOESTIMATOR_RAY_PYTHON, else python3.
+// rayPython returns a Python that has Ray: GOESTIMATOR_RAY_PYTHON, or else python3.
 func rayPython(t *testing.T) string {
 	t.Helper()
 	python := cmp.Or(os.Getenv("GOESTIMATOR_RAY_PYTHON"), "python3")
@@ -26,8 +26,8 @@ func rayPython(t *testing.T) string {
 	return python
 }
 
-// TestRay hands a driver of launch to a real Ray of three nodes. A node with tasks is killed: the job is started again
-// on the other, goes on from its checkpoint and ends.
+// TestRay runs a driver written by launch on a real Ray cluster of three nodes. A node with tasks is killed: the job
+// restarts on the other, continues from its checkpoint and ends.
 func TestRay(t *testing.T) {
 	whole(t)
 	python := rayPython(t)

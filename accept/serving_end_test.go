@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// TestServerKilled ends the server as kill -9 does, under requests, and starts it again on the same ports.
+// TestServerKilled ends the server like kill -9 during requests, and restarts it on the same ports.
 func TestServerKilled(t *testing.T) {
 	kills := 2
 	if thorough(t) {
@@ -38,7 +38,7 @@ func TestServerKilled(t *testing.T) {
 		var work sync.WaitGroup
 		for range 8 {
 			work.Go(func() {
-				for { // until the server is gone
+				for { // until the server has ended
 					for _, ask := range asks {
 						got, err := ask(t.Context(), []float32{1, 2, 3})
 						if err != nil {
@@ -63,7 +63,7 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// queued is how many rows wait in the server for their batch.
+// queued returns the number of rows that wait in the server for their batch.
 func (s *server) queued() int {
 	s.t.Helper()
 	code, text := s.ask("/monitoring/prometheus/metrics", nil)
@@ -80,7 +80,7 @@ func (s *server) queued() int {
 	return 0
 }
 
-// TestServerDrains sends SIGTERM while requests wait for their batch: all of them are answered, and the exit code is 0.
+// TestServerDrains sends SIGTERM while requests wait for their batch: all are answered, and the exit code is 0.
 func TestServerDrains(t *testing.T) {
 	rounds := 1
 	if thorough(t) {
@@ -109,7 +109,7 @@ func TestServerDrains(t *testing.T) {
 				}
 			})
 		}
-		// On a slow machine some are answered before the last one is there.
+		// On a slow machine some are answered before the last one arrives.
 		for until := time.Now().Add(patience); int(answered.Load())+s.queued()/2 < requests; <-time.After(5 * time.Millisecond) {
 			if time.Now().After(until) {
 				t.Fatalf("the server has not taken %d requests within %v", requests, patience)
@@ -127,8 +127,8 @@ func TestServerDrains(t *testing.T) {
 	}
 }
 
-// TestServerDrainsUnderLoad sends SIGTERM to a server that many clients call: each request is answered, or finds the
-// door closed; none is taken and lost.
+// TestServerDrainsUnderLoad sends SIGTERM to a server that many clients call. Each request is answered or its
+// connection is refused; none is accepted and lost.
 func TestServerDrainsUnderLoad(t *testing.T) {
 	rounds := 1
 	if thorough(t) {
@@ -167,7 +167,7 @@ func TestServerDrainsUnderLoad(t *testing.T) {
 		}
 		for until := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 			mu.Lock()
-			// A connection that was not accepted yet is reset when the port closes.
+			// A connection not yet accepted is reset when the port closes.
 			busy := answered > 500 && connected == 16
 			mu.Unlock()
 			if busy || time.Now().After(until) {

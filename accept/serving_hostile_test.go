@@ -22,13 +22,13 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// mutation spoils a SavedModel in a folder; other is the folder of another one.
+// mutation damages a SavedModel in a folder; other is the folder of another SavedModel.
 type mutation struct {
 	name string
 	do   func(r *rand.Rand, dir, other string) error
 }
 
-// mutations change the bytes of files, whole files, and fields of protocol buffers.
+// mutations change bytes of files, whole files, and fields of protocol buffers.
 var mutations = []mutation{
 	{"flip", func(r *rand.Rand, dir, _ string) error { return inAnyFile(r, dir, flip) }},
 	{"flip_graph", func(r *rand.Rand, dir, _ string) error { return inFile(r, graphFile(dir), flip) }},
@@ -80,7 +80,7 @@ func splice(r *rand.Rand, b []byte) []byte {
 	return append(slices.Clone(b[:i]), b[j:]...)
 }
 
-// graphFile is the file of the protocol buffers, binary or text.
+// graphFile returns the file with the protocol buffers, binary or text.
 func graphFile(dir string) string {
 	path := filepath.Join(dir, "saved_model.pb")
 	if _, err := os.Stat(path); err != nil {
@@ -112,7 +112,7 @@ func inFile(r *rand.Rand, path string, f func(*rand.Rand, []byte) []byte) error 
 	return os.WriteFile(path, f(r, b), 0o644)
 }
 
-// replace puts the other model's part in place of this one's.
+// replace replaces a part of this model with that of the other one.
 func replace(dir, other, name string) error {
 	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 		return err
@@ -168,7 +168,7 @@ func mangleNodes(r *rand.Rand, m *pb.MetaGraphDef) {
 	}
 }
 
-// wrongSizes are dimensions that nobody should believe.
+// wrongSizes are implausible dimensions.
 var wrongSizes = []int64{-1, -2, 0, 1, 7, 1 << 20, 1 << 31, 1 << 40, 1<<63 - 1, -1 << 63}
 
 func mangleShapes(r *rand.Rand, m *pb.MetaGraphDef) {
@@ -192,7 +192,7 @@ func mangleSignatures(r *rand.Rand, m *pb.MetaGraphDef) {
 	for _, key := range slices.Sorted(maps.Keys(m.SignatureDef)) {
 		s := m.SignatureDef[key]
 		for _, infos := range []map[string]*pb.TensorInfo{s.Inputs, s.Outputs} {
-			for _, alias := range slices.Sorted(maps.Keys(infos)) { // so that a seed gives the same model again
+			for _, alias := range slices.Sorted(maps.Keys(infos)) { // so that a seed always gives the same model
 				info := infos[alias]
 				switch r.IntN(4) {
 				case 0:
@@ -212,21 +212,21 @@ func mangleSignatures(r *rand.Rand, m *pb.MetaGraphDef) {
 	}
 }
 
-// limited runs goestimator with an address space of so many GiB.
+// limited returns a command that runs goestimator with an address space limited to a number of GiB.
 func limited(gib int, args ...string) []string {
 	path, err := testkit.Program()
 	if err != nil {
-		panic(err) // the caller has run it before
+		panic(err) // the caller has already run it
 	}
 	return append([]string{"sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, gib<<20), path}, args...)
 }
 
-// crashed searches for the output of a crash of the Go runtime.
+// crashed reports whether the output contains signs of a crash of the Go runtime.
 func crashed(out string) bool {
 	return strings.Contains(out, "panic") || strings.Contains(out, "goroutine ") || strings.Contains(out, "fatal error") || strings.Contains(out, "SIG")
 }
 
-// soundModels are SavedModels of all kinds, each a folder.
+// soundModels returns the folders of valid SavedModels of all kinds.
 func soundModels(t *testing.T) []string {
 	trees := []string{"--config", "configs/titanic_boosted_trees.yaml", "--set", "data_dir=" + testkit.Shared(t, "data/titanic"), "--set", "model.params.n_trees=2",
 		"--set", "eval.exporters=[]", "--set", "model_dir=" + t.TempDir(), "--set", "export.warm_up_requests=1"}
@@ -239,8 +239,8 @@ func soundModels(t *testing.T) []string {
 		filepath.Join(golden, "saved_model_half_plus_two_cpu", "00000123"), filepath.Join(golden, "saved_model_half_plus_three", "00000123")}
 }
 
-// TestHostileModels gives spoilt SavedModels to `inspect savedmodel` and to a server, with little memory: nothing
-// crashes, each error says which model and what is wrong, and a sound model beside them is served.
+// TestHostileModels gives damaged SavedModels to `inspect savedmodel` and to a server, with little memory. Nothing
+// crashes, each error names the model and the problem, and a valid model beside them is served.
 func TestHostileModels(t *testing.T) {
 	count := 60
 	if thorough(t) {
@@ -275,7 +275,7 @@ func TestHostileModels(t *testing.T) {
 	servedHostile(t, root, names)
 }
 
-// inspected runs `inspect savedmodel`, and reports whether the model is taken for one.
+// inspected runs `inspect savedmodel` and reports whether it accepts the model.
 func inspected(t *testing.T, dir string) bool {
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -297,7 +297,7 @@ func inspected(t *testing.T, dir string) bool {
 	return false
 }
 
-// servedHostile serves all models, and asks each that is available something.
+// servedHostile serves all models and sends a request to each available one.
 func servedHostile(t *testing.T, root string, names []string) {
 	s := launchAs(t, limited(6, "serve", "--json", "--host", "127.0.0.1", "--port", "0", "--rest-port", "0", "--model-root", root, "--max-num-load-retries", "0")...)
 	s.ready()

@@ -25,16 +25,16 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// attack is a request that asks for far more than it is: of gRPC by method, of REST by path.
+// attack is a request that asks for far more memory than its own size: gRPC by method, REST by path.
 type attack struct {
 	name    string
 	at      string
 	body    []byte
-	expands bool // fewer values than elements: 64 MiB are allowed besides
-	rows    bool // rows that are sent one by one: what the model takes for each is its own affair
+	expands bool // fewer values than elements: allows another 64 MiB
+	rows    bool // rows are sent one by one: allows 8 times the body more, for the model
 }
 
-// rawBytes is a codec of messages that are bytes already; what comes back is dropped.
+// rawBytes is a codec for messages that are already bytes. It drops the reply.
 type rawBytes struct{}
 
 func (rawBytes) Marshal(v any) (mem.BufferSlice, error) {
@@ -43,7 +43,7 @@ func (rawBytes) Marshal(v any) (mem.BufferSlice, error) {
 func (rawBytes) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (rawBytes) Name() string                         { return "proto" }
 
-// part is a field of a message, number one that is a number.
+// part is a field of a message.
 func part(n protowire.Number, of ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), bytes.Join(of, nil))
 }
@@ -52,7 +52,7 @@ func integer(n protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), v)
 }
 
-// filled repeats a part to about so many bytes.
+// filled repeats a part to approximately a number of bytes.
 func filled(size int, part []byte) []byte { return bytes.Repeat(part, size/len(part)) }
 
 func shaped(sizes ...uint64) []byte {
@@ -63,13 +63,13 @@ func shaped(sizes ...uint64) []byte {
 	return part(2, all)
 }
 
-// grpcAttacks are of about so many bytes each, decompressed.
+// grpcAttacks returns attacks of approximately the given decompressed size each.
 func grpcAttacks(size int) []attack {
 	of := func(signature string) []byte { return part(1, part(1, []byte("m")), part(3, []byte(signature))) }
 	with := func(head []byte, rest ...[]byte) []byte { return append(bytes.Clone(head), bytes.Join(rest, nil)...) }
 	input := func(parts ...[]byte) []byte { return part(2, part(1, []byte("x")), part(2, parts...)) }
 	floats, text := integer(1, 1), integer(1, 7)
-	example := func(name string, values []byte) []byte { // a tf.Example of one feature of floats
+	example := func(name string, values []byte) []byte { // a tf.Example with one feature of floats
 		return part(1, part(1, part(1, []byte(name)), part(2, part(2, part(1, values)))))
 	}
 	list := func(examples ...[]byte) []byte { return part(2, part(1, examples...)) }
@@ -119,7 +119,7 @@ func grpcAttacks(size int) []attack {
 	return all
 }
 
-// restAttacks are of about so many bytes each, decompressed.
+// restAttacks returns attacks of approximately the given decompressed size each.
 func restAttacks(size int) []attack {
 	list := func(key, element string) []byte {
 		return []byte(`{"` + key + `":[` + strings.TrimSuffix(strings.Repeat(element+",", size/(len(element)+1)), ",") + "]}")
@@ -156,18 +156,18 @@ func restAttacks(size int) []attack {
 	return all
 }
 
-// peak is the most memory that a process had since forget, and what it has now, in bytes.
+// peak returns the maximum memory of the process since forget, and its current memory, in bytes.
 func (s *server) peak() (most, now int) {
 	pid := strconv.Itoa(s.PID())
 	return status(pid, "VmHWM") << 10, status(pid, "VmRSS") << 10
 }
 
-// forget makes the system forget the most memory that the process had.
+// forget resets the maximum memory of the process in the system.
 func (s *server) forget() error {
 	return os.WriteFile(filepath.Join("/proc", strconv.Itoa(s.PID()), "clear_refs"), []byte("5"), 0)
 }
 
-// send makes a request of an attack, whose answer may be anything.
+// send sends the request of an attack. Any answer is accepted.
 func (s *server) send(conn *grpc.ClientConn, a attack, packed bool) error {
 	ctx, stop := context.WithTimeout(s.t.Context(), patience)
 	defer stop()
@@ -180,7 +180,7 @@ func (s *server) send(conn *grpc.ClientConn, a attack, packed bool) error {
 		if a.at == "SessionRun" {
 			service = "SessionService"
 		}
-		_ = conn.Invoke(ctx, "/tensorflow.serving."+service+"/"+a.at, a.body, nil, how...) // an error, as good as always
+		_ = conn.Invoke(ctx, "/tensorflow.serving."+service+"/"+a.at, a.body, nil, how...) // usually an error, which is fine
 		return ctx.Err()
 	}
 	method, body := http.MethodPost, a.body
@@ -202,10 +202,10 @@ func (s *server) send(conn *grpc.ClientConn, a attack, packed bool) error {
 	}
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return ctx.Err() // refused before all was sent
+		return ctx.Err() // refused before everything was sent
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body) // likewise
+	_, _ = io.Copy(io.Discard, resp.Body) // same here
 	return ctx.Err()
 }
 
@@ -217,8 +217,8 @@ func gzipped(data []byte) []byte {
 	return out.Bytes()
 }
 
-// TestHostileMemory sends what asks for far more than it is to each entry point of a server, compressed and not: the process
-// grows by at most 64 MiB and ten times the decompressed bytes, and gives it back.
+// TestHostileMemory sends requests that ask for far more than their size to every entry point of a server, with and without
+// compression. The process may grow by 64 MiB and ten times the decompressed bytes, and must release it.
 func TestHostileMemory(t *testing.T) {
 	const mib = 1 << 20
 	sizes, all := []int{3 * mib}, thorough(t)
@@ -281,7 +281,7 @@ func TestHostileMemory(t *testing.T) {
 	}
 }
 
-// calm waits until the process has given back what requests took, and names the last one.
+// calm waits until the process has released the memory of earlier requests. after names the last one.
 func (s *server) calm(t *testing.T, start int, after string) {
 	t.Helper()
 	const spare = 24 << 20 // what the collector leaves

@@ -28,11 +28,11 @@ type preset struct {
 	name, config string
 	sets         []string
 	file         func(t *testing.T, rows int) string // examples
-	scores       string                              // prediction that requests to classify ("" none) or to regress get
+	scores       string                              // prediction returned by classify ("" none) or regress requests
 	values       string
 }
 
-// presets are the configs of canned models on real data, and a recurrent one.
+// presets returns the configs of canned models on real data, and a recurrent one.
 func presets(t *testing.T) []preset {
 	msweb := t.TempDir()
 	return []preset{
@@ -49,7 +49,7 @@ func presets(t *testing.T) []preset {
 	}
 }
 
-// head makes a file of the first rows of one of the data sets.
+// head makes a file with the first rows of one of the data sets.
 func head(name string, header bool) func(*testing.T, int) string {
 	return func(t *testing.T, rows int) string {
 		f, err := os.Open(testkit.Shared(t, name))
@@ -85,7 +85,7 @@ func written(t *testing.T, path, text string) string {
 	return path
 }
 
-// visits makes the examples of msweb as its config says, in dir.
+// visits makes the examples of msweb in dir, as its config describes.
 func visits(dir string) func(*testing.T, int) string {
 	return func(t *testing.T, rows int) string {
 		data := testkit.Shared(t, "data/msweb")
@@ -111,10 +111,10 @@ func visits(dir string) func(*testing.T, int) string {
 	}
 }
 
-// decimal is a number that JSON shows to be no integer.
+// decimal is a number that always has a decimal point in JSON.
 type decimal float32
 
-// MarshalJSON writes a point where there is none.
+// MarshalJSON appends ".0" to whole numbers.
 func (d decimal) MarshalJSON() ([]byte, error) {
 	s := strconv.FormatFloat(float64(d), 'f', -1, 32)
 	if !strings.Contains(s, ".") {
@@ -123,7 +123,7 @@ func (d decimal) MarshalJSON() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// features reads a file of examples as the config's columns say: a decimal, an int64, a string or a list of int64 each.
+// features reads a file of examples by the config's columns: each value is a decimal, an int64, a string or a list of int64.
 func features(t *testing.T, cfg *config.Config, file string) []map[string]any {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -175,7 +175,7 @@ func features(t *testing.T, cfg *config.Config, file string) []map[string]any {
 	return rows
 }
 
-// cell is one feature of a row.
+// cell returns one feature of a row.
 func cell(t *testing.T, c inputs.ColumnSpec, v any) any {
 	t.Helper()
 	if v == "" && c.Default != nil {
@@ -204,7 +204,7 @@ func cell(t *testing.T, c inputs.ColumnSpec, v any) any {
 	return nil
 }
 
-// serialized is a row as a tf.Example.
+// serialized returns a row as a tf.Example.
 func serialized(t *testing.T, row map[string]any) []byte {
 	t.Helper()
 	type pb = example_protos_go_proto.Feature
@@ -227,7 +227,7 @@ func serialized(t *testing.T, row map[string]any) []byte {
 }
 
 // TestServedPresets trains each config for a few steps, exports it with either input and serves all of them: the
-// answers to predict (rows and columns), classify and regress are what `predict` says.
+// answers to predict (rows and columns), classify and regress must equal those of `predict`.
 func TestServedPresets(t *testing.T) {
 	rows := 30
 	if thorough(t) {
@@ -315,7 +315,7 @@ func TestServedPresets(t *testing.T) {
 	}
 }
 
-// regression is the signature that regresses.
+// regression returns the name of the regression signature.
 func regression(scores string) string {
 	if scores == "" {
 		return "serving_default"
@@ -323,7 +323,7 @@ func regression(scores string) string {
 	return "regression"
 }
 
-// value1 is an output by name; the only one stands alone.
+// value1 returns an output by name; a single output is not in a map.
 func value1(outputs any, name string) any {
 	if m, ok := outputs.(map[string]any); ok {
 		return m[name]

@@ -21,8 +21,8 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// thorough reports whether the whole runs of the tests of serving are asked for;
-// a form of seconds runs always, but with -short.
+// thorough reports whether the full runs of the serving tests are requested.
+// Otherwise a form of a few seconds runs, except with -short.
 func thorough(t *testing.T) bool {
 	t.Helper()
 	if testing.Short() {
@@ -31,7 +31,7 @@ func thorough(t *testing.T) bool {
 	return os.Getenv("GOESTIMATOR_ACCEPT") == "1"
 }
 
-// sink stores the output of a process, and signals changes.
+// sink stores the output of a process and signals changes.
 type sink struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -40,7 +40,7 @@ type sink struct {
 
 func newSink() *sink { return &sink{changed: make(chan struct{})} }
 
-// Write takes output.
+// Write appends output.
 func (s *sink) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func launchAs(t *testing.T, args ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = s.Signal(syscall.SIGKILL) // it may have ended
+		_ = s.Signal(syscall.SIGKILL) // it may have ended already
 		<-s.Done()
 		if t.Failed() {
 			t.Logf("the server's last lines:\n%s", tail(s.log.String()))
@@ -101,7 +101,7 @@ func launchAs(t *testing.T, args ...string) *server {
 	return s
 }
 
-// ready waits for the addresses.
+// ready waits for the addresses of the server.
 func (s *server) ready() {
 	s.t.Helper()
 	line := s.wrote(`{"grpc":`)
@@ -112,7 +112,7 @@ func (s *server) ready() {
 	s.GRPC, s.REST = at.GRPC, at.REST
 }
 
-// wrote waits for a line that has a text.
+// wrote waits for a line that contains a text.
 func (s *server) wrote(text string) string {
 	s.t.Helper()
 	limit := time.After(patience)
@@ -129,14 +129,14 @@ func (s *server) wrote(text string) string {
 		select {
 		case <-changed:
 		case <-s.Done():
-			ended = true // look once more
+			ended = true // check the output once more
 		case <-limit:
 			s.t.Fatalf("the server has not written %q within %v", text, patience)
 		}
 	}
 }
 
-// end sends a signal, waits for the end and returns the exit code.
+// end sends a signal, waits for the process to end and returns the exit code.
 func (s *server) end(sig syscall.Signal) int {
 	s.t.Helper()
 	if err := s.Signal(sig); err != nil {
@@ -150,10 +150,10 @@ func (s *server) end(sig syscall.Signal) int {
 	return s.ExitCode()
 }
 
-// resident is the server's memory in MiB.
+// resident returns the server's memory in MiB.
 func (s *server) resident() int { return status(strconv.Itoa(s.PID()), "VmRSS") >> 10 }
 
-// dial connects a client of the gRPC port, which does not try again.
+// dial connects a client to the gRPC port. The client does not retry.
 func (s *server) dial() *client.Client {
 	s.t.Helper()
 	c, err := client.Dial(s.GRPC, client.Options{Attempts: 1})
@@ -164,7 +164,7 @@ func (s *server) dial() *client.Client {
 	return c
 }
 
-// ask sends a REST request: GET where there is no body, else POST.
+// ask sends a REST request: GET without a body, otherwise POST.
 func (s *server) ask(path string, body any) (int, []byte) {
 	s.t.Helper()
 	code, b, err := s.request(s.t.Context(), http.DefaultClient, path, body)
@@ -198,7 +198,7 @@ func (s *server) request(ctx context.Context, c *http.Client, path string, body 
 	return resp.StatusCode, b, err
 }
 
-// answer is the field of a reply of 200.
+// answer returns a field of the reply, whose status must be 200.
 func (s *server) answer(path string, body any, field string) any {
 	s.t.Helper()
 	code, b := s.ask(path, body)
@@ -232,7 +232,7 @@ func exportTo(t *testing.T, dir string, args ...string) string {
 	return out.Export
 }
 
-// predictions runs `predict` on a file, or on what the config says.
+// predictions runs `predict` on a file, or on the input of the config.
 func predictions(t *testing.T, file string, args ...string) []map[string]any {
 	t.Helper()
 	args = append([]string{"predict"}, args...)
@@ -250,7 +250,7 @@ func predictions(t *testing.T, file string, args ...string) []map[string]any {
 	return rows
 }
 
-// difference is the largest one of two JSON values, numbers relative to those above 1; an error where they are of other forms.
+// difference returns the largest difference of two JSON values, relative for numbers above 1; an error if their structures differ.
 func difference(got, want any) (float64, error) {
 	switch w := want.(type) {
 	case float64:

@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// tellsVersion is a SavedModel of a few MB that computes y = x/2 + its version, for x of whole numbers below a million.
+// tellsVersion is a SavedModel of a few MB that computes y = x/2 + its version, for whole numbers x below a million.
 const tellsVersion = `saved_model_schema_version: 1
 meta_graphs {
   meta_info_def { tags: "serve" }
@@ -45,7 +45,7 @@ meta_graphs {
 }
 `
 
-// publish puts a version of tellsVersion into a base path, as one that copies models should.
+// publish puts a version of tellsVersion into a base path the way a copying program should.
 func publish(t *testing.T, base string, version int64) {
 	t.Helper()
 	staged := filepath.Join(filepath.Dir(base), fmt.Sprint("staged-", version))
@@ -61,7 +61,7 @@ func publish(t *testing.T, base string, version int64) {
 	}
 }
 
-// asker sends a request, checks that one version gave the whole answer, and returns which.
+// asker sends a request, checks that a single version gave the whole answer, and returns that version.
 type asker func(ctx context.Context, x []float32) (int64, error)
 
 func (s *server) overGRPC() asker {
@@ -120,15 +120,15 @@ type crowd struct {
 	t         *testing.T
 	stop      context.CancelFunc
 	work      sync.WaitGroup
-	newest    atomic.Int64 // version that is there to be served
-	oldest    atomic.Int64 // version below which none is served any more
+	newest    atomic.Int64 // newest version available for serving
+	oldest    atomic.Int64 // versions below this one are no longer served
 	cancelled atomic.Int64
 	mu        sync.Mutex
 	answered  []window
 	failed    int
 }
 
-// gather starts n clients of a version, half of them over gRPC.
+// gather starts n clients of a version, half of them with gRPC.
 func (s *server) gather(n int, version int64) *crowd {
 	ctx, stop := context.WithCancel(s.t.Context())
 	c := &crowd{t: s.t, stop: stop}
@@ -154,7 +154,7 @@ func (c *crowd) run(ctx context.Context, ask asker, r *rand.Rand) {
 			return
 		case <-pause.C:
 		}
-		pause.Reset(time.Duration(r.Int64N(int64(400 * time.Millisecond)))) // clients that think
+		pause.Reset(time.Duration(r.Int64N(int64(400 * time.Millisecond)))) // clients pause between requests
 		x := make([]float32, 1+r.IntN(16))
 		for i := range x {
 			x[i] = float32(r.IntN(1_000_000))
@@ -188,7 +188,7 @@ func (c *crowd) run(ctx context.Context, ask asker, r *rand.Rand) {
 	}
 }
 
-// p99 of the answers that do, or do not, overlap one of the windows; and how many they are.
+// p99 returns the 99th percentile and the number of the answers that do, or do not, overlap one of the windows.
 func (c *crowd) p99(in []window, overlap bool) (time.Duration, int) {
 	var all []time.Duration
 	for _, a := range c.answered {
@@ -203,8 +203,8 @@ func (c *crowd) p99(in []window, overlap bool) (time.Duration, int) {
 	return all[len(all)*99/100], len(all)
 }
 
-// TestServingSwaps replaces the version every second under 200 clients that batch; some of them cancel
-// requests. No request fails, no answer belongs to another request, and memory returns to its former size.
+// TestServingSwaps replaces the version every second while 200 clients send batched requests, some of which are
+// cancelled. No request fails, no answer belongs to another request, and memory returns to its former size.
 func TestServingSwaps(t *testing.T) {
 	swaps, clients := 8, 200
 	if thorough(t) {
@@ -248,7 +248,7 @@ func TestServingSwaps(t *testing.T) {
 	c.work.Wait()
 	after := s.resident()
 	for until := time.Now().Add(patience); after > before+64 && time.Now().Before(until); <-time.After(100 * time.Millisecond) {
-		after = s.resident() // memory is given back a moment after a version was unloaded
+		after = s.resident() // memory is released a moment after a version was unloaded
 	}
 	during, n := c.p99(changing, true)
 	between, m := c.p99(changing, false)
@@ -268,13 +268,13 @@ func TestServingSwaps(t *testing.T) {
 	}
 }
 
-// seen waits until the server knows a version, which it leaves alone until it is sure that nobody copies it any more.
+// seen waits until the server knows a version. The server loads it only when it is sure that copying has ended.
 func seen(t *testing.T, c *client.Client, version int64) bool {
 	t.Helper()
 	return await(t, c, func(all []client.VersionStatus) bool { return all[0].Version >= version })
 }
 
-// only waits until a version is the only one that is not at its end.
+// only waits until a version is available and all others have reached END.
 func only(t *testing.T, c *client.Client, version int64) bool {
 	t.Helper()
 	return await(t, c, func(all []client.VersionStatus) bool {
@@ -282,7 +282,7 @@ func only(t *testing.T, c *client.Client, version int64) bool {
 	})
 }
 
-// await looks at the versions of model m until they are as done says.
+// await polls the versions of model m until done returns true.
 func await(t *testing.T, c *client.Client, done func([]client.VersionStatus) bool) bool {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)

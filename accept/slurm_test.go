@@ -22,7 +22,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// slurmConf is a Slurm whose nodes are addresses of loopback, so that tasks of two nodes may have equal ports.
+// slurmConf configures a Slurm whose nodes have loopback addresses, so that tasks of two nodes may have equal ports.
 var slurmConf = template.Must(template.New("slurm.conf").Parse(`ClusterName=accept
 SlurmctldHost={{.Host}}(127.0.0.1)
 SlurmctldPort={{index .Ports 0}}
@@ -50,14 +50,14 @@ NodeName=127.0.0.3 NodeHostname={{.Host}} NodeAddr=127.0.0.1 Port={{index .Ports
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `))
 
-// slurm is a Slurm of this machine.
+// slurm is a Slurm cluster on this machine.
 type slurm struct {
 	t    *testing.T
 	conf string
 	logs *sink
 }
 
-// startSlurm starts munge, Slurm's controller and two nodes, and ends them with the test.
+// startSlurm starts munge, Slurm's controller and two nodes, and stops them when the test ends.
 func startSlurm(t *testing.T) *slurm {
 	t.Helper()
 	for _, name := range []string{"munged", "slurmctld", "slurmd", "sbatch", "srun"} {
@@ -68,7 +68,7 @@ func startSlurm(t *testing.T) *slurm {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: this Slurm runs as root")
 	}
-	dir, err := os.MkdirTemp("/tmp", "slurm") // munge wants folders that nobody else writes, and short paths of sockets
+	dir, err := os.MkdirTemp("/tmp", "slurm") // munge wants folders that nobody else can write, and short socket paths
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func startSlurm(t *testing.T) *slurm {
 	return s
 }
 
-// testkitSecret makes the key of a munge that lives as long as a test.
+// testkitSecret is the key of munge, which runs only during a test.
 const testkitSecret = "not a secret 01."
 
 // daemon starts a process of Slurm.
@@ -127,7 +127,7 @@ func (s *slurm) daemon(args ...string) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		_ = p.Signal(syscall.SIGTERM) // it may have ended
+		_ = p.Signal(syscall.SIGTERM) // it may have ended already
 		select {
 		case <-p.Done():
 		case <-time.After(10 * time.Second):
@@ -140,7 +140,7 @@ func (s *slurm) daemon(args ...string) {
 	})
 }
 
-// run runs a command of Slurm's with a text at its standard input.
+// run runs a Slurm command with a text as its standard input.
 func (s *slurm) run(input string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), args[0], args[1:]...)
 	cmd.Env, cmd.Stdin, cmd.Dir = append(os.Environ(), "SLURM_CONF="+s.conf, "NO_COLOR=1"), strings.NewReader(input), testkit.Root()
@@ -157,9 +157,9 @@ func (s *slurm) until(what string, f func() bool) {
 	}
 }
 
-// state is a job's, with how often it was queued again.
+// state returns the state of a job and how often it was requeued.
 func (s *slurm) state(id string) (state string, restarts int) {
-	out, _ := s.run("", "scontrol", "show", "job", id) // it answers nothing while it is busy
+	out, _ := s.run("", "scontrol", "show", "job", id) // it prints nothing while it is busy
 	if m := jobLine.FindStringSubmatch(out); m != nil {
 		restarts, _ = strconv.Atoi(m[2])
 		return m[1], restarts
@@ -169,8 +169,8 @@ func (s *slurm) state(id string) (state string, restarts int) {
 
 var jobLine = regexp.MustCompile(`(?s)JobState=(\w+).*Restarts=(\d+)`)
 
-// TestSlurm hands a script of launch to a real Slurm of two nodes. A worker is killed: the job is queued again, goes on
-// from its checkpoint and ends.
+// TestSlurm submits a script written by launch to a real Slurm of two nodes. A worker is killed: the job is requeued,
+// continues from its checkpoint and ends.
 func TestSlurm(t *testing.T) {
 	whole(t)
 	s := startSlurm(t)
@@ -217,7 +217,7 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// killOne kills a task that trains, as the kernel does where memory is short. Tasks are known by model_dir.
+// killOne kills a task that trains, like the kernel when memory runs out. It recognizes tasks by their model_dir.
 func killOne(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -229,7 +229,7 @@ func killOne(t *testing.T, dir string) {
 		if err != nil {
 			continue
 		}
-		env, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "environ")) // it may have ended
+		env, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "environ")) // it may have ended already
 		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
 		if bytes.Contains(env, []byte("GOESTIMATOR_MODEL_DIR="+dir)) && bytes.Contains(env, []byte("SLURM_PROCID=3")) && bytes.Contains(line, []byte("train\x00--config")) && !bytes.Contains(line, []byte("srun")) {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestTitanicFolds trains boosted trees five times, without a fifth of the passengers each, and holds the mean accuracy
-// over the fifths to what the preset promises.
+// TestTitanicFolds trains boosted trees five times, each time without one fifth of the passengers, and compares the mean
+// accuracy over the fifths with the one that the preset promises.
 func TestTitanicFolds(t *testing.T) {
 	if !long(t) {
 		t.Skip("skipped: trains five models; set GOESTIMATOR_ACCEPT=1")

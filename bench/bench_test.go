@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fakeWorker takes a millisecond a step, and says that it computed that.
+// fakeWorker pretends to take a millisecond for each step.
 func fakeWorker(result string) error {
 	if result == "broken" {
 		return errors.New("no such library")
@@ -67,7 +67,7 @@ func fakeSubject(t *testing.T, names ...string) subject {
 
 var quick = settings{threads: []int{1, 2}, rounds: 3, processes: 2, block: 20 * time.Millisecond}
 
-// Contenders that fail or compute something else are named and left out.
+// Contenders that fail or compute other values are listed and left out.
 func TestMeasure(t *testing.T) {
 	r, err := quick.measure(t.Context(), fakeSubject(t, "right", "peer", "wrong", "broken"))
 	if err != nil {
@@ -164,7 +164,7 @@ func TestRecordAndTables(t *testing.T) {
 	}
 }
 
-// A step of the loop subject, through a real worker: what the parent receives adds up.
+// Run a step of the loop subject in a real worker: the parent gets consistent results.
 func TestTrainWorker(t *testing.T) {
 	sub := subject{name: "loop", unit: "us", cases: []string{""}, setup: func(ctx context.Context, s settings, dir string) (field, error) {
 		f, err := s.trainField(ctx, "loop", dir)
@@ -182,7 +182,7 @@ func TestTrainWorker(t *testing.T) {
 	}
 }
 
-// The sparse model and stock Gorgonia agree with what we train.
+// The sparse model and stock Gorgonia agree with our training.
 func TestReferencesAgree(t *testing.T) {
 	dir := t.TempDir()
 	w := workloads["sparse_linear"]
@@ -250,7 +250,7 @@ func TestLinkRefusesUnknownCommands(t *testing.T) {
 	}
 }
 
-// What a contender says at its end is reported, though it closes standard output before.
+// The last error output of a contender is reported, even if it closes standard output first.
 func TestComplaintsAreWhole(t *testing.T) {
 	_, err := start(t.Context(), contender{name: "broken", argv: []string{"sh", "-c", "exec >&-; sleep 0.2; echo out of luck >&2; exit 3"}}, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken ended: out of luck") {
@@ -258,7 +258,7 @@ func TestComplaintsAreWhole(t *testing.T) {
 	}
 }
 
-// A contender that stands still ends the run, which says where it was.
+// A contender that hangs ends the run, and the error says where it was.
 func TestStuckContender(t *testing.T) {
 	argv, err := self("fake", "stuck")
 	if err != nil {
@@ -274,7 +274,7 @@ func TestStuckContender(t *testing.T) {
 	}
 }
 
-// A contender takes part in its own cases alone, and is checked in no other.
+// A contender only runs and is checked in its own cases.
 func TestContenderOfSomeCases(t *testing.T) {
 	sub := fakeSubject(t, "right", "peer")
 	sub.cases = []string{"", "other"}
@@ -299,7 +299,7 @@ func TestContenderOfSomeCases(t *testing.T) {
 	}
 }
 
-// Without its module GoMLX is named and left out; with -ours nobody asks.
+// Without its module, GoMLX is listed as missing; with -ours it is not looked for.
 func TestGoMLXIsLeftOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var f, none field
@@ -313,7 +313,7 @@ func TestGoMLXIsLeftOut(t *testing.T) {
 	}
 }
 
-// With -spin PyTorch takes part twice, under two names.
+// With -spin PyTorch runs twice, under two names.
 func TestSpin(t *testing.T) {
 	if cs := (settings{}).torch("torch eager", "x.py"); len(cs) != 1 || len(cs[0].env) != 1 {
 		t.Errorf("without -spin: %+v, expected passive waiting alone", cs)
@@ -324,7 +324,7 @@ func TestSpin(t *testing.T) {
 	}
 }
 
-// TestProcessorTime: the time of a process is that of its threads, whatever its name.
+// TestProcessorTime: the time of a process includes all its threads, whatever its name.
 func TestProcessorTime(t *testing.T) {
 	got, err := parseStat("7 (a ) b) S 1 7 7 0 -1 4194304 1 2 3 4 150 25 6 7 20 0 4 0 99")
 	if err != nil || got != 1.75 {

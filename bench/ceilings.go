@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// The ceilings: the largest rates of arithmetic (products whose operands stay in
-// a core's cache, no gathering or packing to speak of) and of memory (copy and
+// The ceilings: the highest rates of arithmetic (products whose operands stay in
+// a core's cache, with little gathering or packing) and of memory (copy and
 // triad, in the caches and in main memory).
 var (
 	computeCeilings = []string{"gemm/112x128x256", "gemm/256x256x256", "gemm/1024x1024x1024"}
@@ -22,7 +22,7 @@ func ceilingCases() []string {
 	return append(append([]string{}, computeCeilings...), memoryCeilings...)
 }
 
-// ceilingWork is the floating-point operations or the bytes of one step.
+// ceilingWork is the number of floating-point operations or bytes in one step.
 func ceilingWork(name string) float64 {
 	kind, size, _ := strings.Cut(name, "/")
 	if kind == "gemm" {
@@ -35,7 +35,7 @@ func ceilingWork(name string) float64 {
 	return arrays * 4 * float64(ceilingElements(size, int(arrays)))
 }
 
-// ceilingElements is the length of each array so that all take up the size.
+// ceilingElements is the length of each array such that all together have the size.
 func ceilingElements(size string, arrays int) int {
 	n, unit := 0, ""
 	_, _ = fmt.Sscanf(size, "%d%s", &n, &unit)
@@ -50,7 +50,7 @@ func ceilingsField(context.Context, settings, string) (field, error) {
 // arrayCopy is a copy, or a sum of two arrays into a third.
 type arrayCopy struct{ dst, a, b []float32 }
 
-// Run does a part.
+// Run processes a range.
 func (m *arrayCopy) Run(lo, hi int) {
 	if m.b == nil {
 		copy(m.dst[lo:hi], m.a[lo:hi])
@@ -64,7 +64,7 @@ func ceilingsWorker(l *link, _ []string) error {
 	ready := map[string]func(){}
 	return l.serve(reply{Version: runtime.Version() + " " + kernels.ActiveLevel().String()}, func(c command) (reply, error) {
 		if ready[c.name] == nil {
-			clear(ready) // one case's arrays at a time
+			clear(ready) // only one case's arrays at a time
 			step, err := ceilingStep(c.name)
 			if err != nil {
 				return reply{}, err
@@ -101,7 +101,7 @@ func ceilingStep(name string) (func(), error) {
 	return nil, fmt.Errorf("unknown case %q", name)
 }
 
-// touched is memory that the system has really given.
+// touched allocates memory and writes to it, so that the system provides it.
 func touched(n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

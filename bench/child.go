@@ -21,18 +21,18 @@ type contender struct {
 	name string
 	argv []string
 	env  []string
-	// tolerance of its results where its definitions differ a little; 0: the field's.
+	// tolerance for its results, if its definitions differ slightly; 0: the field's.
 	tolerance float64
-	// cases that it takes part in; nil: all.
+	// cases that it runs; nil: all.
 	cases []string
-	// threads is the only number of threads that it takes part with; 0: any.
+	// threads is the only number of threads that it runs with; 0: any.
 	threads int
 }
 
-// runs reports whether it takes part in a case.
+// runs reports whether the contender runs a case.
 func (c contender) runs(name string) bool { return c.cases == nil || slices.Contains(c.cases, name) }
 
-// child is a running worker, as its parent sees it.
+// child is a running worker process.
 type child struct {
 	contender
 	cmd     *exec.Cmd
@@ -41,16 +41,16 @@ type child struct {
 	errs    strings.Builder
 	ready   reply
 	startup time.Duration // from exec to ready
-	cpu     bool          // a block's time is the processor time of the worker
-	stop    func() error  // asks the worker to end, and ends it if it does not; again it does nothing
+	cpu     bool          // measure blocks by the worker's processor time
+	stop    func() error  // asks the worker to end, and kills it if it does not; later calls do nothing
 	limit   time.Duration // for each answer
 }
 
-// answerLimit is how long a process may take until it is ready, and for each answer. One that stands still fails the run, which then
-// says which one it was and what it did.
+// answerLimit is the time that a process has to become ready, and for each answer. A process that hangs fails the run, and the
+// error says which one it was and what it was doing.
 const answerLimit = 20 * time.Minute
 
-// start runs a contender with that many threads and waits until it is ready.
+// start starts a contender with that many threads and waits until it is ready.
 func start(ctx context.Context, c contender, threads int) (*child, error) {
 	w := &child{contender: c, limit: answerLimit, cmd: exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)}
 	n := fmt.Sprint(threads)
@@ -97,7 +97,7 @@ func (w *child) run(steps int, name string) (reply, error) {
 	return r, err
 }
 
-// answer lets the worker time a block of steps.
+// answer makes the worker time a block of steps.
 func (w *child) answer(steps int, name string) (reply, error) {
 	if _, err := fmt.Fprintln(w.in, "run", steps, name); err != nil {
 		return reply{}, fmt.Errorf("%s: %w", w.name, err)
@@ -105,14 +105,14 @@ func (w *child) answer(steps int, name string) (reply, error) {
 	return w.read()
 }
 
-// read reads the next answer. Other lines are a library's chatter.
+// read reads the next answer. It skips other lines, which libraries print.
 func (w *child) read() (reply, error) {
 	late := time.AfterFunc(w.limit, w.quit)
 	defer late.Stop()
 	for {
 		line, err := w.out.ReadBytes('\n')
 		if err != nil {
-			_ = w.stop() // all its complaints are there then
+			_ = w.stop() // then errs is complete
 			if !late.Stop() {
 				return reply{}, fmt.Errorf("%s did not answer within %v; it was here:\n%s", w.name, w.limit, w.errs.String())
 			}
@@ -132,14 +132,14 @@ func (w *child) read() (reply, error) {
 	}
 }
 
-// quit makes a process of Go or Python write to its standard error what it does, and end.
+// quit makes a Go or Python process write its stacks to standard error and end.
 func (w *child) quit() {
 	if w.cmd.Process.Signal(syscall.SIGQUIT) != nil {
-		_ = w.cmd.Process.Kill() // where there is no such signal
+		_ = w.cmd.Process.Kill() // no such signal on this system
 	}
 }
 
-// end is stop, the first time.
+// end is the first call of stop.
 func (w *child) end() error {
 	w.in.Close()
 	timer := time.AfterFunc(5*time.Second, func() { _ = w.cmd.Process.Kill() })
@@ -152,7 +152,7 @@ func (w *child) end() error {
 	return nil
 }
 
-// lastLines is the end of a process's complaints.
+// lastLines are the last n lines of a process's error output.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")

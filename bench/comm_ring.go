@@ -18,12 +18,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The subject allreduce sums float32 tensors between processes of this machine.
+// The subject allreduce sums float32 tensors between processes on this machine.
 // A case is PROCESSESxSIZE. Its unit is the bandwidth of one worker's link: each
 // sends 2(N-1)/N times the tensor, whatever the algorithm, as in NCCL's tests.
 var allreduceCases = []string{"2x4KB", "2x1MB", "2x16MB", "2x100MB", "4x4KB", "4x1MB", "4x16MB", "4x100MB"}
 
-// ringProcesses is how many processes there are; cases of fewer leave some idle.
+// ringProcesses is the number of processes; cases with fewer leave some idle.
 const ringProcesses = 4
 
 func parseRing(name string) (processes, bytes int, err error) {
@@ -34,7 +34,7 @@ func parseRing(name string) (processes, bytes int, err error) {
 	return processes, bytes * map[string]int{"KB": 1e3, "MB": 1e6}[unit] / 4 / processes * 4 * processes, nil
 }
 
-// ringBytes is what a worker sends in one step of a case.
+// ringBytes is the number of bytes that a worker sends in one step of a case.
 func ringBytes(name string) float64 {
 	n, bytes, err := parseRing(name)
 	if err != nil {
@@ -43,10 +43,10 @@ func ringBytes(name string) float64 {
 	return float64(bytes) * 2 * float64(n-1) / float64(n)
 }
 
-// ringElement is element i of rank's tensor.
+// ringElement is element i of a rank's tensor.
 func ringElement(rank, i int) float32 { return float32((i%1000 + 1) * (rank + 1)) }
 
-// ringChecked are the elements that are compared.
+// ringChecked are the indices of the elements to compare.
 func ringChecked(bytes int) []int { return []int{0, bytes/8 + 1, bytes/4 - 1} }
 
 func ringReference() map[string][]float64 {
@@ -77,14 +77,14 @@ func allreduceField(_ context.Context, s settings, _ string) (field, error) {
 	return f, nil
 }
 
-// ringMember does the steps of a case; all members of the case run it at once.
+// ringMember runs the steps of a case; all members of the case do so at once.
 type ringMember interface {
 	run(c command) error
 	close()
 }
 
-// ringWorker is a process of the ring. The one without arguments is rank 0, which
-// starts the others and passes each command on to the participants.
+// ringWorker is a process of the ring. Without arguments it is rank 0, which
+// starts the others and forwards each command to the participants.
 func ringWorker(kind string, connect func(rank int, l net.Listener, addresses []string) (ringMember, map[string][]float64, error)) func(*link, []string) error {
 	return func(l *link, args []string) error {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,7 +137,7 @@ func leadRing(m ringMember, others []*child, c command) (reply, error) {
 	for _, o := range others[:n-1] {
 		fmt.Fprintln(o.in, "run", c.steps+1, c.name)
 	}
-	if err := m.run(command{1, c.name}); err != nil { // all are there
+	if err := m.run(command{1, c.name}); err != nil { // until all members are ready
 		return reply{}, err
 	}
 	before, begun := mallocs(), time.Now()
@@ -153,7 +153,7 @@ func leadRing(m ringMember, others []*child, c command) (reply, error) {
 	return r, nil
 }
 
-// followRing is a process that rank 0 started.
+// followRing is the main loop of a process that rank 0 started.
 func followRing(l *link, rank int, listener net.Listener, connect func(int, net.Listener, []string) (ringMember, map[string][]float64, error)) error {
 	if err := l.send(reply{Version: listener.Addr().String()}); err != nil {
 		return err
@@ -223,7 +223,7 @@ func connectCollective(rank int, l net.Listener, addresses []string) (ringMember
 	return m, values, err
 }
 
-// check sums one tensor of each case.
+// check sums one tensor for each case.
 func (m *collectiveMember) check(rank int) (map[string][]float64, error) {
 	values := map[string][]float64{}
 	for _, name := range allreduceCases {

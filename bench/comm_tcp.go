@@ -6,15 +6,15 @@ import (
 	"net"
 )
 
-// tcpMember sends to the next and receives from the previous process of the ring
-// as many bytes as an all-reduce does, and does nothing else: the most that
+// tcpMember sends to the next process of the ring, and receives from the previous one,
+// as many bytes as an all-reduce, and does nothing else. This is the upper limit of what
 // sockets carry under that load.
 type tcpMember struct {
 	next, previous map[int]net.Conn // by the number of processes
 	out, in        []byte
 }
 
-// tcpBuffer is how much is written and read at once.
+// tcpBuffer is the number of bytes in one read or write.
 const tcpBuffer = 256 << 10
 
 func connectTCP(rank int, l net.Listener, addresses []string) (ringMember, map[string][]float64, error) {
@@ -43,7 +43,7 @@ func connectTCP(rank int, l net.Listener, addresses []string) (ringMember, map[s
 		}
 		m.previous[int(n[0])] = c
 	}
-	return m, ringReference(), nil // nothing is computed
+	return m, ringReference(), nil // it computes nothing
 }
 
 func (m *tcpMember) run(c command) error {

@@ -10,8 +10,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// The workloads conv1d, grouped and depthwise are two layers of a kind, as they stand in networks of text and sound, in ResNeXt and in
-// MobileNet: the gradient of the first layer's kernel goes through the second layer.
+// The workloads conv1d, grouped and depthwise have two layers of a kind, as in networks for text and sound, in ResNeXt and in
+// MobileNet. The gradient of the first layer's kernel goes through the second layer.
 var (
 	conv1D = workload{layered(twoConv1D), []int{256, 64}, 0, 10, 32, 4, "logits"}
 	// grouped has 32 groups of 4 channels.
@@ -19,7 +19,7 @@ var (
 	depthwise = workload{layered(twoDepthwise), []int{56, 56, 64}, 0, 10, 16, 4, "logits"}
 )
 
-// attention is of every position to every other one, without products before and behind it; its results are averaged.
+// attention is self-attention over all positions, without projections; its results are averaged.
 var attention = workload{layered(attended), []int{512, 512}, 0, 10, 8, 4, "probabilities"}
 
 func attended(c models.Context, x *G.Node) *G.Node {
@@ -51,7 +51,7 @@ func twoDepthwise(c models.Context, x *G.Node) *G.Node {
 	return layers.GlobalAvgPool2D(c, x)
 }
 
-// layered is a classifier of ten classes on the features that body makes, trained by Adam.
+// layered is a classifier with ten classes on the features from body, trained with Adam.
 func layered(body func(models.Context, *G.Node) *G.Node) func() (estimator.ModelFn, error) {
 	return func() (estimator.ModelFn, error) {
 		o, err := optimizers.New("adam", nil)

@@ -12,13 +12,13 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// The subject memory_dense trains large matrices with momentum, one checkpoint included, in processes of their own: their
-// peaks are what is measured. Of two workers the table has the chief, and the other one besides.
+// The subject memory_dense trains large matrices with momentum, including one checkpoint, in separate processes, and measures
+// their peak memory. With two workers, the table shows the chief, and the other one as a further figure.
 var denseCases = []string{"alone", "2-workers"}
 
 const denseSteps = 50
 
-// denseKinds are the workers of ours that make the cases.
+// denseKinds are our workers for the cases.
 var denseKinds = map[string]string{"alone": "dense_alone", "2-workers": "dense_ring"}
 
 var dense = workload{classifier("mlp", map[string]any{"hidden_units": []int{8192, 8192, 4096}}, "momentum", map[string]any{"learning_rate": 0.001}),
@@ -29,7 +29,7 @@ func denseField(_ context.Context, s settings, _ string) (field, error) {
 	return field{contenders: []contender{{name: ours, argv: argv}, s.peer("torch eager", "torch_dense.py")}}, err
 }
 
-// denseWorker has a new process for each block, and passes the command on to it.
+// denseWorker starts a new process for each block, and forwards the command to it.
 func denseWorker(l *link, _ []string) error {
 	if err := l.send(reply{}); err != nil {
 		return err
@@ -103,7 +103,7 @@ func denseTraining(workers int) func(*link, []string) error {
 
 var ring = runconfig.Strategy{Name: "multi_worker_mirrored"}
 
-// denseTaskArgument tells worker_task that it is one of this subject.
+// denseTaskArgument tells worker_task to act for this subject.
 const denseTaskArgument = "dense"
 
 // denseTask is the other worker.
@@ -118,7 +118,7 @@ func denseTask(l *link, steps int) error {
 	return l.send(r)
 }
 
-// trainDense trains for that many steps and saves the last.
+// trainDense trains for that many steps and saves the last checkpoint.
 func trainDense(steps int, s runconfig.Strategy) (reply, error) {
 	dir, err := os.MkdirTemp("", "bench-dense-")
 	if err != nil {

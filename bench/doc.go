@@ -3,21 +3,21 @@
 //
 //	go run ./bench -subject mlp,cnn -threads 1,2 -rounds 7 -processes 3
 //
-// Every contender is a process that stays alive and times a block of steps when
-// it gets a command, so that blocks alternate: ours, theirs, ours, theirs, with a
+// Every contender is a process that stays alive and times a block of steps on each
+// command, so that blocks alternate: ours, theirs, ours, theirs, with a
 // pause between. The result is the median over all rounds of all processes.
 // Before anything is timed, each contender's results are compared with a
-// reference in float64. Peers that are not installed are left out, and named.
+// float64 reference. Peers that are not installed are left out, and listed.
 //
-// -record keeps the results in bench/results; -compare shows what has become
-// slower since; "bench tables" writes docs/performance.md's tables from them.
+// -record stores the results in bench/results; -compare shows what has become
+// slower since; "bench tables" writes the tables of docs/performance.md from them.
 //
-// -cpu measures the processor time of workers in place of the time that passes, for
-// a machine that others use.
+// -cpu measures the processor time of workers instead of elapsed time, for
+// a machine that is in use.
 //
-// The serving subjects run servers and their clients in processes of their own, each
-// end on one core where taskset is there to pin it.
+// The serving subjects run servers and clients in separate processes, each
+// pinned to one core if taskset is installed.
 //
-// "bench worker profile WORKLOAD STEPS" prints which ops the steps of ours go
-// to; BENCH_THREADS sets the threads.
+// "bench worker profile WORKLOAD STEPS" prints how much time our steps spend in each
+// op; BENCH_THREADS sets the threads.
 package main

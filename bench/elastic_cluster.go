@@ -15,10 +15,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/proc"
 )
 
-// elasticPatience bounds the wait for a ring; what takes longer counts as that long.
+// elasticPatience limits the wait for a ring; a longer wait counts as that long.
 const elasticPatience = 50 * time.Second
 
-// elasticCluster is the nodes of one run.
+// elasticCluster has the nodes of one run.
 type elasticCluster struct {
 	plan  elasticPlan
 	nodes [elasticNodes]*elasticOutput
@@ -45,11 +45,11 @@ func (c *elasticCluster) start(rank int) error {
 	return err
 }
 
-// kill ends a node and what it has started, as the loss of its machine does.
+// kill kills a node and the processes it started, like the loss of its machine.
 func (c *elasticCluster) kill(rank int) time.Time {
 	x := c.nodes[rank]
 	now := time.Now()
-	_ = syscall.Kill(x.process.PID(), syscall.SIGKILL) // it may have ended
+	_ = syscall.Kill(x.process.PID(), syscall.SIGKILL) // it may have ended already
 	for _, pid := range x.children() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -66,7 +66,7 @@ func (c *elasticCluster) close() {
 	}
 }
 
-// await waits until nodes have made a step with so many workers, the latest ring that each is in, and returns when the last had.
+// await waits until each node has made a step in a ring with that many workers, and returns when the last node did.
 func (c *elasticCluster) await(workers int, ranks ...int) (time.Time, error) {
 	until := time.Now().Add(elasticPatience)
 	var last time.Time
@@ -88,7 +88,7 @@ func (c *elasticCluster) await(workers int, ranks ...int) (time.Time, error) {
 	return last, nil
 }
 
-// elasticOutput reads what a node writes.
+// elasticOutput parses the output of a node.
 type elasticOutput struct {
 	process *proc.Process
 	mu      sync.Mutex
@@ -104,7 +104,7 @@ var (
 	elasticChild = regexp.MustCompile(`begins pid=(\d+)`)
 )
 
-// Write takes output.
+// Write parses output.
 func (x *elasticOutput) Write(b []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -127,7 +127,7 @@ func (x *elasticOutput) Write(b []byte) (int, error) {
 	}
 }
 
-// ring is how many workers the latest ring of the node has, and since when.
+// ring returns the number of workers in the node's latest ring, and when the ring made its first step.
 func (x *elasticOutput) ring() (workers int, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -147,7 +147,7 @@ func (x *elasticOutput) text() string {
 	return x.all.String()
 }
 
-// reset forgets a process before.
+// reset forgets an earlier process.
 func (x *elasticOutput) reset() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 )
 
 // The subject elastic trains the MLP on three nodes, kills one with all its processes, and starts it again. A step is
-// the time from the kill until the others have made a step; a further figure is the time from the start of
+// the time from the kill until the other nodes have made a step. A further figure is the time from the restart of
 // the node until it has made one.
 const elasticNodes = 3
 
-// elasticKinds are the contenders: what comes after the worker's name.
+// elasticKinds are the contenders, as arguments of the worker.
 var elasticKinds = []string{"goestimator", "torchelastic"}
 
 func elasticField(_ context.Context, s settings, _ string) (field, error) {
@@ -72,7 +72,7 @@ func elasticRun(kind, python string) (r reply, err error) {
 		return r, err
 	}
 	defer ports.Close()
-	if kind != elasticKinds[0] { // its store listens for all addresses, and does not get a port that is reserved for one
+	if kind != elasticKinds[0] { // its store listens on all addresses, so a port reserved on one address fails
 		if err := ports.Close(); err != nil {
 			return r, err
 		}
@@ -94,7 +94,7 @@ func elasticRun(kind, python string) (r reply, err error) {
 	killed := c.kill(elasticNodes - 1)
 	r.More = map[string]float64{}
 	trained, err := c.await(elasticNodes-1, 0, 1)
-	if err != nil { // the time is more than that
+	if err != nil { // the real time is longer
 		fmt.Fprintln(os.Stderr, err)
 		r.Seconds, r.More["kills without a step in time"] = elasticPatience.Seconds(), 1
 		return r, nil
@@ -114,19 +114,19 @@ func elasticRun(kind, python string) (r reply, err error) {
 	return r, nil
 }
 
-// elasticTraining is how long a ring trains before it is disturbed.
+// elasticTraining is how long a ring trains before a node is killed or started.
 const elasticTraining = 2 * time.Second
 
-// elasticPlan is what the nodes of one run are.
+// elasticPlan describes the nodes of one run.
 type elasticPlan struct {
 	kind, python, dir string
 	ports             *freeport.Reservation
 }
 
-// node returns how a node is started. torch.distributed.run waits for 30 s for further nodes by default; 1 s is the least that it takes.
+// node returns how to start a node. By default, torch.distributed.run waits 30 s for further nodes; 1 s is the least that it accepts.
 //
-// By default each of its nodes tries to have the store, and the job ends with the one that has it: here the first has it, which
-// is not killed. The workers of each ring get a store of their own: in a shared one their addresses are kept by the
+// By default each of its nodes tries to host the store, and the job ends with the node that does. Here it is the first, which
+// is not killed. The workers of each ring get their own store: a shared one stores their addresses by the
 // number of restarts, which a new node counts from 0, so that PyTorch 2.5's workers do not find each other.
 func (p elasticPlan) node(rank int) (argv, env []string, err error) {
 	if p.kind == elasticKinds[0] {

@@ -17,17 +17,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The subject embedding trains a table that two parameter servers share: the sum
+// The subject embedding trains a table sharded over two parameter servers: the sum
 // of each example's rows, a dense layer, a logistic loss, Adagrad.
 const (
 	tableRows    = 10_000_000
 	tableWidth   = 16
-	tableIDs     = 40 // of an example
+	tableIDs     = 40 // for each example
 	tableBatch   = 512
 	tableBatches = 64
 )
 
-// slope is the first value of the dense layer's kernel; the table begins with zeros.
+// slope initializes the dense layer's kernel; the table starts with zeros.
 type slope struct{}
 
 // Init implements models.Initializer.
@@ -53,9 +53,9 @@ func embeddingModel() (estimator.ModelFn, error) {
 	}), nil
 }
 
-// embeddingBatches draws the data. Of the first four batches the third is the
-// first again and the fourth the second, and these two share no id: so their
-// losses show whether rows are updated, but not when exactly they are fetched.
+// embeddingBatches draws the data. Batches 1 and 2 share no id, and batches 3 and 4
+// repeat them. Their losses show whether rows are updated, but do not depend on when
+// exactly rows are fetched.
 func embeddingBatches() (x, y *tensor.Tensor) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y = tensor.New(tensor.Int64, tableBatch*tableBatches, tableIDs), tensor.New(tensor.Int64, tableBatch*tableBatches)
@@ -121,8 +121,8 @@ func embeddingWorker(l *link, args []string) error {
 	return err
 }
 
-// embeddingReference trains by the definition in float64, rows of the table as
-// they are met.
+// embeddingReference trains in float64 by the definition, and creates rows of the table
+// when they are first used.
 func embeddingReference(ids, labels []int64) map[string][]float64 {
 	m := &tableModel{rows: map[int64]*[2][tableWidth]float64{}}
 	for i := range m.top[0] {
@@ -137,7 +137,7 @@ func embeddingReference(ids, labels []int64) map[string][]float64 {
 	return map[string][]float64{"": losses}
 }
 
-// tableModel has values and Adagrad's accumulators: [0] and [1].
+// tableModel has values [0] and Adagrad's accumulators [1].
 type tableModel struct {
 	rows map[int64]*[2][tableWidth]float64
 	top  [2][tableWidth + 1]float64 // the kernel and the bias
@@ -153,7 +153,7 @@ func (m *tableModel) row(id int64) *[2][tableWidth]float64 {
 	return m.rows[id]
 }
 
-// step trains on one batch and returns its loss before.
+// step trains on one batch and returns the loss before the update.
 func (m *tableModel) step(ids, labels []int64) float64 {
 	grads, top, loss := map[int64]float64{}, [tableWidth + 1]float64{}, 0.0
 	for i, label := range labels {
@@ -174,7 +174,7 @@ func (m *tableModel) step(ids, labels []int64) float64 {
 		}
 		top[tableWidth] += d
 		for _, id := range mine {
-			grads[id] += d // times the kernel
+			grads[id] += d // still to be multiplied by the kernel
 		}
 	}
 	for id, d := range grads {

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The first batches come twice and share no id, and a repeated one has a lower
-// loss: so the losses that are compared show that rows are updated.
+// The first two batches share no id and are repeated with a lower loss, so that
+// comparing losses shows whether rows are updated.
 func TestEmbeddingReference(t *testing.T) {
 	x, y := embeddingBatches()
 	ids, labels := tensor.Values[int64](x), tensor.Values[int64](y)

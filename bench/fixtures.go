@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fixtures are what all contenders of a subject start from: initial weights, in the
-// order of their creation, and batches. They are a folder with the tensors one after
+// fixtures are the common start of all contenders of a subject: initial weights, in the
+// order of their creation, and batches. They are stored in a folder: the tensors one after
 // the other in fixtures.bin, a list of them in fixtures.json, and the weights again
 // as a checkpoint.
 type fixtures struct {
@@ -28,7 +28,7 @@ type fixtureTensor struct {
 	DType  string `json:"dtype"` // NumPy's name
 	Shape  []int  `json:"shape"`
 	Offset int    `json:"offset"`
-	Data   bool   `json:"data"` // a batch's, not a weight
+	Data   bool   `json:"data"` // a batch, not a weight
 }
 
 func (g *fixtures) add(name string, data bool, t *tensor.Tensor) {
@@ -40,7 +40,7 @@ func (g *fixtures) add(name string, data bool, t *tensor.Tensor) {
 	g.values = append(g.values, t)
 }
 
-// get returns a tensor; a name that is not there is a mistake of this program.
+// get returns a tensor; a missing name is a bug in this program.
 func (g *fixtures) get(name string) (*tensor.Tensor, error) {
 	for i, t := range g.Tensors {
 		if t.Name == name {
@@ -82,7 +82,7 @@ func (g *fixtures) write(ctx context.Context, dir string) error {
 
 var fixtureTypes = map[string]tensor.DType{"float32": tensor.Float32, "int64": tensor.Int64}
 
-// readFixtures reads the batches alone: weights come from the checkpoint.
+// readFixtures reads only the batches: weights come from the checkpoint.
 func readFixtures(dir string) (*fixtures, error) {
 	list, err := os.ReadFile(filepath.Join(dir, "fixtures.json"))
 	if err != nil {
@@ -111,7 +111,7 @@ func readFixtures(dir string) (*fixtures, error) {
 	return g, nil
 }
 
-// newWeight draws an initial value by the variable's name: He-uniform kernels,
+// newWeight draws an initial value that depends on the variable's name: He-uniform kernels,
 // batch norm's statistics near 0 and 1.
 func newWeight(r *rand.Rand, name string, shape []int) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, shape...)

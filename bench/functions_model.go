@@ -18,7 +18,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// tutorial is what all tasks of the subject functions have.
+// tutorial is the program that all tasks of the subject functions run.
 type tutorial struct {
 	*distribute.Strategy
 	empty, step *distribute.Remote
@@ -71,7 +71,7 @@ func (p *tutorial) define(g *fixtures) error {
 	return err
 }
 
-// tutorialData is the batch, without end.
+// tutorialData repeats the batch without end.
 func tutorialData(g *fixtures) (inputs.Dataset, error) {
 	x, err := g.get("x")
 	if err != nil {
@@ -88,7 +88,7 @@ func tutorialData(g *fixtures) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(tutorialBatch, true)), nil
 }
 
-// train is the tutorial's step.
+// train is the tutorial's training step.
 func (p *tutorial) train(g *fixtures) (*distribute.Function, error) {
 	optimizer, err := optimizers.New("keras_rmsprop", map[string]any{"learning_rate": tutorialRate})
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *tutorial) train(g *fixtures) (*distribute.Function, error) {
 	})
 }
 
-// fixtureValue is an initializer.
+// fixtureValue is an initializer with a given value.
 type fixtureValue struct{ value *tensor.Tensor }
 
 // Init implements models.Initializer.

@@ -15,14 +15,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The subject functions schedules functions on three workers over variables on two
-// parameter servers: one that does nothing, and the step of TensorFlow's tutorial on
+// The subject functions schedules functions on three workers, with variables on two
+// parameter servers: one that does nothing, and the training step of TensorFlow's tutorial on
 // parameter servers.
 var functionCases = []string{"empty", "tutorial"}
 
 const functionWorkers, functionServers = 3, 2
 
-// The tutorial's model: an embedding of three of nine features, a dense layer.
+// The tutorial's model: an embedding of three out of nine features, a dense layer.
 const (
 	tutorialRows  = 9
 	tutorialWidth = 20
@@ -31,7 +31,7 @@ const (
 	tutorialRate  = 0.1
 )
 
-// functionsTaskArgument tells ps_task and worker_task that they are of this subject.
+// functionsTaskArgument tells ps_task and worker_task to act for this subject.
 const functionsTaskArgument = "functions"
 
 func functionsField(ctx context.Context, s settings, dir string) (field, error) {
@@ -44,7 +44,7 @@ func functionsField(ctx context.Context, s settings, dir string) (field, error) 
 		contenders: []contender{{name: ours, argv: argv}, s.peer("tf ClusterCoordinator", "functions.py", dir)}}, err
 }
 
-// tutorialFixtures are one batch, which every worker has, and initial weights.
+// tutorialFixtures are one batch, the same for every worker, and initial weights.
 func tutorialFixtures() *fixtures {
 	r := rand.New(rand.NewPCG(1, 2))
 	table, kernel := tensor.New(tensor.Float32, tutorialRows, tutorialWidth), tensor.New(tensor.Float32, tutorialWidth, 1)
@@ -55,7 +55,7 @@ func tutorialFixtures() *fixtures {
 	}
 	x, y := tensor.New(tensor.Int64, tutorialBatch, tutorialIDs), tensor.New(tensor.Int64, tutorialBatch, 1)
 	for i := range tutorialBatch {
-		ids := r.Perm(tutorialRows - 1)[:tutorialIDs] // 0 is for unknown features
+		ids := r.Perm(tutorialRows - 1)[:tutorialIDs] // id 0 is for unknown features
 		for k, id := range ids {
 			tensor.Values[int64](x)[i*tutorialIDs+k] = int64(id + 1)
 			if id == 0 { // "avenger"
@@ -71,7 +71,7 @@ func tutorialFixtures() *fixtures {
 	return g
 }
 
-// tutorialReference is the loss of the first steps in float64, with Keras' RMSprop.
+// tutorialReference returns the losses of the first steps in float64, with Keras' RMSprop.
 func tutorialReference(g *fixtures) []float64 {
 	m := &tutorialModel{}
 	for i, v := range tensor.Values[float32](g.values[0]) {
@@ -181,7 +181,7 @@ func (p *tutorial) coordinate(ctx context.Context, l *link) error {
 	})
 }
 
-// functionsTask is another task than the chief.
+// functionsTask is a worker or parameter server.
 func functionsTask(l *link) error {
 	return inFunctionsJob(func(_ context.Context, rc runconfig.RunConfig) error {
 		ctx, cancel := untilClosed(l)
@@ -203,7 +203,7 @@ func functionsTask(l *link) error {
 	})
 }
 
-// inFunctionsJob runs a task with a model_dir of its own.
+// inFunctionsJob runs a task with its own model_dir.
 func inFunctionsJob(task func(context.Context, runconfig.RunConfig) error) error {
 	dir, err := os.MkdirTemp("", "bench-functions-")
 	if err != nil {

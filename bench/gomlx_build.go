@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// addGoMLX builds the worker of bench/gomlx, a module of its own, into dir and
-// adds contenders that run it with their argv; where it cannot be built, because
-// its modules cannot be downloaded, they are left out.
+// addGoMLX builds the worker of bench/gomlx, a separate module, into dir and
+// adds contenders that run it with their argv. If it cannot be built, for example because
+// its modules cannot be downloaded, it leaves them out.
 //
-// Its backend in Go has no gradients of convolutions and max pools: no step of
+// GoMLX's Go backend has no gradients of convolutions and max pools, so it does not train
 // cnn and resnet20.
 func (f *field) addGoMLX(ctx context.Context, s settings, dir string, cs ...contender) {
 	if s.oursOnly {
@@ -28,7 +28,7 @@ func (f *field) addGoMLX(ctx context.Context, s settings, dir string, cs ...cont
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", exe, ".")
 	cmd.Dir = filepath.Join("bench", "gomlx")
-	cmd.Env = append(os.Environ(), "GOEXPERIMENT=simd") // products by AVX2 or AVX-512
+	cmd.Env = append(os.Environ(), "GOEXPERIMENT=simd") // use AVX2 or AVX-512 for products
 	if err := cmd.Run(); err != nil {
 		f.missing = append(f.missing, fmt.Sprintf("GoMLX: not built (%v): go -C bench/gomlx build tells why", err))
 		return

@@ -14,7 +14,7 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// gorgoniaMLP is the mlp as Gorgonia's users write it: a tape machine and its Adam.
+// gorgoniaMLP is the mlp in the style of Gorgonia's users: a tape machine and its Adam.
 type gorgoniaMLP struct {
 	x, onehot *tensor.Tensor
 	batch     int
@@ -27,7 +27,7 @@ type gorgoniaMLP struct {
 	params G.Nodes
 }
 
-// gorgoniaWorker trains the mlp given in DIR with Gorgonia alone.
+// gorgoniaWorker trains the mlp in DIR with stock Gorgonia.
 func gorgoniaWorker(l *link, args []string) error {
 	runtime.GOMAXPROCS(max(threads(), 1)) // its BLAS has a goroutine per processor
 	s, err := newGorgoniaMLP(args[0])
@@ -114,7 +114,7 @@ func (s *gorgoniaMLP) build(dir string) error {
 	return nil
 }
 
-// layer is x*kernel + bias with values of the checkpoint.
+// layer is x*kernel + bias with values from the checkpoint.
 func (s *gorgoniaMLP) layer(r *checkpoint.Reader, g *G.ExprGraph, x *G.Node, name string) (*G.Node, error) {
 	var ns []*G.Node
 	for _, part := range []string{"kernel", "bias"} {

@@ -51,7 +51,7 @@ func growthField(ctx context.Context, _ settings, dir string) (field, error) {
 	return field{contenders: []contender{{name: ours, argv: argv}}}, err
 }
 
-// growthWorker trains a model of its own for each block.
+// growthWorker trains a separate model for each block.
 func growthWorker(l *link, args []string) error {
 	return l.serve(reply{}, func(c command) (reply, error) {
 		w, err := growthWorkload(c.name)

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// halfCases are MODEL_TYPE/BATCH: SavedModels of Keras under its policies, and an ONNX model. bench/peers/halves.py makes them.
+// halfCases are MODEL_TYPE/BATCH: SavedModels that bench/peers/halves.py makes with Keras' mixed precision policies, and an ONNX model.
 var halfCases = []string{
 	"mlp_float32/1", "mlp_bfloat16/1", "mlp_float16/1", "mlp_float32/32", "mlp_bfloat16/32", "mlp_float16/32",
 	"cnn_float32/1", "cnn_bfloat16/1", "cnn_float16/1", "cnn_float32/32", "cnn_bfloat16/32", "cnn_float16/32",
@@ -27,7 +27,7 @@ var halfCases = []string{
 // halfShapes are the shapes of one example.
 var halfShapes = map[string][]int{"mlp": {1024}, "cnn": {32, 32, 3}, "encoder": {128, 512}, "attention": {128, 512}}
 
-// halvesField compares models in 16 bits with themselves in float32, and with TensorFlow or, for the encoder, ONNX Runtime.
+// halvesField compares models in 16 bits with the same models in float32, and with TensorFlow or, for the encoder, ONNX Runtime.
 func halvesField(ctx context.Context, s settings, dir string) (field, error) {
 	script := filepath.Join("bench", "peers", "halves.py")
 	if out, err := exec.CommandContext(ctx, s.python, script, dir, "make").CombinedOutput(); err != nil {
@@ -38,7 +38,7 @@ func halvesField(ctx context.Context, s settings, dir string) (field, error) {
 	return field{check: &peer, tolerance: 5e-2, contenders: []contender{{name: ours, argv: argv}, peer}}, err
 }
 
-// halfModel is a model with its request.
+// halfModel is a model and a request.
 type halfModel struct {
 	model   *session.Session
 	feeds   map[string]*tensor.Tensor

@@ -30,14 +30,14 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
-// The subject inputs reads files from front to back; a step is a pass. csv_adult and csv_floats end in Arrow columns, as pyarrow.csv's
-// tables; parquet and tfrecord in batches of 512, the rows of parquet in random order; each example of tfrecord has its features in another
-// order, as Go writes them, those of tfrecord_ordered have one order, as TensorFlow's Python writes them; the images of jpeg_folder, decoded, in batches of 64.
+// The subject inputs reads files from start to end; a step is one pass. csv_adult and csv_floats end in Arrow columns, like pyarrow.csv's
+// tables; parquet and tfrecord in batches of 512, with the rows of parquet shuffled. The features of tfrecord's examples are in random order, as Go
+// writes them, those in tfrecord_ordered in a fixed order, as TensorFlow's Python writes them. jpeg_folder ends in batches of 64 decoded images.
 var inputCases = []string{"csv_adult", "csv_floats", "parquet", "tfrecord", "tfrecord_ordered", "jpeg_folder"}
 
 const (
 	inputFloats     = 20
-	inputStrings    = 5 // of an example
+	inputStrings    = 5 // for each example
 	inputRows       = 1_000_000
 	inputExamples   = 200_000
 	inputAdultBytes = 200 << 20
@@ -73,7 +73,7 @@ func inputsField(_ context.Context, s settings, dir string) (field, error) {
 	return field{contenders: []contender{{name: ours, argv: argv}, peer}, check: &peer, tolerance: 1e-5}, err
 }
 
-// writeInputs writes the files of the given cases, of all where there are none.
+// writeInputs writes the files of the given cases; of all cases if none are given.
 func writeInputs(dir string, cases []string) (map[string]inputFile, error) {
 	files := map[string]inputFile{}
 	for name, write := range map[string]func(path string) (int, error){"csv_adult": writeAdult, "csv_floats": writeFloats, "parquet": writeParquet, "tfrecord": writeExamples(false), "tfrecord_ordered": writeExamples(true), "jpeg_folder": writeImages} {
@@ -124,7 +124,7 @@ func inputColumns(name string) []inputs.ColumnSpec {
 	return out
 }
 
-// created is a file that is written through a buffer.
+// created writes a file through a buffer.
 func created(path string, write func(w *bufio.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -141,7 +141,7 @@ func created(path string, write func(w *bufio.Writer) error) error {
 	return err
 }
 
-// writeAdult repeats the census data.
+// writeAdult writes the census data repeatedly.
 func writeAdult(path string) (rows int, err error) {
 	in, err := os.Open(adultFile)
 	if err != nil {
@@ -207,13 +207,13 @@ func writeParquet(path string) (int, error) {
 	}
 	rec := array.NewRecord(arrow.NewSchema(fields, nil), columns, inputRows)
 	table := array.NewTableFromRecords(rec.Schema(), []arrow.Record{rec})
-	// As pyarrow.parquet writes by default: row groups of 1 Mi rows, dictionaries until they are too large.
+	// Like pyarrow.parquet by default: row groups of 1 Mi rows, dictionaries until they are too large.
 	return inputRows, created(path, func(w *bufio.Writer) error {
 		return pqarrow.WriteTable(table, w, 1<<20, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy)), pqarrow.DefaultWriterProps())
 	})
 }
 
-// writeImages writes a folder with a folder for each of two classes.
+// writeImages writes a folder with one subfolder for each of two classes.
 func writeImages(folder string) (int, error) {
 	r := rand.New(rand.NewPCG(9, 10))
 	different := make([][]byte, 2*jpegImages)
@@ -235,7 +235,7 @@ func writeImages(folder string) (int, error) {
 	return inputImages, nil
 }
 
-// writeExamples returns what writes a file of examples.
+// writeExamples returns a function that writes a file of examples.
 func writeExamples(ordered bool) func(path string) (int, error) {
 	return func(path string) (int, error) {
 		return inputExamples, created(path, func(w *bufio.Writer) error { return writeExamplesTo(w, ordered) })
@@ -265,7 +265,7 @@ func writeExamplesTo(w *bufio.Writer, ordered bool) error {
 	return nil
 }
 
-// inputsWorker reads with our pipelines, in a heap with the floor that training gives its own.
+// inputsWorker reads with our pipelines, with the same heap floor as training.
 func inputsWorker(l *link, args []string) error {
 	text, err := os.ReadFile(filepath.Join(args[0], "inputs.json"))
 	if err != nil {
@@ -276,7 +276,7 @@ func inputsWorker(l *link, args []string) error {
 		return err
 	}
 	values := map[string][]float64{}
-	if len(files) > 0 { // of the case stream memory is measured
+	if len(files) > 0 { // the case stream measures memory, without a floor
 		floor := make([]byte, 64<<20)
 		defer runtime.KeepAlive(floor)
 		debug.SetGCPercent(200)
@@ -302,7 +302,7 @@ func inputsWorker(l *link, args []string) error {
 	})
 }
 
-// addSums adds the rows, and the sum of each column: of a text the bytes.
+// addSums adds the number of rows and the sum of each column; for a text column, the number of bytes.
 func addSums(sums []float64, rec arrow.Record) {
 	sums[0] += float64(rec.NumRows())
 	for i, c := range rec.Columns() {
@@ -349,7 +349,7 @@ func readInput(name string, f inputFile, each func(arrow.Record)) error {
 	return readRows(ds, each)
 }
 
-// readRows makes a pass.
+// readRows makes one pass.
 func readRows(ds inputs.Dataset, each func(arrow.Record)) error {
 	ctx := context.Background()
 	it, err := ds.Iterate(ctx)

@@ -15,16 +15,16 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// The case stream of the subject inputs reads Arrow record batches from a pipe, which a goroutine fills with the same batch again and again: streamBytes of 20
-// float32 columns, shuffled and in batches of 512, with at most streamMemory MiB read ahead. It is measured where it is asked for, and has no peer.
+// The case stream of the subject inputs reads Arrow record batches from a pipe, into which a goroutine writes the same batch repeatedly: streamBytes of
+// 20 float32 columns, shuffled and in batches of 512, with at most streamMemory MiB read ahead. It only runs if named with -cases, and has no peer.
 const (
 	streamBytes   = 10_000_000_000
-	streamRows    = 1 << 16 // of a record batch
+	streamRows    = 1 << 16 // in each record batch
 	streamShuffle = 100_000
 	streamMemory  = 64
 )
 
-// streamBatch is what the stream repeats.
+// streamBatch is the batch that the stream repeats.
 func streamBatch() arrow.Record {
 	r := rand.New(rand.NewPCG(7, 8))
 	fields, columns := make([]arrow.Field, inputFloats), make([]arrow.Array, inputFloats)
@@ -39,7 +39,7 @@ func streamBatch() arrow.Record {
 	return array.NewRecord(arrow.NewSchema(fields, nil), columns, streamRows)
 }
 
-// counted counts the bytes that pass.
+// counted counts the bytes written.
 type counted struct {
 	io.Writer
 	n int64
@@ -51,7 +51,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeStream writes to a pipe until all bytes are written or its reader is gone.
+// writeStream writes to a pipe until all bytes are written or the reader closes it.
 func writeStream(to *io.PipeWriter) {
 	rec, out := streamBatch(), &counted{Writer: to}
 	defer rec.Release()
@@ -63,7 +63,7 @@ func writeStream(to *io.PipeWriter) {
 	if err == nil {
 		err = w.Close()
 	}
-	_ = to.CloseWithError(err) // which is nil always
+	_ = to.CloseWithError(err) // always nil
 }
 
 // readStream reads the stream once.

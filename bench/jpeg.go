@@ -17,13 +17,13 @@ import (
 	"github.com/goestimator/goestimator/internal/format/jpeg"
 )
 
-// The subject jpeg decodes images in memory to RGB. Its cases are their sizes.
+// The subject jpeg decodes images in memory to RGB. Its cases are image sizes.
 var jpegCases = []string{"224x224", "500x375"}
 
 const (
-	jpegImages  = 16 // different ones of each size, used in turn
+	jpegImages  = 16 // different images of each size, used in turn
 	jpegQuality = 85
-	jpegChecked = 97 // of an image, the bytes that are compared lie so far apart
+	jpegChecked = 97 // distance between the bytes of an image that are compared
 )
 
 func jpegField(_ context.Context, s settings, dir string) (field, error) {
@@ -37,7 +37,7 @@ func jpegField(_ context.Context, s settings, dir string) (field, error) {
 	return field{contenders: []contender{{name: ours, argv: argv}, tf}, check: &tf, tolerance: 1e-6}, err
 }
 
-// drawImages writes waves of all lengths with noise, with colours at half the resolution.
+// drawImages writes images of waves of all lengths with noise; colours have half the resolution.
 func drawImages(folder, size string) error {
 	var width, height int
 	if _, err := fmt.Sscanf(size, "%dx%d", &width, &height); err != nil {
@@ -87,7 +87,7 @@ func drawImage(r *rand.Rand, width, height int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// jpegWorker decodes with our decoder, in a heap with the floor that the server gives its own.
+// jpegWorker decodes with our decoder, with the same heap floor as the server.
 func jpegWorker(l *link, args []string) error {
 	floor := make([]byte, 64<<20)
 	defer runtime.KeepAlive(floor)

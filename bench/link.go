@@ -11,32 +11,32 @@ import (
 )
 
 // A worker reads one command per line and answers each with one line of JSON.
-// It first says that it is ready:
+// First it reports that it is ready:
 //
 //	< {"values": {"case": [numbers to compare with the reference]}, "version": "..."}
 //	> run STEPS CASE
 //	< {"seconds": 0.31, "peak_kb": 81234, "allocs": 0}
 //	> quit
 
-// reply is what a worker says.
+// reply is a message of a worker.
 type reply struct {
 	Values  map[string][]float64 `json:"values,omitempty"`
 	Version string               `json:"version,omitempty"`
 	Seconds float64              `json:"seconds,omitempty"`
 	PeakKB  int64                `json:"peak_kb,omitempty"`
-	Allocs  float64              `json:"allocs,omitempty"` // per step; our workers alone tell
+	Allocs  float64              `json:"allocs,omitempty"` // per step; only our workers report it
 	// More are further figures of a block, by name and unit.
 	More  map[string]float64 `json:"more,omitempty"`
 	Error string             `json:"error,omitempty"`
 }
 
-// command is a worker's order: so many steps of a case. None: quit.
+// command tells a worker to run so many steps of a case, or to quit.
 type command struct {
 	steps int
 	name  string // of the case
 }
 
-// link is a worker's end.
+// link is a worker's end of the connection.
 type link struct {
 	in  *bufio.Reader
 	out *json.Encoder
@@ -72,7 +72,7 @@ func (l *link) next() (command, bool, error) {
 	return c, true, err
 }
 
-// serve obeys commands with run, which times the steps itself.
+// serve executes commands with run, which times the steps itself.
 func (l *link) serve(ready reply, run func(command) (reply, error)) error {
 	if err := l.send(ready); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (l *link) serve(ready reply, run func(command) (reply, error)) error {
 	}
 }
 
-// peakKB is the largest resident memory of this process so far, 0 where the
-// system does not tell. It is not rusage's, which counts the parent's, too.
+// peakKB is the peak resident memory of this process so far; 0 if the
+// system does not report it. Unlike rusage's value, it does not include the parent's memory.
 func peakKB() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

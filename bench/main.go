@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// settings are what the command line says.
+// settings are the flags of the command line.
 type settings struct {
 	subjects  []string
 	cases     []string // empty: all
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// chosen is a subject with the cases that are asked for.
+// chosen is a subject with the requested cases.
 func (s settings) chosen(sub subject) subject {
 	if len(s.cases) > 0 {
 		sub.cases = slices.DeleteFunc(slices.Concat(sub.cases, sub.asked), func(name string) bool { return !slices.Contains(s.cases, name) })

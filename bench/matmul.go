@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// product is a case of the subject matmul. Names are read by the peers, too:
-// MxNxK, then -ta or -tb where A or B is stored transposed.
+// product is a case of the subject matmul. Its name, which peers parse too, is
+// MxNxK, then -ta or -tb if A or B is stored transposed.
 type product struct {
 	m, n, k int
 	ta, tb  bool
@@ -56,7 +56,7 @@ func matmulCases() []string {
 	return out
 }
 
-// flops is the work of a case.
+// flops is the number of floating-point operations in a case.
 func flops(name string) float64 {
 	p, err := parseProduct(name)
 	if err != nil {
@@ -65,16 +65,16 @@ func flops(name string) float64 {
 	return 2 * float64(p.m) * float64(p.n) * float64(p.k)
 }
 
-// checkedElements of C are compared: its first row's first, and its last.
+// checkedElements are the indices of the elements of C that are compared: the first and the last.
 func (p product) checkedElements() []int { return []int{0, p.m*p.n - 1} }
 
-// element is element i of matrix A (salt 1) or B (salt 2), between -0.5 and 0.5:
-// every worker makes them anew.
+// element is element i of matrix A (salt 1) or B (salt 2), between -0.5 and 0.5;
+// every worker computes them itself.
 func element(i, salt int) float32 {
 	return float32((uint32(i)*2654435761+uint32(salt)*40503)>>16)/65536 - 0.5
 }
 
-// operands are A and B in their storage order, and C of zeros.
+// operands are A and B in their storage order, and C filled with zeros.
 func (p product) operands() kernels.GemmArgs[float32] {
 	g := kernels.GemmArgs[float32]{M: p.m, N: p.n, K: p.k, Alpha: 1, Beta: 1, TransA: p.ta, TransB: p.tb, LDA: p.k, LDB: p.n, LDC: p.n,
 		A: make([]float32, p.m*p.k), B: make([]float32, p.k*p.n), C: make([]float32, p.m*p.n)}
@@ -93,7 +93,7 @@ func (p product) operands() kernels.GemmArgs[float32] {
 	return g
 }
 
-// reference are the checked elements, computed in float64.
+// reference returns the checked elements, computed in float64.
 func (p product) reference() []float64 {
 	g := p.operands()
 	var out []float64
@@ -114,8 +114,8 @@ func (p product) reference() []float64 {
 	return out
 }
 
-// matmulField compares with OpenBLAS as NumPy brings it, in all its core types
-// that this CPU runs, called from C, and with PyTorch.
+// matmulField compares with NumPy's OpenBLAS, called from C in all core types
+// that this CPU supports, and with PyTorch.
 func matmulField(ctx context.Context, s settings, dir string) (field, error) {
 	argv, err := self("matmul")
 	if err != nil {
@@ -138,7 +138,7 @@ func matmulField(ctx context.Context, s settings, dir string) (field, error) {
 	return f, nil
 }
 
-// blasWorker compiles the worker in C and finds NumPy's OpenBLAS.
+// blasWorker compiles the C worker and finds NumPy's OpenBLAS.
 func (s settings) blasWorker(ctx context.Context, dir string) (exe, lib string, err error) {
 	libs, err := filepath.Glob(filepath.Join(filepath.Dir(s.python), "..", "lib", "python*", "site-packages", "numpy.libs", "libopenblas*"))
 	if err != nil || len(libs) == 0 {

@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// subject is something to measure.
+// subject is a benchmark.
 type subject struct {
 	name  string
 	title string
 	unit  string // of the table: "ms", "us", "GFLOP/s", "s", "MB", "GB/s"
-	// cases are measured by the same processes one after the other.
+	// cases are measured one after the other by the same processes.
 	cases []string
-	// asked are further cases, measured where the command line names them.
+	// asked are further cases, measured only if the command line names them.
 	asked []string
-	// setup makes what the workers share in dir, and says who takes part.
+	// setup writes the workers' common files to dir, and returns the contenders.
 	setup func(ctx context.Context, s settings, dir string) (field, error)
-	// value turns a block into the table's unit; nil: time per step.
+	// value converts a block to the table's unit; nil: time per step.
 	value func(name string, steps int, r reply) float64
-	// steps fixes a block's length; 0: as many as the time of a block takes.
+	// steps is the length of a block; 0: as many as fill the block time.
 	steps int
-	// threads overrules the command line where processes are pinned; nil: it does not.
+	// threads overrides the command line if processes are pinned; nil: it does not.
 	threads []int
 	// startup subjects measure the time until a worker is ready.
 	startup bool
 }
 
-// field is who takes part: the first contender is ours.
+// field is the contenders of a subject; the first is ours.
 type field struct {
 	contenders []contender
 	reference  map[string][]float64 // by case, in float64
-	check      *contender           // says the reference, where that is not given
+	check      *contender           // computes the reference if it is not given
 	tolerance  float64
 	missing    []string // why a peer is left out
 }
@@ -74,7 +74,7 @@ func (s settings) measure(ctx context.Context, sub subject) (*result, error) {
 	return r, nil
 }
 
-// readReference asks the reference worker for the right results.
+// readReference gets the reference from its worker.
 func (f *field) readReference(ctx context.Context, r *result) error {
 	if f.check == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *field) readReference(ctx context.Context, r *result) error {
 	return w.stop()
 }
 
-// job is one fresh process of each contender.
+// job is one new process of each contender.
 type job struct {
 	subject
 	*field
@@ -167,7 +167,7 @@ func (s settings) alternate(ctx context.Context, j job, name string, ws []*child
 	return nil
 }
 
-// measured is a block's value in the subject's unit.
+// measured converts a block to the subject's unit.
 func (sub subject) measured(name string, steps int, r reply) float64 {
 	if sub.value != nil {
 		return sub.value(name, steps, r)
@@ -177,7 +177,7 @@ func (sub subject) measured(name string, steps int, r reply) float64 {
 
 var perSecond = map[string]float64{"s": 1, "ms": 1e3, "us": 1e6}
 
-// calibrate warms a worker up and finds how many steps fill a block.
+// calibrate warms up a worker and finds the number of steps that fill a block.
 func (s settings) calibrate(sub subject, name string, w *child) (int, error) {
 	if sub.steps > 0 {
 		return sub.steps, nil
@@ -188,7 +188,7 @@ func (s settings) calibrate(sub subject, name string, w *child) (int, error) {
 			return 0, err
 		}
 		if d := s.block.Seconds(); r.Seconds > d/8 || n > 1<<24 {
-			if n == 1 { // the first step is no guide
+			if n == 1 { // the first step is not representative
 				if r, err = w.run(n, name); err != nil {
 					return 0, err
 				}
@@ -199,7 +199,7 @@ func (s settings) calibrate(sub subject, name string, w *child) (int, error) {
 	}
 }
 
-// correct compares what a worker has computed with the reference.
+// correct compares a worker's values with the reference.
 func (j job) correct(w *child) error {
 	tolerance := j.tolerance
 	if w.tolerance != 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// workload is a model with its data.
+// workload is a model and its data.
 type workload struct {
 	model     func() (estimator.ModelFn, error)
 	feature   []int // shape of one example
@@ -90,7 +90,7 @@ func sparseLinear() (estimator.ModelFn, error) {
 	}), nil
 }
 
-// tiny is y = w*x + b, with almost no work in a step but the loop's own.
+// tiny is y = w*x + b: a step is almost only the loop's own work.
 func tiny() (estimator.ModelFn, error) {
 	o, err := optimizers.New("sgd", map[string]any{"learning_rate": 0.01})
 	if err != nil {
@@ -108,7 +108,7 @@ func tiny() (estimator.ModelFn, error) {
 	}), nil
 }
 
-// estimator makes an Estimator without checkpoints, summaries and log lines.
+// estimator makes an Estimator without checkpoints, summaries or log lines.
 func (w workload) estimator(opts ...estimator.Option) (*estimator.Estimator, error) {
 	fn, err := w.model()
 	if err != nil {
@@ -123,7 +123,7 @@ func (w workload) estimator(opts ...estimator.Option) (*estimator.Estimator, err
 	return estimator.New(fn, append([]estimator.Option{estimator.WithRunConfig(rc), withoutLog}, opts...)...)
 }
 
-// threads is how many the parent allows; 0: all.
+// threads is the number of threads that the parent allows; 0: all.
 func threads() int {
 	n, err := strconv.Atoi(os.Getenv("BENCH_THREADS"))
 	if err != nil {
@@ -132,7 +132,7 @@ func threads() int {
 	return n
 }
 
-// draw makes data for the workload.
+// draw generates random data for the workload.
 func (w workload) draw(r *rand.Rand) (x, y *tensor.Tensor) {
 	n := w.batch * w.batches
 	if w.ids > 0 {
@@ -152,7 +152,7 @@ func (w workload) draw(r *rand.Rand) (x, y *tensor.Tensor) {
 	return x, y
 }
 
-// give draws data and weights and writes them to dir.
+// give generates data and weights and writes them to dir.
 func (w workload) give(ctx context.Context, dir string) (*fixtures, error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x, y := w.draw(r)
@@ -173,7 +173,7 @@ func (w workload) give(ctx context.Context, dir string) (*fixtures, error) {
 	return g, g.write(ctx, dir)
 }
 
-// input passes over data in memory without end.
+// input repeats data in memory without end.
 func (w workload) input(x, y *tensor.Tensor, batch int) estimator.InputFn {
 	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "x", Role: inputs.Feature, Tensor: x},

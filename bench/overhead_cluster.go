@@ -14,14 +14,14 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// tasks are the other tasks of a cluster whose chief this process is.
+// tasks are the other tasks of a cluster in which this process is the chief.
 type tasks struct {
 	ports *freeport.Reservation
 	all   []*child
 }
 
-// joinCluster makes this process the chief of a cluster, and starts the others,
-// each as a worker of the kind of its job, with those arguments.
+// joinCluster makes this process the chief of a cluster, and starts the other tasks
+// as workers of the kind for their job, with those arguments.
 func joinCluster(jobs map[string]int, args ...string) (*tasks, error) {
 	n := 1
 	for _, k := range jobs {
@@ -65,7 +65,7 @@ func joinCluster(jobs map[string]int, args ...string) (*tasks, error) {
 	return t, nil
 }
 
-// close ends the tasks that have not ended with the training.
+// close stops the tasks that did not end with the training.
 func (t *tasks) close() {
 	if t != nil {
 		stopAll(t.all)
@@ -74,14 +74,14 @@ func (t *tasks) close() {
 }
 
 // inCluster is the option of an Estimator that trains in the cluster of TF_CONFIG,
-// without checkpoints, summaries and log lines.
+// without checkpoints, summaries or log lines.
 func inCluster(s runconfig.Strategy) (estimator.Option, error) {
 	rc, err := runconfig.New(runconfig.LogStepCountSteps(0), runconfig.SaveSummarySteps(0), runconfig.SaveCheckpointsSteps(0),
 		runconfig.TrainDistribute(s), runconfig.Session(runconfig.SessionConfig{IntraOpThreads: threads()}))
 	return estimator.WithRunConfig(rc), err
 }
 
-// psTask is a parameter server of TF_CONFIG's cluster; the chief ends it.
+// psTask is a parameter server of TF_CONFIG's cluster; the chief stops it.
 func psTask(l *link, args []string) error {
 	if len(args) > 0 && args[0] == functionsTaskArgument {
 		return functionsTask(l)
@@ -90,7 +90,7 @@ func psTask(l *link, args []string) error {
 	if err != nil {
 		return err
 	}
-	fn, err := tiny() // it asks no model for anything
+	fn, err := tiny() // any model will do: a parameter server does not build it
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func psTask(l *link, args []string) error {
 	return e.RunParameterServer(ctx)
 }
 
-// untilClosed ends the context a while after the parent has closed the link, as
-// training that ends ends its tasks.
+// untilClosed returns a context that ends a while after the parent has closed the link: normally, the
+// end of the training ends the task before.
 func untilClosed(l *link) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// The subject overhead trains the MLP in a cluster and in one process alone. All
-// workers have the same batches, so that every way has the same losses. A case
-// names the strategy; with two workers, two batches are trained at once on the
+// The subject overhead trains the MLP in a cluster and in a single process. All
+// workers have the same batches, so that all losses are equal. A case
+// is a strategy; two workers train two batches at the same time on the
 // same cores.
 var overheadCases = []string{"chief+1ps", "2-workers"}
 
-// overheadKinds are the workers of ours that make the cases.
+// overheadKinds are our workers for the cases.
 var overheadKinds = map[string]string{"chief+1ps": "overhead_ps", "2-workers": "overhead_ring"}
 
 func overheadField(ctx context.Context, s settings, dir string) (field, error) {
@@ -31,7 +31,7 @@ func overheadField(ctx context.Context, s settings, dir string) (field, error) {
 	return f, err
 }
 
-// overheadWorker has a process for each case, and passes commands on to it.
+// overheadWorker starts a process for each case, and forwards commands to it.
 func overheadWorker(l *link, args []string) error {
 	chiefs := map[string]*child{}
 	defer func() {
@@ -68,7 +68,7 @@ func overheadWorker(l *link, args []string) error {
 	})
 }
 
-// chiefWorker is the chief of a cluster in which the MLP is trained.
+// chiefWorker is the chief of a cluster that trains the MLP.
 func chiefWorker(job string, s runconfig.Strategy) func(*link, []string) error {
 	return func(l *link, args []string) error {
 		t, err := joinCluster(map[string]int{job: 1}, args...)

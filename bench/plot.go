@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/report/plot"
 )
 
-// growthPlot draws the time of a step, that of the best block, over batch, width and depth, both axes
-// logarithmic, one line for each number of threads.
+// growthPlot plots the time of a step in the best block over batch, width and depth. Both axes are
+// logarithmic; there is one line for each number of threads.
 func growthPlot(r *result) []byte {
 	var panels []plot.Panel
 	for i, axis := range []string{"batch", "width", "depth"} {

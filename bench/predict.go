@@ -17,12 +17,12 @@ import (
 // inferenceCases are NETWORK/BATCH.
 var inferenceCases = []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64", "resnet20/1", "resnet20/64"}
 
-// transformerCases are those of a transformer block.
+// transformerCases are the cases of a transformer block.
 var transformerCases = []string{"transformer/1", "transformer/8"}
 
 var attentionCases = []string{"attention/1", "attention/8"}
 
-// predictor pulls predictions of one case.
+// predictor makes predictions for one case.
 type predictor struct {
 	batch int
 	key   string
@@ -30,7 +30,7 @@ type predictor struct {
 	stop  func()
 }
 
-// newPredictor opens NETWORK/BATCH on what is given in dir/NETWORK.
+// newPredictor opens NETWORK/BATCH with the fixtures in dir/NETWORK.
 func newPredictor(dir, name string, opts ...estimator.PredictOption) (*predictor, error) {
 	network, size, _ := strings.Cut(name, "/")
 	batch, err := strconv.Atoi(size)
@@ -79,7 +79,7 @@ func (p *predictor) run() (estimator.Prediction, error) {
 	return last, nil
 }
 
-// predictWorker predicts cases from what is given in DIR: predict DIR CASE...
+// predictWorker predicts cases with the fixtures in DIR: predict DIR CASE...
 func predictWorker(l *link, args []string) error {
 	ps := map[string]*predictor{}
 	values := map[string][]float64{}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ticks are how many units of /proc's processor times a second has: USER_HZ, 100 on Linux.
+// ticks is the number of units per second in /proc's processor times: USER_HZ, 100 on Linux.
 const ticks = 100
 
-// processorTime returns the seconds that all threads of a process have run so far, from /proc, by steps of 10 ms.
+// processorTime returns the processor time, in seconds, of all threads of a process so far, from /proc, in steps of 10 ms.
 func processorTime(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -19,7 +19,7 @@ func processorTime(pid int) (float64, error) {
 	return parseStat(string(text))
 }
 
-// parseStat reads utime and stime. The second field, a name in parentheses, may have spaces.
+// parseStat reads utime and stime. The second field, a name in parentheses, may contain spaces.
 func parseStat(text string) (float64, error) {
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 13 {

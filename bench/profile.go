@@ -31,7 +31,7 @@ type opTime struct {
 	total time.Duration
 }
 
-// Begin asks for the times of nodes.
+// Begin requests the times of nodes.
 func (p *profiler) Begin(s hooks.Setup) error {
 	if n, ok := s.(hooks.NodeProfiler); ok {
 		n.ProfileNodes()
@@ -39,7 +39,7 @@ func (p *profiler) Begin(s hooks.Setup) error {
 	return nil
 }
 
-// AfterRun counts steps and leaves the first ones out.
+// AfterRun counts steps, and leaves out the first ones.
 func (p *profiler) AfterRun(ctx context.Context, r hooks.Run) error {
 	if err := p.block.AfterRun(ctx, r); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (p *profiler) AfterRun(ctx context.Context, r hooks.Run) error {
 	return nil
 }
 
-// End sums the nodes up.
+// End sums up the nodes by op.
 func (p *profiler) End(_ context.Context, r hooks.Run) error {
 	p.ops = map[string]opTime{}
 	for _, t := range nodeTimes(r) {
@@ -71,8 +71,8 @@ func nodeTimes(r hooks.Run) []hooks.NodeTime {
 	return nil
 }
 
-// profileWorker prints where the steps of WORKLOAD, or of the inference case
-// NETWORK/BATCH, go: worker profile WORKLOAD STEPS, run by hand.
+// profileWorker prints how much time the steps of WORKLOAD, or of the inference case
+// NETWORK/BATCH, spend in each op: worker profile WORKLOAD STEPS. It is run by hand.
 func profileWorker(_ *link, args []string) error {
 	name, _, inference := strings.Cut(args[0], "/")
 	w, err := lookUp(name)
@@ -105,7 +105,7 @@ func profileWorker(_ *link, args []string) error {
 	return nil
 }
 
-// predictAll predicts until the hook has enough.
+// predictAll predicts until the hook stops it.
 func predictAll(dir, name string, h hooks.Hook) error {
 	p, err := newPredictor(dir, name, estimator.WithHooks(h))
 	if err != nil {

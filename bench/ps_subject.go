@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The subject ps pulls a model from parameter servers, processes of their own,
-// and pushes gradients as large as it. A case is the number of servers.
+// The subject ps pulls a model from parameter servers, which are separate processes,
+// and pushes gradients of the same size. A case is the number of servers.
 var psCases = []string{"1ps", "2ps"}
 
 const (
@@ -30,7 +30,7 @@ const (
 	psRate       = 0.01
 )
 
-// psServers are the processes that serve a case.
+// psServers returns the first process that serves a case, and their number.
 func psServers(name string) (from, n int, err error) {
 	if _, err := fmt.Sscanf(name, "%dps", &n); err != nil || n < 1 || n > 2 {
 		return 0, 0, fmt.Errorf("case %q: expected 1ps or 2ps", name)
@@ -38,10 +38,10 @@ func psServers(name string) (from, n int, err error) {
 	return n - 1, n, nil
 }
 
-// psGradient is element i of every variable's gradient; the values begin at 1.
+// psGradient is element i of every variable's gradient; values start at 1.
 func psGradient(i int) float32 { return float32(i%1000) / 1000 }
 
-// psChecked are the elements that are compared after the first step.
+// psChecked are the indices of the elements to compare after the first step.
 func psChecked() []int { return []int{0, 999, psModelBytes/4/psVariables - 2} }
 
 func psReference() map[string][]float64 {
@@ -66,16 +66,16 @@ func psField(context.Context, settings, string) (field, error) {
 	return f, nil
 }
 
-// psBytes is what a step moves, both ways.
+// psBytes is the bandwidth in GB/s, counting both directions.
 func psBytes(steps int, r reply) float64 { return 2 * psModelBytes * float64(steps) / r.Seconds / 1e9 }
 
-// psCopier moves the model of a case there and back.
+// psCopier copies the model of a case there and back.
 type psCopier interface {
 	step(name string) error
 	close()
 }
 
-// psLeader starts the servers and does the steps.
+// psLeader starts the servers and runs the steps.
 func psLeader(serverKind string, connect func(addresses []string) (psCopier, map[string][]float64, error)) func(*link, []string) error {
 	return func(l *link, _ []string) error {
 		servers, addresses, err := startPeers(serverKind, psProcesses)
@@ -83,7 +83,7 @@ func psLeader(serverKind string, connect func(addresses []string) (psCopier, map
 		if err != nil {
 			return err
 		}
-		for i, s := range servers { // the case that it is for, and its place there
+		for i, s := range servers { // its index, and the servers of its case
 			spec := addresses[:1]
 			if i > 0 {
 				spec = addresses[1:]
@@ -109,7 +109,7 @@ func psLeader(serverKind string, connect func(addresses []string) (psCopier, map
 	}
 }
 
-// startPeers starts n processes of that kind, whose versions are their addresses.
+// startPeers starts n processes of that kind, which report their addresses as versions.
 func startPeers(kind string, n int) (ws []*child, addresses []string, err error) {
 	argv, err := self(kind)
 	if err != nil {
@@ -131,8 +131,8 @@ func stopAll(ws []*child) {
 	}
 }
 
-// psServerWorker is a parameter server: it listens, receives its place and the
-// addresses of all, and serves until its input ends.
+// psServerWorker is a parameter server: it listens, receives its index and the
+// addresses of all servers, and serves until its input ends.
 func psServerWorker(l *link, _ []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -164,7 +164,7 @@ func psServerWorker(l *link, _ []string) error {
 	return err
 }
 
-// psClients copies with package ps.
+// psClients copies with package ps, by case.
 type psClients map[string]*psCase
 
 type psCase struct {
@@ -198,7 +198,7 @@ func connectPS(addresses []string) (psCopier, map[string][]float64, error) {
 	return m, values, nil
 }
 
-// openPS makes the model on those servers.
+// openPS creates the model on those servers.
 func openPS(addresses []string) (*psCase, error) {
 	node, err := cluster.Open(cluster.Config{Task: cluster.Task{Job: "worker"}, Log: slog.New(slog.DiscardHandler),
 		Spec: runconfig.NewClusterSpec(map[string][]string{"ps": addresses})})

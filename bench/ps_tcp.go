@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// psTCP has a plain connection to each server and does nothing but copy: the
-// most that sockets carry under that load.
+// psTCP has a plain connection to each server and only copies: the
+// upper limit of what sockets carry under that load.
 type psTCP map[string][]net.Conn
 
 func connectPSTCP(addresses []string) (psCopier, map[string][]float64, error) {
@@ -26,10 +26,10 @@ func connectPSTCP(addresses []string) (psCopier, map[string][]float64, error) {
 			m[name] = append(m[name], c)
 		}
 	}
-	return m, psReference(), nil // nothing is computed
+	return m, psReference(), nil // it computes nothing
 }
 
-// step receives the model from all servers at once, then sends as much back.
+// step receives the model from all servers at once, then sends as many bytes back.
 func (m psTCP) step(name string) error {
 	conns := m[name]
 	if len(conns) == 0 {
@@ -57,7 +57,7 @@ func (m psTCP) close() {
 	}
 }
 
-// receive reads n bytes; the buffer is used again and again.
+// receive reads n bytes into a small buffer.
 func receive(c net.Conn, n int) error {
 	b := make([]byte, tcpBuffer)
 	for n > 0 {
@@ -80,7 +80,7 @@ func transmit(c net.Conn, n int) error {
 	return nil
 }
 
-// psTCPServer sends its share and takes it back, again and again.
+// psTCPServer repeatedly sends its share and receives it back.
 func psTCPServer(l *link, _ []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +105,7 @@ func psTCPServer(l *link, _ []string) error {
 	share := psModelBytes / len(strings.Split(c.name, ","))
 	for {
 		if err := transmit(conn, share); err != nil {
-			return nil // the other end is done
+			return nil // the other end has closed
 		}
 		if err := receive(conn, share); err == io.EOF {
 			return nil

@@ -21,7 +21,7 @@ func TestPSServers(t *testing.T) {
 	}
 }
 
-// A server of plain copies sends its share, takes it back, and ends with the connection.
+// A server for plain copies sends its share, receives it back, and ends with the connection.
 func TestPSTCPServer(t *testing.T) {
 	in, tell := io.Pipe()
 	heard, out := io.Pipe()

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedCases are MODEL-FORM/BATCH: networks of float32, and what ONNX Runtime's quantizer makes of them.
+// quantizedCases are MODEL-FORM/BATCH: networks in float32, and the output of ONNX Runtime's quantizer for them.
 var quantizedCases = []string{"mlp-float/1", "mlp-dynamic/1", "mlp-qoperator/1", "mlp-qdq/1", "mlp-float/32", "mlp-dynamic/32", "mlp-qoperator/32", "mlp-qdq/32",
 	"resnet50-float/1", "resnet50-qoperator/1", "resnet50-qdq/1", "bert-float/1", "bert-dynamic/1"}
 
@@ -29,7 +29,7 @@ func quantizedField(ctx context.Context, s settings, dir string) (field, error) 
 		return field{}, fmt.Errorf("quantize models: %w: %s", err, lastLines(string(out), 3))
 	}
 	argv, err := self("quantized", append([]string{dir}, quantizedCases...)...)
-	// A step of the last quantization of ResNet-50 is 0.66.
+	// One step of ResNet-50's last quantization is 0.66.
 	return field{check: &ort, tolerance: 0.7, contenders: []contender{{name: ours, argv: argv}, ort}}, err
 }
 
@@ -65,7 +65,7 @@ func quantizedWorker(l *link, args []string) error {
 	})
 }
 
-// quantizedModel is a model with one input and one output, and what it is fed with.
+// quantizedModel is a model with one input and one output, and its feeds.
 type quantizedModel struct {
 	model   servable.Model
 	feeds   map[string]*tensor.Tensor

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// print writes the subject's table: ratios are ours to the peer, of medians and
-// of the best blocks, which foreign load disturbs least.
+// print writes the subject's table: ratios between ours and the peer, of medians and
+// of the best blocks, which other load disturbs least.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s [%s]\n", r.Subject, r.Title, r.Unit)
 	checked := "results checked against float64"
@@ -37,20 +37,20 @@ func (r *result) print(w io.Writer) {
 	}
 }
 
-// means sums subjects of several cases up: for each library and number of
-// threads the geometric mean of the ratios to its best contender of each case.
+// means summarizes subjects with several cases: for each library and number of
+// threads, the geometric mean of the ratios to its best contender in each case.
 func (r *result) means() []string {
 	type group struct {
 		library string
 		threads int
 	}
-	peers := map[group]map[string]row{} // the best row of each case
+	peers := map[group]map[string]row{} // the best row in each case
 	var order []group
 	for _, x := range r.Rows {
 		library, _, _ := strings.Cut(x.Contender, " ")
 		g := group{strings.TrimSuffix(library, ","), x.Threads}
 		if g.library == ours && x.Contender != ours {
-			continue // ours in another configuration
+			continue // another configuration of ours
 		}
 		if peers[g] == nil {
 			peers[g] = map[string]row{}
@@ -79,7 +79,7 @@ func (r *result) means() []string {
 	return out
 }
 
-// ratio is ours over the row's.
+// ratio divides our value by the row's.
 func (r *result) ratio(x row, of func(row) float64) string {
 	mine, ok := r.find(key{x.Case, x.Threads, ours})
 	if !ok || x.Contender == ours || of(x) == 0 {
@@ -92,7 +92,7 @@ func (r *result) ratio(x row, of func(row) float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// allocs are the allocations of a step, where the contender tells.
+// allocs formats the allocations per step, if the contender reports them.
 func (x row) allocs() string {
 	if x.Contender != ours {
 		return ""
@@ -100,7 +100,7 @@ func (x row) allocs() string {
 	return fmt.Sprintf("%.0f", x.Allocs)
 }
 
-// more is a further figure, "" where the row lacks it.
+// more formats a further figure; "" if the row does not have it.
 func (x row) more(name string) string {
 	v, ok := x.More[name]
 	if !ok {
@@ -111,7 +111,7 @@ func (x row) more(name string) string {
 
 func middle(x row) float64 { return x.Median }
 
-// best is the best block: the fastest.
+// best is the fastest block.
 func (r *result) best(x row) float64 {
 	if rate(r.Unit) {
 		return x.Max
@@ -131,7 +131,7 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// compare shows our rows next to those recorded, and returns how many have
+// compare prints our rows next to the recorded ones, and returns how many have
 // become more than 5 % worse.
 func (r *result) compare(w io.Writer, old *result) int {
 	fmt.Fprintf(w, "\n%s: compared with %s (load %s)\n", r.Subject, old.Time, old.Load[0])
@@ -158,5 +158,5 @@ func (r *result) compare(w io.Writer, old *result) int {
 	return worse
 }
 
-// rate reports whether more is better in that unit.
+// rate reports whether higher is better in that unit.
 func rate(unit string) bool { return strings.HasSuffix(unit, "/s") }

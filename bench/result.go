@@ -17,7 +17,7 @@ import (
 // ours is the name of our contender.
 const ours = "goestimator"
 
-// key names a row of results.
+// key identifies a row of results.
 type key struct {
 	Case      string `json:"case,omitempty"`
 	Threads   int    `json:"threads"`
@@ -33,7 +33,7 @@ type sample struct {
 	more    map[string]float64
 }
 
-// row sums the samples of one key up.
+// row summarizes the samples of one key.
 type row struct {
 	key
 	Median    float64   `json:"median"`
@@ -46,7 +46,7 @@ type row struct {
 	More map[string]float64 `json:"more,omitempty"`
 }
 
-// result is what bench/results keeps of a subject.
+// result is a subject's content in bench/results.
 type result struct {
 	Subject  string            `json:"subject"`
 	Title    string            `json:"title"`
@@ -78,14 +78,14 @@ func newResult(s settings, sub subject) *result {
 
 func (r *result) add(s sample) { r.samples = append(r.samples, s) }
 
-// miss notes why something was not measured, once.
+// miss records why something was not measured, once.
 func (r *result) miss(why string) {
 	if !slices.Contains(r.Missing, why) {
 		r.Missing = append(r.Missing, why)
 	}
 }
 
-// finish turns samples into rows, in the order in which they came.
+// finish summarizes samples in rows, in the order of their first samples.
 func (r *result) finish() {
 	r.Load[1] = loadAverage()
 	values := map[key][]sample{}
@@ -124,7 +124,7 @@ func summarise(k key, samples []sample) row {
 	return w
 }
 
-// further are the names of further figures that any row has, sorted.
+// further are the names of further figures in any row, sorted.
 func (r *result) further() []string {
 	names := map[string]bool{}
 	for _, w := range r.Rows {
@@ -135,7 +135,7 @@ func (r *result) further() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// median is the middle value, or the mean of the two, or 0 of none.
+// median is the middle value, or the mean of the two; 0 without values.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -144,7 +144,7 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// find returns the row of a key.
+// find returns the row with a key.
 func (r *result) find(k key) (row, bool) {
 	for _, w := range r.Rows {
 		if w.key == k {
@@ -178,7 +178,7 @@ func readResult(dir, subject string) (*result, error) {
 	return r, nil
 }
 
-// loadAverage is that of the last minute: results under foreign load are noisy.
+// loadAverage is the system's load average of the last minute: other load makes results noisy.
 func loadAverage() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// runtimeSession is a session at a server.
+// runtimeSession is a session on a server.
 type runtimeSession struct{ *cluster.Session }
 
-// openRuntime opens a session with the graph of all cases, whose variables have their first values.
+// openRuntime opens a session with the graph of all cases, and initializes its variables.
 func openRuntime(address string) (*runtimeSession, error) {
 	g, err := buildRuntime()
 	if err != nil {
@@ -41,10 +41,10 @@ func openRuntime(address string) (*runtimeSession, error) {
 	})
 }
 
-// runtimePatience is how long servers may take for what a client asks of them.
+// runtimePatience is the time that servers have for each request of a client.
 const runtimePatience = 3 * time.Minute
 
-// within fails where servers do not do something in the time that they have. The context has no deadline, which servers would get.
+// within fails if servers do not finish in time. The context has no deadline, since a deadline would be sent to the servers.
 func within(what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -62,7 +62,7 @@ func within(what string, do func(context.Context) error) error {
 
 var fortyOne = tensor.Scalar(float32(41))
 
-// run runs a step, and returns the element in the middle of what it fetches.
+// run runs a step, and returns the middle element of what it fetches.
 func (s *runtimeSession) run(ctx context.Context, step runtimeStep) (float64, error) {
 	var feeds cluster.Feeds
 	if step.feed != "" {
@@ -75,7 +75,7 @@ func (s *runtimeSession) run(ctx context.Context, step runtimeStep) (float64, er
 	return out[0].Float(out[0].Len() / 2), nil
 }
 
-// check runs a step of each case that changes something, and returns what is there then.
+// check runs a step of each case that changes a value, and returns the new value.
 func (s *runtimeSession) check() (map[string][]float64, error) {
 	all := map[string][]float64{}
 	for _, c := range []struct{ name, step, fetch string }{

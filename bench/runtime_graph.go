@@ -13,16 +13,16 @@ const (
 	smallVariables          = 100
 	smallElements           = 250_000
 	sharedRows, sharedWidth = 1_000_000, 16
-	runtimeIDs              = 20_480 // rows of the table that a step has
-	runtimeRepeats          = 2      // how often each of these is there
+	runtimeIDs              = 20_480 // ids in a step
+	runtimeRepeats          = 2      // how often each id occurs
 	tableStep               = 0.5    // gradient, and learning rate
 )
 
 const onWorker, onServer = "/job:worker/task:0", "/job:ps/task:0"
 
-// runtimeStep is what a step is asked for.
+// runtimeStep is the feed and fetches of a step.
 type runtimeStep struct {
-	feed    string // gets 41; "": nothing is fed
+	feed    string // is fed 41; "": no feed
 	fetches []string
 	targets []string
 }
@@ -45,10 +45,10 @@ var runtimeSteps = map[string]runtimeStep{
 // runtimeGraph builds the graph of all cases.
 type runtimeGraph struct {
 	*graph.Builder
-	starts []*graph.Node // nodes that give variables their values
+	starts []*graph.Node // nodes that initialize variables
 }
 
-// buildRuntime returns the graph. The node init gives all variables their first values.
+// buildRuntime returns the graph. Its node init initializes all variables.
 func buildRuntime() (*graph.Graph, error) {
 	b := &runtimeGraph{Builder: graph.NewBuilder(graph.New())}
 	x := b.at(onWorker, b.Placeholder("x", graph.TypeOf(tensor.Float32)))
@@ -64,7 +64,7 @@ func buildRuntime() (*graph.Graph, error) {
 	return b.Graph, b.Err()
 }
 
-// at places what makes an output.
+// at places the node of an output on a device.
 func (b *runtimeGraph) at(device string, o graph.Output) graph.Output {
 	if o.Node != nil {
 		o.Node.Device = device
@@ -72,13 +72,13 @@ func (b *runtimeGraph) at(device string, o graph.Output) graph.Output {
 	return o
 }
 
-// target is a node of that name that runs after others.
+// target adds a node of that name that runs after others.
 func (b *runtimeGraph) target(name, device string, after ...*graph.Node) {
 	n := b.Node("NoOp", name, nil, nil)
 	n.Control, n.Device = after, device
 }
 
-// variable is a variable that begins with equal elements; read is its value, on its device.
+// variable adds a variable with equal initial elements; read is its value, on its device.
 func (b *runtimeGraph) variable(name, device string, first float32, shape ...int) (v, read graph.Output) {
 	t := graph.TypeOf(tensor.Float32, shape...)
 	v = b.at(device, b.Variable(name, t))
@@ -92,19 +92,19 @@ func (b *runtimeGraph) variable(name, device string, first float32, shape ...int
 	return v, b.at(device, b.Op("ReadVariableOp", name+"/read", t, graph.Attrs{"dtype": tensor.Float32}, v))
 }
 
-// on is a node without outputs on a device.
+// on adds a node without outputs on a device.
 func (b *runtimeGraph) on(device, op, name string, attrs graph.Attrs, in ...graph.Output) *graph.Node {
 	n := b.Node(op, name, nil, attrs, in...)
 	n.Device = device
 	return n
 }
 
-// pulled is a node that gets a value on the worker.
+// pulled adds a node that copies a value to the worker.
 func (b *runtimeGraph) pulled(name string, value graph.Output) *graph.Node {
 	return b.at(onWorker, b.Op("Identity", name, value.Type(), graph.Attrs{"T": tensor.Float32}, value)).Node
 }
 
-// dense has a variable on the server, and what is added to it on the worker.
+// dense adds a variable on the server, and on the worker the gradient that is added to it.
 func (b *runtimeGraph) dense() {
 	big, read := b.variable("big", onServer, 1, denseRows, denseWidth)
 	_, gradient := b.variable("gradient", onWorker, 1, denseRows, denseWidth)
@@ -125,19 +125,19 @@ func (b *runtimeGraph) many() {
 	b.target("push_many", onServer, pushes...)
 }
 
-// table has an embedding on the server. The worker has the ids and the updates of a step.
+// table adds an embedding on the server. The worker has the ids and the updates of a step.
 func (b *runtimeGraph) table() {
 	table, _ := b.variable("table", onServer, 0, sharedRows, sharedWidth)
 	slot, _ := b.variable("slot", onServer, 0.1, sharedRows, sharedWidth)
 	_, updates := b.variable("updates", onWorker, tableStep, runtimeIDs, sharedWidth)
 	ids := tensor.New(tensor.Int64, runtimeIDs)
-	for i := range tensor.Values[int64](ids) { // each runtimeRepeats times, spread over the table
+	for i := range tensor.Values[int64](ids) { // each id occurs runtimeRepeats times, spread over the table
 		tensor.Values[int64](ids)[i] = int64(i % (runtimeIDs / runtimeRepeats) * 7919 % sharedRows)
 	}
 	index := b.at(onWorker, b.Const("ids", ids))
 	gathering := graph.Attrs{"dtype": tensor.Float32, "Tindices": tensor.Int64, "batch_dims": int64(0), "validate_indices": true}
 	rows := b.at(onServer, b.Op("ResourceGather", "rows", graph.TypeOf(tensor.Float32, runtimeIDs, sharedWidth), gathering, table, index))
-	// An assignment: TensorFlow leaves out a gather whose rows nothing uses.
+	// Assign the rows, since TensorFlow prunes a gather whose output is not used.
 	gathered, _ := b.variable("gathered", onWorker, 0, runtimeIDs, sharedWidth)
 	b.target("gather", onWorker, b.on(onWorker, "AssignVariableOp", "rows/gathered", graph.Attrs{"dtype": tensor.Float32}, gathered, rows))
 	scatter := graph.Attrs{"dtype": tensor.Float32, "Tindices": tensor.Int64}

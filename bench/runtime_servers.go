@@ -20,14 +20,14 @@ type runtimeCluster struct {
 	worker, ps *runtimeTask
 }
 
-// runtimeTask is a server in a process of its own.
+// runtimeTask is a server in a separate process.
 type runtimeTask struct {
 	*child
 	address string
 	version string
 }
 
-// startCluster starts the servers: ours, or TensorFlow's of that Python.
+// startCluster starts the servers: ours, or TensorFlow's with that Python.
 func startCluster(servers string) (*runtimeCluster, error) {
 	ports, err := freeport.Reserve(2)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *runtimeCluster) stop() {
 	_ = c.ports.Close()
 }
 
-// explained is an error with what the servers wrote to their standard errors: ours and Python's end with what they do then.
+// explained adds to an error what the servers wrote to standard error: at their end, both kinds print their stacks.
 func (c *runtimeCluster) explained(err error) error {
 	for _, t := range []*runtimeTask{c.worker, c.ps} {
 		t.quit()
@@ -77,7 +77,7 @@ func (c *runtimeCluster) explained(err error) error {
 	return err
 }
 
-// resident is the memory that the process has now, in MB.
+// resident is the current resident memory of the process, in MB.
 func (t *runtimeTask) resident() (float64, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {
@@ -92,7 +92,7 @@ func (t *runtimeTask) resident() (float64, error) {
 	return 0, fmt.Errorf("process %d: its status has no VmRSS", t.cmd.Process.Pid)
 }
 
-// runtimeTaskWorker is goestimator server: bench worker cluster_task JOB WORKER PS; WORKER and PS are addresses.
+// runtimeTaskWorker runs goestimator server: bench worker cluster_task JOB WORKER PS; WORKER and PS are addresses.
 func runtimeTaskWorker(l *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The subjects cluster-runtime and cluster-memory have a worker and a parameter server of TensorFlow's cluster runtime, in
-// processes of their own: ours or TensorFlow's, with the same client in Go. Python's client has steps of its own.
+// The subjects cluster-runtime and cluster-memory run a worker and a parameter server of TensorFlow's cluster runtime in
+// separate processes: ours or TensorFlow's, with the same Go client. The Python client runs its own steps.
 const (
 	runtimeStep1     = "step-1-task"
 	runtimeStep2     = "step-2-tasks"
@@ -27,10 +27,10 @@ const (
 var runtimeCases = []string{runtimeStep1, runtimeStep2, runtimePull, runtimePush, runtimePullMany, runtimePushMany, runtimeFetch,
 	runtimeGather, runtimeScatter, runtimeAdagrad, runtimeEmbedding}
 
-// runtimeMemory are the cases of the memory of a parameter server: before it has variables, and after steps that pull and push them.
+// runtimeMemory are the cases for the memory of a parameter server: before it has variables, and after steps that pull and push them.
 var runtimeMemory = []string{"idle", "variables"}
 
-// memorySteps are the steps of a block of the memory's case, and memoryRest the time after them: both servers free some memory later.
+// memorySteps is the number of steps in a block of the memory case, memoryRest the pause after them: both servers free some memory later.
 const (
 	memorySteps = 200
 	memoryRest  = 5 * time.Second
@@ -45,7 +45,7 @@ func runtimeField(_ context.Context, s settings, _ string) (field, error) {
 		}
 		f.contenders = append(f.contenders, contender{name: name, argv: argv, env: runtimeEnv})
 	}
-	slices.SortFunc(f.contenders, func(a, b contender) int { // ours is the first
+	slices.SortFunc(f.contenders, func(a, b contender) int { // ours first
 		if a.name == ours {
 			return -1
 		}
@@ -57,7 +57,7 @@ func runtimeField(_ context.Context, s settings, _ string) (field, error) {
 	return f, nil
 }
 
-// runtimeEnv keeps TensorFlow's servers from what they do beside: a proxy, and steps that wait for servers that start.
+// runtimeEnv keeps TensorFlow's servers from using a proxy, and from waiting for servers that are starting.
 var runtimeEnv = []string{"GRPC_FAIL_FAST=use_caller"}
 
 func memoryOfServers(ctx context.Context, s settings, dir string) (field, error) {
@@ -66,7 +66,7 @@ func memoryOfServers(ctx context.Context, s settings, dir string) (field, error)
 	return f, err
 }
 
-// runtimeWorker has a cluster and is its client: bench worker cluster_runtime SERVERS, which is ours or the Python with TensorFlow.
+// runtimeWorker starts a cluster and is its client: bench worker cluster_runtime SERVERS, where SERVERS is ours or a Python with TensorFlow.
 func runtimeWorker(l *link, args []string) error {
 	c, err := startCluster(args[0])
 	if err != nil {
@@ -79,7 +79,7 @@ func runtimeWorker(l *link, args []string) error {
 	return nil
 }
 
-// measured opens a session, checks what steps give, and runs those that the parent asks for.
+// measured opens a session, checks the results of steps, and runs the steps that the parent requests.
 func (c *runtimeCluster) measured(l *link) error {
 	idle, err := c.ps.resident()
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *runtimeCluster) measured(l *link) error {
 		return err
 	}
 	defer func() {
-		_ = within("close the session", s.Close) // the servers end after it
+		_ = within("close the session", s.Close) // the servers are stopped afterwards
 	}()
 	values, err := s.check()
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *runtimeSession) timed(c command) (reply, error) {
 	return r, err
 }
 
-// memory is what the parameter server takes: before the first session, or now, after so many steps. Some of them move all variables.
+// memory is the parameter server's memory: before the first session, or now, after so many steps, some of which move all variables.
 func (c *runtimeCluster) memory(s *runtimeSession, cmd command, idle float64) (reply, error) {
 	if cmd.name == runtimeMemory[0] {
 		return reply{Seconds: idle}, nil
@@ -148,9 +148,9 @@ func (c *runtimeCluster) memory(s *runtimeSession, cmd command, idle float64) (r
 	return reply{Seconds: now}, err
 }
 
-// runtimeReference is what the first steps give.
+// runtimeReference is the results of the first steps.
 func runtimeReference() map[string][]float64 {
-	// Adagrad begins with 0.1; a row that is there n times is updated n times.
+	// Adagrad starts with 0.1; a row whose id occurs n times is updated n times.
 	slot, row := 0.1, 0.0
 	for range runtimeRepeats {
 		slot += tableStep * tableStep

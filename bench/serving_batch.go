@@ -18,11 +18,11 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// batchCases are models that ONNX has a form of.
+// batchCases are the models that can be written as ONNX.
 var batchCases = []string{"mlp", "cnn"}
 
-// batchField is a session in its process on batches of 32, against ONNX Runtime,
-// and against what a server on one core makes of small and of large requests.
+// batchField compares a session on batches of 32, without a server, with ONNX Runtime,
+// and with a server on one core that gets small or large requests.
 func batchField(ctx context.Context, s settings, dir string) (field, error) {
 	if err := giveServed(ctx, dir); err != nil {
 		return field{}, err
@@ -53,7 +53,7 @@ func loadServed(ctx context.Context, dir, name string, o session.Options) (*sess
 	return session.Open(ctx, versions[0], o)
 }
 
-// sentTensors are the tensors of the Predict requests for a model.
+// sentTensors are the tensors in the Predict requests for a model.
 func sentTensors(dir, name string, rows int) ([]*tensor.Tensor, error) {
 	requests, err := readRequests(requestsFile(dir, name, rows))
 	if err != nil {
@@ -74,7 +74,7 @@ func sentTensors(dir, name string, rows int) ([]*tensor.Tensor, error) {
 	return out, nil
 }
 
-// inProcess runs a model on the batches in turn.
+// inProcess runs a model on batches in turn, without a server.
 type inProcess struct {
 	model   servable.Model
 	input   string
@@ -134,7 +134,7 @@ func batchWorker(l *link, args []string) error {
 	})
 }
 
-// batchLoadWorker sends a server what makes batches of 32 in all: a step is a batch.
+// batchLoadWorker sends a server requests that add up to batches of 32; a step is a batch:
 // bench worker serving_batch_load CLIENTS[xROWS] DIR SERVER.
 func batchLoadWorker(l *link, args []string) error {
 	how, dir := args[0], args[1]
@@ -143,7 +143,7 @@ func batchLoadWorker(l *link, args []string) error {
 		return err
 	}
 	defer srv.stop()
-	each := servedBatch // requests of a step
+	each := servedBatch // requests in each step
 	if strings.Contains(how, "x") {
 		each = 1
 	}
@@ -173,7 +173,7 @@ func batchLoadWorker(l *link, args []string) error {
 	})
 }
 
-// batchedPerSecond is a block's value in examples.
+// batchedPerSecond is the examples per second in a block.
 func batchedPerSecond(_ string, steps int, r reply) float64 {
 	return float64(servedBatch*steps) / r.Seconds
 }

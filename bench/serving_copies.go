@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// copiesField loads copies of a model and runs each once; all stay.
+// copiesField loads copies of a model, runs each once, and keeps them all.
 func copiesField(ctx context.Context, s settings, dir string) (field, error) {
 	if err := giveServed(ctx, dir); err != nil {
 		return field{}, err
@@ -38,7 +38,7 @@ func copiesWorker(l *link, args []string) error {
 		if feeds[name], err = oneRow(args[0], name); err != nil {
 			return err
 		}
-		if _, err := loadAndRun(args[0], name, feeds[name]); err != nil { // what the first of all needs is not a copy's
+		if _, err := loadAndRun(args[0], name, feeds[name]); err != nil { // what the first load allocates for all does not belong to a copy
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func loadAndRun(dir, name string, x *tensor.Tensor) (servable.Model, error) {
 	return m, nil
 }
 
-// oneRow is the first request's input of a model.
+// oneRow is the input in a model's first request.
 func oneRow(dir, name string) (*tensor.Tensor, error) {
 	if name != "wide_deep" {
 		all, err := sentTensors(dir, name, 1)
@@ -110,7 +110,7 @@ func oneRow(dir, name string) (*tensor.Tensor, error) {
 	return tensor.FromStrings([][]byte{b}, 1)
 }
 
-// residentKB is the resident memory of this process, 0 where the system does not tell.
+// residentKB is the resident memory of this process; 0 if the system does not report it.
 func residentKB() int64 {
 	b, err := os.ReadFile(filepath.Join("/proc", "self", "statm"))
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// callLimit bounds a call of the load generator.
+// callLimit limits the duration of a call of the load generator.
 const callLimit = 30 * time.Second
 
-// bytesCodec sends and receives messages that are bytes already: the load
-// generator costs as little as it can.
+// bytesCodec sends and receives encoded messages, so that the load generator
+// costs as little as possible.
 type bytesCodec struct{}
 
 var _ encoding.CodecV2 = bytesCodec{}
@@ -39,7 +39,7 @@ func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// caller is one client: it has a connection of its own.
+// caller is a client with its own connection.
 type caller struct {
 	conn   *grpc.ClientConn
 	method string
@@ -58,8 +58,8 @@ func (c *caller) call(request []byte, reply *[]byte) error {
 	return c.conn.Invoke(ctx, c.method, request, reply)
 }
 
-// load is closed-loop load: each client sends its next request when it has the
-// answer to the last.
+// load is closed-loop load: each client sends its next request when it has
+// received the last response.
 type load struct {
 	clients  []*caller
 	requests [][]byte
@@ -77,7 +77,7 @@ func newLoad(address, method string, clients int, requests [][]byte) (*load, err
 	return l, nil
 }
 
-// run sends n requests and returns how long each took, sorted, and all together.
+// run sends n requests and returns the duration of each, sorted, and the total time.
 func (l *load) run(n int) ([]time.Duration, time.Duration, error) {
 	took := make([]time.Duration, n)
 	failed := make(chan error, len(l.clients))
@@ -113,7 +113,7 @@ func (l *load) close() {
 	}
 }
 
-// quantile is of sorted durations; 0 of none.
+// quantile is a quantile of sorted durations; 0 if there are none.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -21,11 +21,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// servedModels are exported to <dir>/<name>/<version>: the first two take a raw
-// tensor by Predict, the last tf.Examples by Classify.
+// servedModels are exported to <dir>/<name>/<version>. The first two take a raw
+// tensor in Predict requests, the last takes tf.Examples in Classify requests.
 var servedModels = []string{"mlp", "cnn", "wide_deep"}
 
-// servedRequests is how many different requests a model is sent.
+// servedRequests is the number of different requests for a model.
 const servedRequests = 64
 
 // giveServed exports the models and writes requests for them.
@@ -42,7 +42,7 @@ func giveServed(ctx context.Context, dir string) error {
 	return nil
 }
 
-// giveImages exports a network on images, and requests of 1 and of 32.
+// giveImages exports a network for images, and requests with 1 and 32 rows.
 func giveImages(ctx context.Context, dir, name string) error {
 	w := workloads[name]
 	from := filepath.Join(dir, "given", name)
@@ -90,7 +90,7 @@ func giveImages(ctx context.Context, dir, name string) error {
 	return nil
 }
 
-// predictRequest is a PredictRequest of a tensor, as Python clients send it.
+// predictRequest is a PredictRequest with a tensor, encoded as by Python clients.
 func predictRequest(model string, t *tensor.Tensor) ([]byte, error) {
 	p, err := graphdef.ToTensorProto(t, true)
 	if err != nil {
@@ -99,7 +99,7 @@ func predictRequest(model string, t *tensor.Tensor) ([]byte, error) {
 	return proto.Marshal(&apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: model}, Inputs: map[string]*tensor_go_proto.TensorProto{"x": p}})
 }
 
-// rowsOf is a part of a dense tensor, in its memory.
+// rowsOf is a part of a dense tensor, sharing its memory.
 func rowsOf(t *tensor.Tensor, from, to int) *tensor.Tensor {
 	size := len(t.Bytes) / t.Shape[0]
 	return &tensor.Tensor{DType: t.DType, Shape: append([]int{to - from}, t.Shape[1:]...), Bytes: t.Bytes[from*size : to*size]}
@@ -147,7 +147,7 @@ func giveAdult(ctx context.Context, dir, name string) error {
 	return nil
 }
 
-// adultExamples is the first batch of Adult as tf.Examples.
+// adultExamples is the first batch of Adult, as tf.Examples.
 func adultExamples(ctx context.Context) ([]*ex.Example, error) {
 	ds, err := adultInput().Input(ctx, inputs.Context{Mode: inputs.Predict})
 	if err != nil {
@@ -189,7 +189,7 @@ func requestsFile(dir, name string, rows int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%d.requests", name, rows))
 }
 
-// writeRequests writes messages, each after its length.
+// writeRequests writes messages, each preceded by its length.
 func writeRequests(path string, list [][]byte) error {
 	var out []byte
 	for _, b := range list {

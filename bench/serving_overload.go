@@ -23,21 +23,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fixedTime is what the model of the subject takes; it does one run at a time.
+// fixedTime is the duration of a run of the subject's model, which does one run at a time.
 const fixedTime = 5 * time.Millisecond
 
-// overloadCases are the load in parts of what the server can do; "alone" is one
-// client that waits for each answer.
+// overloadCases are the load relative to the server's capacity; "alone" is one
+// client that waits for each response.
 var overloadCases = []string{"alone", "2x"}
 
-// overloadField is a server of a model with a fixed time.
+// overloadField serves a model whose runs take a fixed time.
 func overloadField(_ context.Context, _ settings, dir string) (field, error) {
 	exe, err := os.Executable()
 	return field{contenders: []contender{{name: ours,
 		argv: pinned(clientCore, exe, "worker", "serving_overload", exe, "worker", "serve_fixed", dir)}}}, err
 }
 
-// fixed is a model that takes its time and returns what it is given.
+// fixed is a model that sleeps and returns its input.
 func fixed() servable.Model {
 	info := func(name string) map[string]*pb.TensorInfo {
 		return map[string]*pb.TensorInfo{name: {Encoding: &pb.TensorInfo_Name{Name: name + ":0"}, Dtype: types_go_proto.DataType_DT_FLOAT}}
@@ -54,7 +54,7 @@ func fixed() servable.Model {
 	}
 }
 
-// newFixed makes a server of that model which refuses what would wait longer than a run.
+// newFixed makes a server for that model that refuses requests that would wait longer than a run.
 func newFixed(dir string) (*serving.Server, error) {
 	base := filepath.Join(dir, "models", "mlp")
 	if err := os.MkdirAll(filepath.Join(base, "1"), 0o755); err != nil {
@@ -69,7 +69,7 @@ func newFixed(dir string) (*serving.Server, error) {
 	})
 }
 
-// serveFixedWorker runs it: bench worker serve_fixed DIR.
+// serveFixedWorker runs that server: bench worker serve_fixed DIR.
 func serveFixedWorker(_ *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -91,7 +91,7 @@ func serveFixedWorker(_ *link, args []string) error {
 	return s.Run(ctx)
 }
 
-// overloadWorker sends requests at their times, whatever becomes of earlier ones: bench worker serving_overload SERVER.
+// overloadWorker sends requests at fixed times, whether or not earlier ones have ended: bench worker serving_overload SERVER.
 func overloadWorker(l *link, args []string) error {
 	srv, err := startServer(args...)
 	if err != nil {
@@ -107,7 +107,7 @@ func overloadWorker(l *link, args []string) error {
 		return err
 	}
 	defer closed.close()
-	if _, _, err := closed.run(20); err != nil { // the server learns what a run takes
+	if _, _, err := closed.run(20); err != nil { // the server learns the duration of a run
 		return err
 	}
 	return l.serve(reply{Version: runtime.Version()}, func(c command) (reply, error) {
@@ -127,10 +127,10 @@ func overloadWorker(l *link, args []string) error {
 	})
 }
 
-// openLoad is what became of open-loop load, sorted.
+// openLoad has the latencies of open-loop load, sorted.
 type openLoad struct{ accepted, refused []time.Duration }
 
-// offer sends n requests, one every so often. Times count from when a request was due.
+// offer sends n requests, one every interval. A latency counts from the time a request was due.
 func offer(c *caller, request []byte, n int, every time.Duration) (openLoad, error) {
 	var mu sync.Mutex
 	var o openLoad
@@ -163,5 +163,5 @@ func offer(c *caller, request []byte, n int, every time.Duration) (openLoad, err
 
 func ms(sorted []time.Duration, q float64) float64 { return quantile(sorted, q).Seconds() * 1e3 }
 
-// acceptedP99 is the value of a block: milliseconds.
+// acceptedP99 is the 99th percentile of accepted requests in a block, in milliseconds.
 func acceptedP99(_ string, _ int, r reply) float64 { return r.More["p99"] }

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli"
 )
 
-// The cores of the two ends, where taskset is there to pin them.
+// The cores that server and client are pinned to, if taskset is installed.
 const serverCore, clientCore = "0", "1"
 
 // pinned is a command that runs on one core.
@@ -27,7 +27,7 @@ func pinned(core string, argv ...string) []string {
 	return argv
 }
 
-// server is a model server in a process of its own, which ends when in is closed.
+// server is a model server in a separate process, which ends when in is closed.
 type server struct {
 	cmd     *exec.Cmd
 	in      io.Closer
@@ -74,23 +74,23 @@ func (s *server) stop() {
 	_ = s.cmd.Wait() // killed, or ended by the end of its input
 }
 
-// cpu is the processor time that the server has used, in seconds; false where the system does not tell.
+// cpu is the processor time that the server has used, in seconds; false if the system does not report it.
 func (s *server) cpu() (float64, bool) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, false
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // after the name
+	_, rest, _ := strings.Cut(string(b), ") ") // after the process name
 	f := strings.Fields(rest)
 	if len(f) < 13 {
 		return 0, false
 	}
 	user, err1 := strconv.ParseFloat(f[11], 64)
 	system, err2 := strconv.ParseFloat(f[12], 64)
-	return (user + system) / 100, err1 == nil && err2 == nil // Linux counts hundredths of a second for everyone
+	return (user + system) / 100, err1 == nil && err2 == nil // USER_HZ is 100 on Linux
 }
 
-// serveWorker is goestimator serve with free ports: bench worker serve DIR FLAGS.
+// serveWorker runs goestimator serve with free ports: bench worker serve DIR FLAGS.
 func serveWorker(_ *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

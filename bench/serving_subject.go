@@ -16,14 +16,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// servedBatch is the rows of a large request.
+// servedBatch is the number of rows in a large request.
 const servedBatch = 32
 
-// servingCases are MODEL/CLIENTS, requests of one row.
+// servingCases are MODEL/CLIENTS, with requests of one row.
 var servingCases = []string{"mlp/1", "mlp/16", "mlp/64", "cnn/1", "cnn/16", "cnn/64", "wide_deep/1", "wide_deep/16", "wide_deep/64"}
 
-// servingField is goestimator serve, as it comes and with batching, and
-// TensorFlow behind a server in Python. TensorFlow's answers are the reference.
+// servingField compares goestimator serve, by default and with batching, with
+// TensorFlow behind a Python server. TensorFlow's responses are the reference.
 func servingField(ctx context.Context, s settings, dir string) (field, error) {
 	if err := giveServed(ctx, dir); err != nil {
 		return field{}, err
@@ -88,7 +88,7 @@ func servingWorker(l *link, args []string) error {
 	})
 }
 
-// loadOf is the load of MODEL/CLIENTS, or of MODEL/CLIENTSxROWS.
+// loadOf is the load for MODEL/CLIENTS, or for MODEL/CLIENTSxROWS.
 func loadOf(address, dir, name string) (*load, error) {
 	model, how, _ := strings.Cut(name, "/")
 	clients, size, large := strings.Cut(how, "x")
@@ -114,7 +114,7 @@ func methodOf(model string) string {
 	return "/tensorflow.serving.PredictionService/Predict"
 }
 
-// answers are what a server says to the first requests of every case.
+// answers are a server's responses to the first requests of every case.
 func answers(address, dir string) (map[string][]float64, error) {
 	values := map[string][]float64{}
 	for _, model := range servedModels {
@@ -148,7 +148,7 @@ func answers(address, dir string) (map[string][]float64, error) {
 	return values, nil
 }
 
-// scoresOf reads the probabilities of an answer.
+// scoresOf parses the probabilities in a response.
 func scoresOf(model string, answer []byte) ([]float64, error) {
 	var out []float64
 	if model == "wide_deep" {
@@ -177,7 +177,7 @@ func scoresOf(model string, answer []byte) ([]float64, error) {
 	return out, nil
 }
 
-// requestsPerSecond is the value of a block.
+// requestsPerSecond is the requests per second in a block.
 func requestsPerSecond(_ string, steps int, r reply) float64 {
 	return float64(steps) / r.Seconds
 }

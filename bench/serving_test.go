@@ -38,7 +38,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// startFixed runs the server of the subject and returns its address.
+// startFixed runs the subject's server and returns its address.
 func startFixed(t *testing.T) string {
 	t.Helper()
 	s, err := newFixed(t.TempDir())
@@ -62,7 +62,7 @@ func startFixed(t *testing.T) string {
 	return s.Addresses().GRPC
 }
 
-// TestOverload: load on the server of the subject, in this process.
+// TestOverload: load on the subject's server, in this process.
 func TestOverload(t *testing.T) {
 	request, err := predictRequest("mlp", tensor.New(tensor.Float32, 1, 2))
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseReference trains the sparse linear model in float64 by its definition
-// and returns the losses of the first steps. The weights are those that give
-// draws, drawn again.
+// sparseReference trains the sparse linear model in float64 by its definition,
+// from the weights that give draws, and returns the losses of
+// the first steps.
 func sparseReference(dir string) (map[string][]float64, error) {
 	w := workloads["sparse_linear"]
 	r := rand.New(rand.NewPCG(1, 2))
@@ -28,7 +28,7 @@ func sparseReference(dir string) (map[string][]float64, error) {
 
 // logistic is a logistic regression with Adagrad: rate 0.1, accumulators from 0.1.
 type logistic struct {
-	w, sums []float64 // a row of the table each; the last is the bias
+	w, sums []float64 // one row of the table each; the last is the bias
 }
 
 func newLogistic(table []float32, bias float32) *logistic {
@@ -43,7 +43,7 @@ func newLogistic(table []float32, bias float32) *logistic {
 	return m
 }
 
-// step trains on one batch and returns its loss before.
+// step trains on one batch and returns the loss before the update.
 func (m *logistic) step(ids, labels []int64) float64 {
 	grads := map[int64]float64{}
 	bias, loss := int64(len(m.w)-1), 0.0

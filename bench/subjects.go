@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// subjects are all there is to measure, in the order of the tables.
+// subjects are all benchmarks, in the order of the tables.
 var subjects = []subject{
 	{name: "ceilings", title: "what the machine can do", unit: "G/s", cases: ceilingCases(), setup: ceilingsField,
 		value: func(name string, steps int, r reply) float64 {
@@ -76,22 +76,22 @@ func subjectNames() []string {
 
 func peakMB(_ string, _ int, r reply) float64 { return float64(r.PeakKB) / 1024 }
 
-// self is a worker of this binary.
+// self is the command line of a worker of this binary.
 func self(kind string, args ...string) ([]string, error) {
 	exe, err := os.Executable()
 	return append([]string{exe, "worker", kind}, args...), err
 }
 
-// peer is a worker in Python.
+// peer is a worker written in Python.
 //
-// OpenMP's threads spin where they wait, which on busy cores slows PyTorch down a
-// hundredfold; passive waiting costs it little on idle ones. -spin measures both.
+// OpenMP's threads spin while they wait. On busy cores this makes PyTorch a
+// hundred times slower; on idle ones, passive waiting costs little. -spin measures both.
 func (s settings) peer(name, script string, args ...string) contender {
 	return contender{name: name, argv: append([]string{s.python, filepath.Join("bench", "peers", script)}, args...),
 		env: []string{"OMP_WAIT_POLICY=passive"}}
 }
 
-// torch is a worker that runs PyTorch, and with -spin its twin.
+// torch is a worker that runs PyTorch; with -spin there is a second one.
 func (s settings) torch(name, script string, args ...string) []contender {
 	passive := s.peer(name, script, args...)
 	if !s.spin {
@@ -102,7 +102,7 @@ func (s settings) torch(name, script string, args ...string) []contender {
 	return []contender{passive, spinning}
 }
 
-// trainField is our training of a workload against those peers.
+// trainField compares our training of a workload with peers.
 func (s settings) trainField(ctx context.Context, name, dir string) (field, error) {
 	if _, err := workloads[name].give(ctx, dir); err != nil {
 		return field{}, err
@@ -122,14 +122,14 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 	f.contenders = append(f.contenders,
 		s.peer("tf.estimator", "tf_train.py", "mlp", dir, "estimator"),
 		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras"),
-		// Gorgonia's Adam, and GoMLX's, correct the bias before they add epsilon.
+		// Gorgonia's and GoMLX's Adam correct the bias before they add epsilon.
 		contender{name: "stock Gorgonia", argv: argv, tolerance: 5e-3})
 	f.addGoMLX(ctx, s, dir, contender{name: "GoMLX", argv: []string{"train", dir}, tolerance: 5e-3},
 		contender{name: "GoMLX, gradients by hand", argv: []string{"train_by_hand", dir}, tolerance: 5e-3})
 	return f, err
 }
 
-// torchField is a workload against eager PyTorch, in both of its layouts where
+// torchField compares a workload with eager PyTorch, in both of its memory formats if
 // the workload has images.
 func torchField(name string) func(context.Context, settings, string) (field, error) {
 	return func(ctx context.Context, s settings, dir string) (field, error) {
@@ -142,15 +142,15 @@ func torchField(name string) func(context.Context, settings, string) (field, err
 	}
 }
 
-// resNet50Field allows for rounding that grows from normalization to normalization, and from step to step: PyTorch's own losses in float32
-// differ by up to 0.006 of those in float64.
+// resNet50Field allows for rounding that accumulates over normalizations and steps: PyTorch's own losses in float32
+// differ by up to 0.006 from float64.
 func resNet50Field(ctx context.Context, s settings, dir string) (field, error) {
 	f, err := torchField("resnet50")(ctx, s, dir)
 	f.tolerance = 1e-2
 	return f, err
 }
 
-// layersField is torchField with compiled PyTorch besides.
+// layersField is torchField plus compiled PyTorch.
 func layersField(name string) func(context.Context, settings, string) (field, error) {
 	return func(ctx context.Context, s settings, dir string) (field, error) {
 		f, err := torchField(name)(ctx, s, dir)
@@ -159,7 +159,7 @@ func layersField(name string) func(context.Context, settings, string) (field, er
 	}
 }
 
-// transformerField is the block against eager and compiled PyTorch.
+// transformerField compares the block with eager and compiled PyTorch.
 func transformerField(ctx context.Context, s settings, dir string) (field, error) {
 	f, err := s.trainField(ctx, "transformer", dir)
 	f.contenders = append(f.contenders, s.torch("torch eager", "torch_train.py", "transformer", dir, "eager")...)
@@ -167,7 +167,7 @@ func transformerField(ctx context.Context, s settings, dir string) (field, error
 	return f, err
 }
 
-// predictField is inference of networks, by NETWORK/BATCH, against ONNX Runtime and PyTorch.
+// predictField compares inference of networks, by NETWORK/BATCH, with ONNX Runtime and PyTorch.
 func predictField(cases []string, networks ...string) func(context.Context, settings, string) (field, error) {
 	return func(ctx context.Context, s settings, dir string) (field, error) {
 		for _, name := range networks {

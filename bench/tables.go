@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Markers of the part of docs/performance.md that writeTables makes.
+// Markers around the part of docs/performance.md that writeTables writes.
 const (
 	tablesBegin = "<!-- tables: made by `go run ./bench tables` from bench/results -->\n"
 	tablesEnd   = "<!-- end of tables -->\n"
 )
 
-// writeTables puts the recorded results into a document and, as a plot, next to it.
+// writeTables inserts the recorded results into a document, and writes a plot next to it.
 func writeTables(results, document string) error {
 	b, err := os.ReadFile(document)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *result) markdown(w *bytes.Buffer) {
 	}
 }
 
-// shares writes which part of the measured ceiling our products reach.
+// shares writes the percentage of the measured ceiling that our products reach.
 func (r *result) shares(w *bytes.Buffer, results string) {
 	c, err := readResult(results, "ceilings")
 	if err != nil {

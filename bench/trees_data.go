@@ -17,10 +17,10 @@ import (
 // treeCases are the data sets of the subject trees.
 var treeCases = []string{"california", "adult"}
 
-// treeFiles is where they are, from the project's root.
+// treeFiles is the folder of the data sets, from the project's root.
 const treeFiles = "../shared/data"
 
-// writeTreeCases parses the data sets and writes each as binary files of a folder.
+// writeTreeCases parses the data sets and writes each as binary files to a folder.
 func writeTreeCases(dir string) error {
 	for name, read := range map[string]func() (train, test *treeData, err error){"california": readCalifornia, "adult": readAdult} {
 		train, test, err := read()
@@ -80,7 +80,7 @@ func readTreeCase(dir string) (*treeCase, error) {
 	return c, nil
 }
 
-// readCells reads a compressed file of comma-separated cells; rows of another number of cells are left out.
+// readCells reads a compressed file of comma-separated cells; it leaves out rows with another number of cells.
 func readCells(name string, cells int) ([][]string, error) {
 	f, err := os.Open(filepath.Join(treeFiles, name))
 	if err != nil {
@@ -97,7 +97,7 @@ func readCells(name string, cells int) ([][]string, error) {
 	return slices.DeleteFunc(all, func(row []string) bool { return len(row) != cells }), err
 }
 
-// readCalifornia tests with every fifth row.
+// readCalifornia uses every fifth row for tests.
 func readCalifornia() (train, test *treeData, err error) {
 	cells, err := readCells("california-housing/cal_housing.data.gz", 9)
 	if err != nil {
@@ -125,7 +125,7 @@ func readCalifornia() (train, test *treeData, err error) {
 	return train, test, nil
 }
 
-// readAdult has the numbers before the words, which are ids by the words of the training file.
+// readAdult puts the numbers before the words. Words become ids, numbered by the training file.
 func readAdult() (train, test *treeData, err error) {
 	numbers, words := []int{0, 2, 4, 10, 11, 12}, []int{1, 3, 5, 6, 7, 8, 9, 13}
 	ids := make([]map[string]int, len(words))

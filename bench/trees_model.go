@@ -16,17 +16,17 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// treeData is a table of numbers, the first of each row, and ids.
+// treeData is a table with numbers first in each row, then ids.
 type treeData struct {
 	rows, numbers int
-	ids           []int     // how many each column of ids has
+	ids           []int     // number of ids in each id column
 	x             []float32 // [rows, numbers+len(ids)]; an unknown id is -1
 	y             []float32
 }
 
 func (d *treeData) width() int { return d.numbers + len(d.ids) }
 
-// input is the data in one batch.
+// input is all data in one batch.
 func (d *treeData) input(classes bool) estimator.InputFn {
 	var cols []inputs.NamedTensor
 	for c := range d.width() {
@@ -67,14 +67,14 @@ func (d *treeData) input(classes bool) estimator.InputFn {
 
 func treeColumn(c int) string { return fmt.Sprintf("c%02d", c) }
 
-// The settings of all contenders: trees, depth, learning rate of XGBoost (a layer's is smaller), buckets.
+// The settings of all contenders: trees, depth, learning rate and buckets.
 const (
 	treeCount   = 100
 	treeDepth   = 6
 	treeBuckets = 256
 )
 
-// treeModel has XGBoost's lambda and min_child_weight of 1.
+// treeModel uses XGBoost's defaults of 1 for lambda and min_child_weight.
 func treeModel(d *treeData, classes bool) (*canned.BoostedTrees, error) {
 	o := canned.BoostedTreesOptions{Trees: treeCount, MaxDepth: treeDepth, LearningRate: 0.1, TrainInMemory: true,
 		QuantileSketchEpsilon: 1.0 / treeBuckets, L2: 1 / float64(d.rows), MinNodeWeight: 1 / float64(d.rows)}
@@ -88,17 +88,17 @@ func treeModel(d *treeData, classes bool) (*canned.BoostedTrees, error) {
 	if classes {
 		return canned.BoostedTreesClassifier{BoostedTreesOptions: o}.ModelFn()
 	}
-	o.L2, o.MinNodeWeight = 2*o.L2, 2*o.MinNodeWeight // the hessian of the squared difference is 2, XGBoost's 1
+	o.L2, o.MinNodeWeight = 2*o.L2, 2*o.MinNodeWeight // the hessian of the squared difference is 2, in XGBoost 1
 	return canned.BoostedTreesRegressor{BoostedTreesOptions: o}.ModelFn()
 }
 
-// treeCase is a data set's parts.
+// treeCase is a data set's training and test data.
 type treeCase struct {
 	train, test *treeData
 	classes     bool
 }
 
-// fit trains, and where asked evaluates; it returns the seconds that training took and the test loss.
+// fit trains and, if asked to, evaluates. It returns the training time in seconds and the test loss.
 func (c *treeCase) fit(evaluate bool) (seconds, loss float64, err error) {
 	dir, err := os.MkdirTemp("", "bench-trees-")
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *treeCase) fit(evaluate bool) (seconds, loss float64, err error) {
 	return seconds, loss, nil
 }
 
-// treesWorker trains the cases in DIR over and over.
+// treesWorker repeatedly trains the cases in DIR.
 func treesWorker(l *link, args []string) error {
 	cases, values := map[string]*treeCase{}, map[string][]float64{}
 	for _, name := range treeCases {

@@ -21,8 +21,8 @@ const (
 	adultBatch = 128
 )
 
-// wideDeepColumns are the columns of configs/adult_wide_deep.yaml, the vocabularies of
-// which are given by hash here.
+// wideDeepColumns are the columns of configs/adult_wide_deep.yaml, with vocabularies
+// replaced by hashes.
 var wideDeepColumns = []feature.Spec{
 	scaled("age", 38.58, 13.64), scaled("education_num", 10.08, 2.57), scaled("capital_gain", 1077.6, 7385.2),
 	scaled("capital_loss", 87.3, 402.9), scaled("hours_per_week", 40.44, 12.35),
@@ -61,7 +61,7 @@ func present(of string) feature.Spec {
 	return feature.Spec{Name: of + "_present", Type: "indicator", Of: of}
 }
 
-// wideDeepParams are tf.estimator's arguments, of its defaults but for the columns and layers.
+// wideDeepParams are tf.estimator's arguments; only columns and layers differ from the defaults.
 var wideDeepParams = estimator.Params{
 	"linear_feature_columns": []string{"age_buckets", "hours_per_week_buckets", "capital_gain_buckets", "capital_loss_buckets", "education_num_buckets",
 		"workclass", "marital_status", "relationship", "race", "sex", "occupation", "native_country", "education_x_occupation", "age_x_education", "marital_x_hours"},
@@ -94,9 +94,9 @@ func adultInput() estimator.InputFn {
 	})
 }
 
-// wideDeepField is the training of the model against tf.estimator's, from the same
-// checkpoint. TensorFlow's losses are the reference: that the models are equal is
-// what the subject asks for.
+// wideDeepField compares the training with tf.estimator's, from the same
+// checkpoint. TensorFlow's losses are the reference: the subject checks that the
+// models are equal.
 func wideDeepField(ctx context.Context, s settings, dir string) (field, error) {
 	w := workload{model: wideDeepModel}
 	start := filepath.Join(dir, "start")
@@ -108,7 +108,7 @@ func wideDeepField(ctx context.Context, s settings, dir string) (field, error) {
 	if err != nil {
 		return field{}, err
 	}
-	if _, err := e.Train(ctx, adultInput(), estimator.MaxSteps(1)); err != nil { // which leaves the first values, too
+	if _, err := e.Train(ctx, adultInput(), estimator.MaxSteps(1)); err != nil { // this also writes a checkpoint of step 0
 		return field{}, err
 	}
 	text, err := json.Marshal(map[string]any{"columns": wideDeepColumns, "params": wideDeepParams, "rows": adultRows, "batch": adultBatch, "file": adultFile})

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// work is a worker process of ours: bench worker KIND ARGUMENTS.
+// work runs one of our worker processes: bench worker KIND ARGUMENTS.
 func work(kind string, args []string) error {
 	l := newLink(os.Stdin, os.Stdout)
 	workers := map[string]func(*link, []string) error{
@@ -40,10 +40,10 @@ func work(kind string, args []string) error {
 	return w(l, args)
 }
 
-// checkedSteps are compared with the reference before anything is timed.
+// checkedSteps is the number of steps compared with the reference before anything is timed.
 const checkedSteps = 4
 
-// trainWorker trains WORKLOAD on what is given in DIR.
+// trainWorker trains WORKLOAD with the fixtures in DIR.
 func trainWorker(l *link, args []string) error {
 	w, err := lookUp(args[0])
 	if err != nil {
@@ -56,7 +56,7 @@ func trainWorker(l *link, args []string) error {
 	return train(context.Background(), w, args[1], &pacer{link: l, checked: checked})
 }
 
-// train trains a workload on what is given in dir until the hook has enough.
+// train trains a workload with the fixtures in dir until the hook stops it.
 func train(ctx context.Context, w workload, dir string, p hooks.Hook, opts ...estimator.Option) error {
 	g, err := readFixtures(dir)
 	if err != nil {
@@ -84,9 +84,9 @@ func train(ctx context.Context, w workload, dir string, p hooks.Hook, opts ...es
 	return err
 }
 
-// pacer is a hook that holds training up until the parent asks for steps. A
-// step is all from the end of one to the end of the next: input, feeds, the
-// program, other hooks.
+// pacer is a hook that suspends training until the parent asks for steps. A
+// step includes everything from the end of one to the end of the next: input, feeds,
+// the program, other hooks.
 type pacer struct {
 	hooks.Base
 	link    *link
@@ -139,14 +139,14 @@ func (p *pacer) wait(r hooks.Run) error {
 	return nil
 }
 
-// mallocs counts the allocations of this process.
+// mallocs is the number of allocations in this process so far.
 func mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
 }
 
-// block is a hook that times that many steps after the first ones.
+// block is a hook that times a number of steps after the first ones.
 type block struct {
 	hooks.Base
 	steps   int

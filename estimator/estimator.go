@@ -31,8 +31,8 @@ type Estimator struct {
 	trainedTo int64
 
 	mu         sync.Mutex
-	ready      map[string]*inference          // compiled programs of evaluation and prediction
-	evalEvents map[string]*summary.FileWriter // by the name of the evaluation
+	ready      map[string]*inference     // compiled programs of evaluation and prediction
+	evalEvents map[string]*summary.Lossy // by the name of the evaluation
 }
 
 // settings are set by options and the RunConfig.
@@ -42,7 +42,7 @@ type settings struct {
 	modelDir string
 	strategy distribute.Config
 	gpus     gpus.Source
-	eventsFS atomicfile.FS // of the events of training; nil: the operating system
+	eventsFS atomicfile.FS // of events; nil: the operating system
 	warm     *WarmStart
 	frozen   []*regexp.Regexp
 	// trainedWeights: evaluation, prediction and exports leave averages of the weights aside.
@@ -60,7 +60,7 @@ type settings struct {
 
 // newEstimator returns an Estimator that runs nothing yet.
 func newEstimator(fn ModelFn, s settings) *Estimator {
-	return &Estimator{modelFn: fn, settings: s, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
+	return &Estimator{modelFn: fn, settings: s, ready: map[string]*inference{}, evalEvents: map[string]*summary.Lossy{}}
 }
 
 // with returns an Estimator of another model_fn on the same model_dir; they share no running state.

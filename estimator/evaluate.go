@@ -2,13 +2,10 @@ package estimator
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"slices"
-	"syscall"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/inputs"
@@ -47,7 +44,8 @@ func (r EvalResult) attrs() []slog.Attr {
 }
 
 // Evaluate computes loss and metrics of the newest checkpoint over the whole input,
-// or Steps batches of it, and writes them to the events in EvalDir, unless model_dir is read-only. Where model_dir
+// or Steps batches of it, and writes them to the events in EvalDir. Where events cannot be written, as in a
+// read-only model_dir, Evaluate warns and returns the result. Where model_dir
 // has no checkpoint, freshly initialised variables are evaluated. All replicas that the strategy has in this process take
 // part, each with a batch in every step; the metrics equal the metrics of one replica.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
@@ -63,17 +61,7 @@ func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOpt
 	if err != nil {
 		return res, fmt.Errorf("evaluate: %w", err)
 	}
-	err = e.writeEvalEvents(o.name, res)
-	if unwritable(err) { // as where a served model is looked at
-		e.log.Warn("the evaluation is not written to events, since model_dir cannot be written", "error", err)
-		return res, nil
-	}
-	return res, err
-}
-
-// unwritable reports whether an error is that of a folder that this process may read at most.
-func unwritable(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	return res, e.writeEvalEvents(o.name, res)
 }
 
 // evaluate runs the loop of one evaluation.
@@ -183,12 +171,15 @@ func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
 }
 
 // evalWriter returns the event file of evaluations of that name, one for all of this Estimator's.
-func (e *Estimator) evalWriter(name string) *summary.FileWriter {
+func (e *Estimator) evalWriter(name string) *summary.Lossy {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	w := e.evalEvents[name]
 	if w == nil {
-		w = summary.NewFileWriter(e.EvalDir(name), summary.Options{})
+		dir := e.EvalDir(name)
+		w = summary.NewLossy(func() summary.Writer { return summary.NewFileWriter(dir, summary.Options{FS: e.eventsFS}) }, func(err error) {
+			e.log.Warn("events of evaluations cannot be written: results are lost for TensorBoard and for a job that is started again", "error", err)
+		})
 		e.evalEvents[name] = w
 	}
 	return w

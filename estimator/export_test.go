@@ -11,7 +11,7 @@ func WithGPUs(s gpus.Source) Option {
 	return func(e *Estimator) error { e.gpus = s; return nil }
 }
 
-// WithEventsFS replaces the file system of the events of training.
+// WithEventsFS replaces the file system of events.
 func WithEventsFS(f atomicfile.FS) Option {
 	return func(e *Estimator) error { e.eventsFS = f; return nil }
 }

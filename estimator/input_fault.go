@@ -49,55 +49,111 @@ func (s *session) encodes(_ context.Context, rec arrow.Record) error {
 	return st.add(rec)
 }
 
-// errInput reports that a value of the input in a step is not finite.
-var errInput = errors.New("the input is not finite")
-
 // inputFault is the error of a step that was caused by a value of the input.
 type inputFault struct {
-	at  error // the value's place
-	met error // the error of the step
+	what error
+	at   error // the value's place
+	met  error // the error of the step
 }
 
-func (e *inputFault) Error() string   { return fmt.Sprintf("%v: %v", errInput, e.at) }
+func (e *inputFault) Error() string   { return fmt.Sprintf("%v: %v", e.what, e.at) }
 func (e *inputFault) Unwrap() []error { return []error{e.at, e.met} }
 
-// blamed returns the error of a step on the staged batches that met a NaN or an infinity. If a value of the
-// input is the cause, the error names it; otherwise the model made it, and err is returned.
+// blamed returns the error of a step on the staged batches that met a NaN, an infinity or an index out of range. If a
+// value of the input is the cause, the error names it; otherwise the model made it, and err is returned.
 func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err error) error {
-	var met *engine.NumericsError
-	var loss *hooks.NaNLossError
-	var columns []int
-	switch {
-	case errors.As(err, &met) && met.Fed:
-		columns = s.fedColumns(met.Node)
-	case errors.As(err, &loss):
-		columns = s.fedColumns("")
-	default:
+	c := s.suspicion(err)
+	if c == nil {
 		return err
 	}
-	at := st.notFinite(columns)
+	at := st.first(c)
 	if at == nil {
 		return err
 	}
 	var fault error = at
-	if place := s.locate(ctx, ds, s.finite(columns)); place != nil {
+	if place := s.locate(ctx, ds, c.rows(s.schema)); place != nil {
 		fault = place
 	}
-	if loss != nil {
-		loss.Cause = fmt.Errorf("%w: %w", errInput, fault)
+	if loss := (*hooks.NaNLossError)(nil); errors.As(err, &loss) {
+		loss.Cause = fmt.Errorf("%w: %w", c.what, fault)
 		return err
 	}
-	return &inputFault{fault, err}
+	return &inputFault{c.what, fault, err}
 }
 
-// finite is a check of the values in these columns.
-func (s *session) finite(columns []int) func(context.Context, arrow.Record) error {
+// valueCheck looks for the value of the input that made a step fail.
+type valueCheck struct {
+	columns []int
+	what    error                    // the fault of the input
+	bad     func(*tensor.Tensor) int // the first bad element; -1: none
+	err     error                    // what is wrong with the value
+}
+
+// suspicion returns the check of the input that the error of a step calls for; nil: the input cannot be its cause.
+func (s *session) suspicion(err error) *valueCheck {
+	var met *engine.NumericsError
+	var loss *hooks.NaNLossError
+	var node *engine.NodeError
+	var index *engine.IndexError
+	switch {
+	case errors.As(err, &node) && errors.As(err, &index):
+		return s.outOfRange(node.Node, index)
+	case errors.As(err, &met) && met.Fed:
+		return notFinite(s.fedColumns(met.Node))
+	case errors.As(err, &loss):
+		return notFinite(s.fedColumns(""))
+	}
+	return nil
+}
+
+// first returns the first bad value of a record, nil for none.
+func (c *valueCheck) first(r *inputs.TensorReader, rec arrow.Record) *inputs.RowError {
+	tensors, err := r.Read(rec)
+	if err != nil {
+		return nil
+	}
+	for _, column := range c.columns {
+		t := tensors[column]
+		i := c.bad(t.Tensor)
+		if i < 0 {
+			continue
+		}
+		row, from := rowWith(t, i, int(rec.NumRows()))
+		return &inputs.RowError{Column: t.Name, Row: int64(row), InBatch: true, Element: i - from, Value: fmt.Sprint(t.Tensor.Float(i)), Err: c.err}
+	}
+	return nil
+}
+
+// rows is the check for inputs.Locate.
+func (c *valueCheck) rows(schema *inputs.Schema) func(context.Context, arrow.Record) error {
 	return func(_ context.Context, rec arrow.Record) error {
-		if bad := notFinite(inputs.NewTensorReader(s.schema), rec, columns); bad != nil {
+		if bad := c.first(inputs.NewTensorReader(schema), rec); bad != nil {
 			return bad
 		}
 		return nil
 	}
+}
+
+// first returns the first bad value of the staged records, nil for none.
+func (s *stager) first(c *valueCheck) *inputs.RowError {
+	for n, rec := range s.records {
+		if bad := c.first(s.readers[n], rec); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+var (
+	errInput     = errors.New("the input is not finite")
+	errNotFinite = errors.New("not a finite number: correct it or leave such rows out; of CSV, missing_values may list it, where the column has a default")
+)
+
+// notFinite looks for a NaN or an infinity in these columns.
+func notFinite(columns []int) *valueCheck {
+	return &valueCheck{columns, errInput, func(t *tensor.Tensor) int {
+		return slices.IndexFunc(floats(t), func(v float64) bool { return math.IsNaN(v - v) })
+	}, errNotFinite}
 }
 
 // fedColumns returns the columns of the schema that the feed of that name takes, for "" the columns of all
@@ -117,36 +173,6 @@ func (s *session) fedColumns(feed string) []int {
 	}
 	slices.Sort(columns)
 	return slices.Compact(columns)
-}
-
-// notFinite returns the first value of the staged records in these columns that is not finite, nil for none.
-func (s *stager) notFinite(columns []int) *inputs.RowError {
-	for n, rec := range s.records {
-		if bad := notFinite(s.readers[n], rec, columns); bad != nil {
-			return bad
-		}
-	}
-	return nil
-}
-
-var errNotFinite = errors.New("not a finite number: correct it or leave such rows out; of CSV, missing_values may list it, where the column has a default")
-
-// notFinite returns the first value of a record in these columns that is NaN or infinite, nil for none.
-func notFinite(r *inputs.TensorReader, rec arrow.Record, columns []int) *inputs.RowError {
-	tensors, err := r.Read(rec)
-	if err != nil {
-		return nil
-	}
-	for _, c := range columns {
-		t := tensors[c]
-		i := slices.IndexFunc(floats(t.Tensor), func(v float64) bool { return math.IsNaN(v - v) })
-		if i < 0 {
-			continue
-		}
-		row, from := rowWith(t, i, int(rec.NumRows()))
-		return &inputs.RowError{Column: t.Name, Row: int64(row), InBatch: true, Element: i - from, Value: fmt.Sprint(t.Tensor.Float(i)), Err: errNotFinite}
-	}
-	return nil
 }
 
 // floats returns the elements of a tensor of real numbers, none of another one.

@@ -50,3 +50,31 @@ func TestLostEvents(t *testing.T) {
 		t.Errorf("the newest checkpoint is %q, %v", newest, err)
 	}
 }
+
+// TestLostEvalEvents: where events of evaluations cannot be written, evaluations return their results, and say so once.
+func TestLostEvalEvents(t *testing.T) {
+	for name, disk := range map[string]atomicfile.FS{"full": fullDisk{}, "read-only": readOnly{}} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			e := toy(t, t.TempDir(), estimator.WithEventsFS(disk), estimator.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+			for range 3 {
+				if res, err := e.Evaluate(t.Context(), &toyData{rows: 40}); err != nil || len(res.Metrics) == 0 {
+					t.Fatalf("got metrics %v, error %v", res.Metrics, err)
+				}
+			}
+			if n := strings.Count(log.String(), "events of evaluations cannot be written"); n != 1 {
+				t.Errorf("said %d times: %s", n, log.String())
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// readOnly is a file system that may only be read.
+type readOnly struct{ atomicfile.OS }
+
+func (readOnly) OpenFile(name string, _ int, _ os.FileMode) (atomicfile.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
+}

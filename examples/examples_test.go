@@ -1,4 +1,4 @@
-// Package examples builds and runs every example and checks what it prints.
+// Package examples builds and runs every example and checks its output.
 package examples
 
 import (
@@ -88,7 +88,7 @@ func TestExamples(t *testing.T) {
 	testServable(t, bin)
 }
 
-// testServable exports a network of each kind that has outputs of its own, and makes the server's dry run of it.
+// testServable exports each network that has its own outputs, and runs the server's check on it.
 func testServable(t *testing.T, bin string) {
 	for _, network := range []string{"unet", "two_tower"} {
 		dir := t.TempDir()
@@ -102,7 +102,7 @@ func testServable(t *testing.T, bin string) {
 	}
 }
 
-// testGenerated asks a server for the text that the example wrote before it exported its model.
+// testGenerated requests the text from a server that the example generated before it exported its model.
 func testGenerated(t *testing.T, bin string) {
 	dir := t.TempDir()
 	gpt := filepath.Join(bin, "gpt")
@@ -134,7 +134,7 @@ func testGenerated(t *testing.T, bin string) {
 	}
 }
 
-// testCustomLoop runs one loop under every strategy, in one process and in clusters.
+// testCustomLoop runs the custom loop under every strategy, in one process and in clusters.
 func testCustomLoop(t *testing.T, bin string) {
 	loop := filepath.Join(bin, "custom_loop")
 	for _, c := range []struct{ launch, args, want string }{

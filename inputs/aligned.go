@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// whitespace is the delimiter of cells separated by any number of spaces and tabs.
+// whitespace is the delimiter of cells that any number of spaces and tabs separate.
 const whitespace = "whitespace"
 
-// cellRows reads the rows of a text file as cells; *csv.Reader does. Errors of rows are *csv.ParseError.
+// cellRows reads the rows of a text file as cells; *csv.Reader implements it. Wrong rows are *csv.ParseError.
 type cellRows interface {
 	Read() ([]string, error)
-	// FieldPos is where a cell of the last row begins: line and byte, from 1.
+	// FieldPos returns the line and byte, from 1, at which a cell of the last row begins.
 	FieldPos(cell int) (line, column int)
 }
 
-// AlignedRows reads cells that are separated by spaces and tabs. A cell in quotes may hold
-// them, and ends on its line.
+// AlignedRows reads cells that are separated by spaces and tabs. A quoted cell may hold
+// spaces and tabs, and ends on its line.
 type AlignedRows struct {
 	lines   *bufio.Scanner
 	comment rune
@@ -29,7 +29,7 @@ type AlignedRows struct {
 	at      []int // byte of each cell, from 1
 }
 
-// NewAlignedRows returns the rows of a text; lines that begin with comment are left out, none for 0.
+// NewAlignedRows returns the rows of a text without lines that begin with comment; 0: no comments.
 func NewAlignedRows(in io.Reader, comment rune) *AlignedRows {
 	sc := bufio.NewScanner(in)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -88,7 +88,7 @@ func (r *AlignedRows) wrong(at int, err error) error {
 	return &csv.ParseError{StartLine: r.line, Line: r.line, Column: at + 1, Err: err}
 }
 
-// quotedCell returns the cell in quotes that s begins with, and how many bytes it takes; 0 where the quote is not closed.
+// quotedCell returns the quoted cell at the start of s and the number of bytes that it takes, 0 if the quote is not closed.
 func quotedCell(s string) (cell string, n int) {
 	var b bytes.Buffer
 	for i := 1; i < len(s); i++ {
@@ -104,5 +104,5 @@ func quotedCell(s string) (cell string, n int) {
 	return "", 0
 }
 
-// FieldPos is where a cell of the last row begins: line and byte, from 1.
+// FieldPos returns the line and byte, from 1, at which a cell of the last row begins.
 func (r *AlignedRows) FieldPos(cell int) (line, column int) { return r.line, r.at[cell] }

@@ -97,7 +97,7 @@ func some[T any](v []T, from, to int, scalar bool) any {
 	return v[from:to]
 }
 
-// TestParquetUnread: codecs and encodings that the library does not have are refused by name; other columns of the file are read.
+// TestParquetUnread: codecs and encodings that the library cannot read are refused by name; other columns of the file are read.
 func TestParquetUnread(t *testing.T) {
 	spec := Spec{Format: "parquet", Files: []string{filepath.Join("testdata", "unread.parquet")}, Columns: []ColumnSpec{{Name: "id"}}, BatchSize: 2}
 	ds := must[Dataset](t)(Open(t.Context(), spec, Context{Allocator: checked(t)}))

@@ -19,7 +19,7 @@ func ArrowFile(files []string, o ArrowOptions) (Dataset, error) {
 	return openRecords(context.Background(), "arrow", files, o, openArrow)
 }
 
-// recordOpener opens a file of records. It returns their schema, and a reader of
+// recordOpener opens a file of records. It returns their schema and a reader of
 // the wanted columns.
 type recordOpener func(ctx context.Context, name string, want []string) (*recordFile, error)
 
@@ -68,8 +68,8 @@ type recordReader struct {
 	file    *recordFile
 	conform *conformer
 	damaged *Damaged
-	pass    *livePass // of a live source; nil: rows count by their number
-	row     int64     // of the file, of those that were read
+	pass    *livePass // set for a live source; nil: a row is known by its number in the file
+	row     int64     // rows read so far from the file
 	cutter
 }
 
@@ -115,7 +115,7 @@ func (r *recordReader) record(ctx context.Context) (_ arrow.Record, err error) {
 	return concat(r.conform.mem, r.conform.schema.Arrow(), parts)
 }
 
-// rows returns the rows of raw, whose first one is row first of the file, without the damaged ones, which it finds by halves.
+// rows converts raw, which begins at row first of the file, without the damaged rows. It finds these by bisection.
 func (r *recordReader) rows(raw arrow.Record, first int64) ([]arrow.Record, error) {
 	rec, err := r.conform.record(raw, first)
 	if err == nil {
@@ -156,7 +156,7 @@ func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
 		return nil, ctx.Err()
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil, &DataError{File: r.name, Err: err}
-	case errors.As(err, &told): // of a source that is no file
+	case errors.As(err, &told): // the source is no file
 		return nil, err
 	}
 	if err != nil && !eof(err) {

@@ -15,23 +15,23 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// errNewSchema is the error of a stream of records that has a second schema.
+// errNewSchema is the error of a stream of records whose schema changes.
 var errNewSchema = errors.New("its schema changes in the middle, which has to be the same for all rows: let the sender begin a stream for each schema")
 
-// errBehindEnd is the error of bytes behind the end of a stream of records.
+// errBehindEnd is the error of bytes after the end of a stream of records.
 var errBehindEnd = errors.New("bytes follow the mark of its end, expected none: join streams with a program that reads and writes their records, or send one")
 
-// arrowMessages gives the messages of a stream of records to the Arrow library, once their metadata is checked. What the library
-// allocates for a message is bounded by what came of it.
+// arrowMessages gives the messages of a stream of records to the Arrow library, once their metadata is checked. The bytes received
+// bound what the library may allocate.
 type arrowMessages struct {
 	next  func() (meta, body []byte, err error) // io.EOF at the end
 	room  *messageRoom
 	msg   *ipc.Message
-	begun bool // the schema was there
+	begun bool // the schema was read
 	ended bool
 }
 
-// recordsOfMessages reads the schema, and returns the records that follow. stop ends the messages; it is the caller's where there is an error.
+// recordsOfMessages reads the schema, and returns the records that follow. stop ends the messages; after an error the caller has to call it.
 func recordsOfMessages(next func() (meta, body []byte, err error), stop func() error) (*recordFile, error) {
 	m := &arrowMessages{next: next, room: &messageRoom{Allocator: memory.NewGoAllocator()}}
 	r, err := ipc.NewReaderFromMessageReader(m, ipc.WithAllocator(m.room))
@@ -42,7 +42,7 @@ func recordsOfMessages(next func() (meta, body []byte, err error), stop func() e
 	return &recordFile{schema: r.Schema(), next: read, stop: func() error { r.Release(); return stop() }}, nil
 }
 
-// told names the stream of records in their errors.
+// told makes the errors of file name the stream of records.
 func told(file *recordFile, name string) *recordFile {
 	next := file.next
 	file.next = func(ctx context.Context) (arrow.Record, error) {
@@ -89,7 +89,7 @@ func (m *arrowMessages) Message() (*ipc.Message, error) {
 // Retain is not used: the library's reader is the only owner.
 func (m *arrowMessages) Retain() {}
 
-// Release frees the present message.
+// Release frees the current message.
 func (m *arrowMessages) Release() {
 	if m.msg != nil {
 		m.msg.Release()
@@ -101,13 +101,13 @@ func (m *arrowMessages) Release() {
 // stream. It is garbage collected, like bounded.
 type messageRoom struct {
 	memory.Allocator
-	left  int   // bytes that the present message may still take
-	came  int64 // bytes of values of all messages up to the present one
+	left  int   // bytes that the current message may still take
+	came  int64 // bytes of values in all messages so far
 	dicts int   // bytes that dictionaries have taken
-	dict  bool  // the present message is a dictionary
+	dict  bool  // the current message is a dictionary
 }
 
-// begin makes room for a message of a kind with a body of n bytes. A record may join what its dictionaries came in, which takes as much again.
+// begin makes room for a message with a body of n bytes. Reading a record may concatenate its dictionaries, which takes their size again.
 func (r *messageRoom) begin(kind byte, n int64) {
 	r.came += n
 	r.dict = kind == dictionaryMessage
@@ -139,10 +139,10 @@ func (r *messageRoom) take(size int) {
 	}
 }
 
-// maxMessage bounds the parts of a message of text.
+// maxMessage bounds the metadata and the body of a message.
 const maxMessage = 1<<31 - 1
 
-// textMessages returns the messages of the IPC stream format, whose bytes are read as they come.
+// textMessages returns the messages of the IPC stream format. Bytes are read as they arrive.
 func textMessages(in io.Reader) func() (meta, body []byte, err error) {
 	return func() (meta, body []byte, err error) {
 		n, err := messageLength(in)
@@ -161,7 +161,7 @@ func textMessages(in io.Reader) func() (meta, body []byte, err error) {
 	}
 }
 
-// toTheEnd makes bytes behind the end of the messages of in an error.
+// toTheEnd wraps next so that bytes after the end of the messages are an error.
 func toTheEnd(in *bufio.Reader, next func() (meta, body []byte, err error)) func() (meta, body []byte, err error) {
 	return func() (meta, body []byte, err error) {
 		if meta, body, err = next(); err == io.EOF {
@@ -171,11 +171,11 @@ func toTheEnd(in *bufio.Reader, next func() (meta, body []byte, err error)) func
 	}
 }
 
-// endPatience is how long bytes behind the mark of the end are waited for: programs that join streams send them at once, and others may keep a pipe
+// endPatience is how long to wait for bytes after the end mark: programs that join streams send them at once, and others may keep a pipe
 // open for as long as they like.
 const endPatience = time.Second
 
-// behindEnd is io.EOF, or an error where bytes follow. A read that is not over by then stays: it ends when bytes come, or in does.
+// behindEnd returns io.EOF, or an error if bytes follow in time. A read that is still waiting is left alone: it ends when bytes come, or in ends.
 func behindEnd(in *bufio.Reader) error {
 	more := make(chan error, 1)
 	go func() {
@@ -218,7 +218,7 @@ func messageLength(in io.Reader) (int64, error) {
 	return n, nil
 }
 
-// isFooter reports whether what is left, after its first bytes, is the end of a file of the IPC file format: some writers mark the end of its
+// isFooter reports whether head, the first bytes read, and rest are the end of a file of the IPC file format. Some writers end the
 // messages with nothing else.
 func isFooter(head []byte, rest io.Reader) bool {
 	const most = 64 << 20
@@ -228,7 +228,7 @@ func isFooter(head []byte, rest io.Reader) bool {
 	return err == nil && magic && n >= 0 && int64(binary.LittleEndian.Uint32(text[n:])) == int64(n)
 }
 
-// readBytes reads n bytes. It takes memory as they come.
+// readBytes reads n bytes. It allocates memory as they arrive.
 func readBytes(in io.Reader, n int64) ([]byte, error) {
 	const step = 1 << 20
 	buf := make([]byte, min(n, step))

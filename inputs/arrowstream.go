@@ -7,16 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// arrowHead is the beginning of a stream of Arrow records, which is read once, for the columns of the data set.
+// arrowHead is the beginning of a stream of Arrow records. It is read once, for the columns of the data set.
 type arrowHead struct {
 	once   sync.Once
-	read   chan struct{} // closed once it was
+	read   chan struct{} // closed once the beginning was read
 	file   *recordFile
 	err    error
 	passed atomic.Bool // a pass has taken the records
 }
 
-// records returns the records of the stream. Waiting for its beginning ends with the context.
+// records returns the records of the stream. It waits for the stream's beginning until ctx ends.
 func (s *Stream) records(ctx context.Context) (*recordFile, error) {
 	h := &s.arrow
 	h.once.Do(func() {

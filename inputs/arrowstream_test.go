@@ -20,7 +20,7 @@ import (
 
 var pairSchema = arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Float32, Nullable: true}, {Name: "id", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
-// pairRecord has rows whose x and id are the given numbers; x of a negative one is null.
+// pairRecord returns rows with the given ids; x is the same number, or null if it is negative.
 func pairRecord(ids ...int64) arrow.Record {
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), pairSchema)
 	defer b.Release()
@@ -41,7 +41,7 @@ type recordWriter interface {
 	Close() error
 }
 
-// pairStream is a stream of a batch for each list.
+// pairStream returns a stream with one batch per list.
 func pairStream(t testing.TB, batches ...[]int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -95,7 +95,7 @@ func TestArrowStreamRows(t *testing.T) {
 	}
 }
 
-// TestArrowStreamsOfPython reads what pyarrow writes, dictionaries and lists too, as a file of it is read.
+// TestArrowStreamsOfPython reads streams of pyarrow, with dictionaries and lists, and compares them with its files.
 func TestArrowStreamsOfPython(t *testing.T) {
 	for _, name := range []string{"testdata/plain.arrow", "testdata/stream.arrow"} {
 		text, err := os.ReadFile(name)
@@ -117,8 +117,8 @@ func TestArrowStreamsOfPython(t *testing.T) {
 	}
 }
 
-// TestArrowStreamDoesNotReadAhead: a batch is delivered as soon as it is there, waiting for the schema ends with the context, and the rows end with
-// the mark of the end.
+// TestArrowStreamDoesNotReadAhead: a batch is delivered as soon as it arrives, waiting for the schema ends with the context, and the rows end with
+// the end mark.
 func TestArrowStreamDoesNotReadAhead(t *testing.T) {
 	in, out := io.Pipe()
 	s := streamSpec("arrow")
@@ -143,17 +143,17 @@ func TestArrowStreamDoesNotReadAhead(t *testing.T) {
 	if got := next(t, it, ds.Schema()); got == "" {
 		t.Fatal("the end at the first row")
 	}
-	go func() { _, _ = out.Write(text[second:]) }() // who may keep the pipe open
+	go func() { _, _ = out.Write(text[second:]) }() // the writer may keep the pipe open
 	if next(t, it, ds.Schema()) == "" || next(t, it, ds.Schema()) != "" {
 		t.Error("expected one more row")
 	}
-	_ = out.Close() // ends what looks for bytes behind the end
+	_ = out.Close() // ends the search for bytes after the end
 	if _, err := iterate(t, ds).Next(t.Context()); !errors.Is(err, ErrNoResume) {
 		t.Errorf("a second pass: got %v", err)
 	}
 }
 
-// lastMessage is the last message of a stream before its mark of the end.
+// lastMessage returns the last message of a stream before its end mark.
 func lastMessage(t *testing.T, stream []byte) []byte {
 	t.Helper()
 	mark := bytes.LastIndex(stream[:len(stream)-8], []byte{255, 255, 255, 255})
@@ -204,12 +204,12 @@ func streamOfColumn(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// readFrom reads an input whose standard input has the text.
+// readFrom reads an input with text as its standard input.
 func readFrom(t *testing.T, s Spec, text string) error {
 	return readAll(s, Context{Mode: Train, Stdin: NewStream(strings.NewReader(text)), Allocator: checked(t)})
 }
 
-// TestMessagesTakeWhatCame: a message that claims more values than came of it is refused before memory is taken.
+// TestMessagesTakeWhatCame: a message that claims more values than were received is refused before memory is allocated.
 func TestMessagesTakeWhatCame(t *testing.T) {
 	room := &messageRoom{Allocator: memory.NewGoAllocator(), left: 100}
 	for range 4 {
@@ -223,8 +223,8 @@ func TestMessagesTakeWhatCame(t *testing.T) {
 	room.Reallocate(1, nil)
 }
 
-// TestDictionariesShareRoom: what the dictionaries of a stream unpack to is bounded by all that came, not message by message; a record may
-// join them.
+// TestDictionariesShareRoom: all bytes received together bound what the dictionaries of a stream unpack to, not each message on its own; a record
+// may concatenate them.
 func TestDictionariesShareRoom(t *testing.T) {
 	next := textMessages(bytes.NewReader(streamOfWords(t)))
 	var metas, bodies [3][]byte // a schema, a dictionary, a record
@@ -237,9 +237,9 @@ func TestDictionariesShareRoom(t *testing.T) {
 	}
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
-		messages []int // of the three
-		take     int   // of each
-		refused  int   // the message that is, len(messages) for none
+		messages []int // which of the three
+		take     int   // bytes to take for each
+		refused  int   // index of the refused message, len(messages) for none
 	}{
 		"one dictionary": {[]int{1, 2}, 60 * mib, 2}, "deltas": {[]int{1, 1, 1}, 40 * mib, 1}, "a record of joined deltas": {[]int{1, 1, 1, 2}, 20 * mib, 4},
 		"records": {[]int{1, 2, 2, 2}, 60 * mib, 4}, "one dictionary too large": {[]int{1, 2}, 65 * mib, 0}, "records before it": {[]int{2, 2, 1}, 64 * mib, 3},
@@ -268,7 +268,7 @@ func refuses(r *messageRoom, n int) (refused bool) {
 	return false
 }
 
-// streamOfWords is a stream of a column of text with a dictionary.
+// streamOfWords returns a stream with a text column that has a dictionary.
 func streamOfWords(t *testing.T) []byte {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}

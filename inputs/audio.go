@@ -20,20 +20,20 @@ import (
 type Audio struct {
 	// Classes are the names of the folders, in the order of their labels; empty: all folders, sorted.
 	Classes []string
-	// SampleRate is the samples a second, to which sounds of another rate are changed by linear interpolation;
+	// SampleRate is the number of samples per second. Sounds of another rate are resampled by linear interpolation.
 	// 0: the rate of the first sound, which all must have.
 	SampleRate int
-	// Samples of each channel: shorter sounds end in zeros, longer ones are cut. 0: as many as the first sound has; the others must have as many.
+	// Samples per channel: shorter sounds are padded with zeros, longer ones cut. 0: the number of the first sound, which all must have.
 	Samples int
-	// Channels of a sound; 0: as many as the first one has. Where it is 1, it is the mean of a file's channels; a file's only channel is repeated.
+	// Channels of a sound. 1: the mean of a file's channels; 0: as many as the first sound has. A file's only channel is repeated.
 	Channels int
-	// Unlabeled leaves out the labels; the files may then lie in the folder itself, and a file may take the place of the folder.
+	// Unlabeled leaves out the labels. The files may then lie in the folder itself, and dir may be a single file.
 	Unlabeled bool
-	// Missing allows classes without a folder, as of data to evaluate or to predict.
+	// Missing allows classes without a folder, for evaluation and prediction.
 	Missing bool
 	// Names adds the column "file", with the name of each file below the folder.
 	Names bool
-	// Damaged leaves out files that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
+	// Damaged leaves out damaged files; all files are decoded once to find them. Nil: the first damaged file read is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
 }
@@ -41,9 +41,9 @@ type Audio struct {
 // maxSamples bounds the samples of a sound, in all channels.
 const maxSamples = 1 << 26
 
-// AudioFolder returns the sounds of a folder that has a folder for each class, of this machine or of a bucket: "audio" float32[samples, channels], from -1 to 1, and "label"
-// int64. They are WAV files of PCM or floats. The order is by classes and names. The result has random access, and decodes files
-// when they are read, several at a time.
+// AudioFolder returns the sounds of a folder with a subfolder per class, local or in a bucket: "audio" float32[samples, channels], from
+// -1 to 1, and "label" int64. The files are WAV files of PCM or floats, ordered by class and name. The result has random access; it
+// decodes files when they are read, several at a time.
 func AudioFolder(dir string, o Audio) (Indexed, error) {
 	return openAudio(context.Background(), dir, o)
 }
@@ -78,7 +78,7 @@ type audioFolder struct {
 	fixedRate bool
 }
 
-// asFirst sets what is left open to what the first sound has, with Damaged the first one that can be decoded.
+// asFirst sets what the options leave open as in the first sound; with Damaged, as in the first one that can be decoded.
 func (a *audioFolder) asFirst(ctx context.Context) error {
 	var damaged error
 	for _, name := range a.folder.files {
@@ -111,12 +111,12 @@ func (a *audioFolder) asFirst(ctx context.Context) error {
 	return a.folder.allDamaged(damaged)
 }
 
-// length is the samples of a channel at the rate of all, at least one.
+// length is the number of samples per channel at the common rate, at least one.
 func (a *audioFolder) length(s *wav.Sound) int {
 	return max(int(int64(s.Frames())*int64(a.SampleRate)/int64(s.Rate)), min(s.Frames(), 1))
 }
 
-// samples decodes a file in the length, rate and channels of all.
+// samples decodes a file to the common length, rate and number of channels.
 func (a *audioFolder) samples(ctx context.Context, name string) ([]byte, error) {
 	s, err := readSound(ctx, name)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *audioFolder) samples(ctx context.Context, name string) ([]byte, error) 
 		at := float64(i) * float64(s.Rate) / float64(a.SampleRate)
 		for c := range a.Channels {
 			v := a.at(s, at, c)
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) { // as floats may be
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) { // possible in files of floats
 				return nil, undecodable(name, fmt.Errorf("sample %d is %v", int(at), v))
 			}
 			out[i*a.Channels+c] = v
@@ -144,7 +144,7 @@ func (a *audioFolder) samples(ctx context.Context, name string) ([]byte, error) 
 	return arrow.Float32Traits.CastToBytes(out), nil
 }
 
-// at is the value of a channel at a time, in samples of the file.
+// at is the value of a channel at a time, measured in samples of the file.
 func (a *audioFolder) at(s *wav.Sound, at float64, channel int) float32 {
 	i := min(int(at), s.Frames()-1)
 	v := a.mixed(s, i, channel)
@@ -154,7 +154,7 @@ func (a *audioFolder) at(s *wav.Sound, at float64, channel int) float32 {
 	return v
 }
 
-// mixed is a sample of a channel: the mean of all where one is wanted, the only one where there is one.
+// mixed is a sample of a channel: the mean of all channels if one is wanted, or the file's only channel.
 func (a *audioFolder) mixed(s *wav.Sound, frame, channel int) float32 {
 	if a.Channels > 1 || s.Channels == 1 {
 		return s.At(frame, min(channel, s.Channels-1))
@@ -166,7 +166,7 @@ func (a *audioFolder) mixed(s *wav.Sound, frame, channel int) float32 {
 	return sum / float32(s.Channels)
 }
 
-// maxSoundFile bounds the files of sounds.
+// maxSoundFile bounds the size of a file in bytes.
 const maxSoundFile = 1 << 30
 
 func readSound(ctx context.Context, name string) (*wav.Sound, error) {

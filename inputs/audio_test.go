@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wavFile is a sound of 16 bits.
+// wavFile returns a sound with 16 bits per sample.
 func wavFile(channels, rate int, samples ...int16) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte("RIFF\x00\x00\x00\x00WAVEfmt "), 16)
@@ -46,7 +46,7 @@ func TestAudioFolder(t *testing.T) {
 	checkDataset(t, Pipe(ds, Shuffle(9, 1), Repeat(2), Batch(2, false), Prefetch(1)))
 }
 
-// TestAudioShapes: sounds are padded, cut, mixed, repeated on channels, and changed to another rate between their samples.
+// TestAudioShapes: sounds are padded, cut, mixed, repeated on channels, and resampled between their samples.
 func TestAudioShapes(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"a/1.wav": wavFile(2, 8000, half, 0, 0, half, -half, -half), "b/2.wav": wavFile(1, 4000, 0, half)})
 	for _, c := range []struct {

@@ -11,16 +11,16 @@ import (
 type Augmentation struct {
 	CropPadding int     // zero pixels added on each side before a random crop to the old size
 	Flip        bool    // mirror left and right with probability 1/2
-	Rotate      float64 // turn by up to as many degrees, either way; what comes from outside is zero
+	Rotate      float64 // rotate by up to this many degrees, either way; pixels from outside are zero
 	Brightness  float64 // multiply by 1 plus or minus up to this share
-	Contrast    float64 // the same of each pixel's distance from the mean of its channel
-	Saturation  float64 // the same of its distance from grey, of images of 3 channels
+	Contrast    float64 // the same, for each pixel's distance from the mean of its channel
+	Saturation  float64 // the same, for its distance from grey; images of 3 channels
 	Cutout      int     // side of a square of zeros at a random place
 	Seed        int64   // decides the changes to an image, with the epoch and the row
 }
 
 // Augment returns a Mapper that changes every feature of shape [height, width,
-// channels] of type uint8 or float32. It fails where there is none.
+// channels] and type uint8 or float32. It fails if there is no such feature.
 func Augment(a Augmentation) Mapper {
 	m := columnMap{name: fmt.Sprintf("augment(%d,%t%s)", a.CropPadding, a.Flip, a.more()), seed: a.Seed}
 	m.plan = func(c Column) (Column, columnFunc, error) {
@@ -79,8 +79,8 @@ func (a Augmentation) batch(im image, dst, src []byte, rows Rows, paint *painter
 	}
 }
 
-// shift writes the image whose pixel (y, x) is src's (y+dy, x+dx), zero outside,
-// mirrored if flip is set.
+// shift writes the image whose pixel (y, x) is src's (y+dy, x+dx), or zero outside of src.
+// It mirrors the image if flip is set.
 func (im image) shift(dst, src []byte, dx, dy int, flip bool) {
 	stride := im.w * im.pixel
 	from, to := max(0, -dx), min(im.w, im.w-dx) // columns that come from src

@@ -8,12 +8,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// painted reports whether the values of pixels change, or they turn.
+// painted reports whether pixel values change or images rotate.
 func (a Augmentation) painted() bool {
 	return a.Rotate != 0 || a.Brightness != 0 || a.Contrast != 0 || a.Saturation != 0 || a.Cutout != 0
 }
 
-// more describes what is not in every description of an augmentation.
+// more describes the settings of painter, "" if none is set: descriptions without them stay the same.
 func (a Augmentation) more() string {
 	if !a.painted() {
 		return ""
@@ -45,7 +45,7 @@ type painter struct {
 	dtype          tensor.DType
 }
 
-// newPainter returns nil where pixels stay.
+// newPainter returns nil if there is nothing to paint.
 func newPainter(a Augmentation, c Column) *painter {
 	if !a.painted() {
 		return nil
@@ -119,7 +119,7 @@ func (p *painter) rotated(x []float32, angle float64) []float32 {
 	return out
 }
 
-// sample writes the pixel at a place between pixels; beyond the image all are zero.
+// sample writes the pixel at fractional coordinates; pixels outside the image are zero.
 func (p *painter) sample(out, x []float32, y, at float64) {
 	top, left := math.Floor(y), math.Floor(at)
 	fy, fx := y-top, at-left

@@ -17,7 +17,7 @@ func painterOf(a Augmentation, h, w, c int) *painter {
 	return newPainter(a, Column{Shape: []int{h, w, c}, DType: tensor.Uint8})
 }
 
-// TestRotation: a quarter turn moves each pixel to its place, a small angle keeps the middle, and none keeps all.
+// TestRotation: a quarter turn moves each pixel to its place, a small angle keeps the middle, and angle 0 changes nothing.
 func TestRotation(t *testing.T) {
 	p := painterOf(Augmentation{Rotate: 1}, 3, 3, 1)
 	x := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -58,7 +58,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestAugmentedRows: changes depend on seed and row alone, and cutout makes one square of zeros.
+// TestAugmentedRows: changes depend only on seed and row, and cutout makes one square of zeros.
 func TestAugmentedRows(t *testing.T) {
 	const n, side = 40, 9
 	data := bytes.Repeat([]byte{200}, n*side*side*3)

@@ -2,20 +2,20 @@ package inputs
 
 import "sync"
 
-// Bounds of a depth that is tuned.
+// Bounds of a tuned depth.
 const (
 	tunedMost  = 16       // records
-	tunedBytes = 64 << 20 // of the records together, where there is no memory limit
+	tunedBytes = 64 << 20 // of these records together, if there is no memory limit
 )
 
-// A depthTuner finds how many records Prefetch reads ahead, as tf.data's PrefetchAutotuner does: where the records that were ahead had reached the depth and
-// the consumer finds none, the reader works in bursts, and the depth is doubled. A memory limit that is spent takes it back to what there is room for. It
-// decides when records are read, not which.
+// A depthTuner finds how many records Prefetch reads ahead, as tf.data's PrefetchAutotuner does. If the reader reached the depth and the
+// consumer later finds no record, the reader works in bursts, and the depth doubles. When the memory limit is spent, the depth falls to
+// the number of records that fit. The tuner decides when records are read, not which.
 type depthTuner struct {
 	mu     sync.Mutex
 	depth  int
 	ahead  int
-	full   bool // the depth was reached since it was changed last
+	full   bool // the depth was reached since its last change
 	most   int64
 	freed  chan struct{} // has an element when there may be room
 	record int64         // bytes of the largest record
@@ -29,7 +29,7 @@ func newDepthTuner(depth int, b *budget) *depthTuner {
 	return &depthTuner{depth: depth, most: most, freed: make(chan struct{}, 1)}
 }
 
-// enter waits until one more record may be ahead. It returns false where stop ended that.
+// enter waits until one more record may be ahead. It returns false if stop ends the wait.
 func (t *depthTuner) enter(bytes int64, stop <-chan struct{}) bool {
 	if t == nil {
 		return true
@@ -56,7 +56,7 @@ func (t *depthTuner) entered(bytes int64) bool {
 	return true
 }
 
-// leave tells that the consumer took a record, for which it had to wait or not.
+// leave records that the consumer took a record, and whether it had to wait for it.
 func (t *depthTuner) leave(waited bool) {
 	if t == nil {
 		return
@@ -73,7 +73,7 @@ func (t *depthTuner) leave(waited bool) {
 	}
 }
 
-// spent tells that the reader had to wait for memory.
+// spent records that the reader had to wait for memory.
 func (t *depthTuner) spent() {
 	if t != nil {
 		t.mu.Lock()

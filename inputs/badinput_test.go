@@ -164,7 +164,7 @@ func TestDataErrorIsTyped(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark reads text as spreadsheets write it.
+// TestByteOrderMark reads text with a byte order mark, as spreadsheets write it.
 func TestByteOrderMark(t *testing.T) {
 	columns := []ColumnSpec{{Name: "x"}}
 	for name, spec := range map[string]Spec{

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// The faults that every source of files must tell: one damaged file in the place of a good one.
+// The faults that every source of files must report: each replaces a good file by a damaged one.
 var faults = map[string]func(t *testing.T, good string) (bad string){
 	"empty": func(t *testing.T, good string) string { return write(t, filepath.Base(good), nil) },
 	"cut short": func(t *testing.T, good string) string {
@@ -33,7 +33,7 @@ var faults = map[string]func(t *testing.T, good string) (bad string){
 		}
 		return dir
 	},
-	"unreadable": func(t *testing.T, good string) string { // by root, too
+	"unreadable": func(t *testing.T, good string) string { // for root, too
 		loop := filepath.Join(t.TempDir(), filepath.Base(good))
 		if err := os.Symlink(loop, loop); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func goodFile(t *testing.T, name string) []byte {
 	return data
 }
 
-// badFile is an input one of whose files has a fault, and the name of that.
+// badFile returns an input with one faulty file, and the name of that file.
 func badFile(t *testing.T, s Spec, damage func(t *testing.T, good string) string) (Spec, string) {
 	t.Helper()
 	switch {
@@ -75,7 +75,7 @@ func badFile(t *testing.T, s Spec, damage func(t *testing.T, good string) string
 	return s, s.Files[0]
 }
 
-// TestBadFiles: every source of files tells every fault by the file's name and in words, in one line.
+// TestBadFiles: every source of files reports every fault with the file's name and a reason, in one line.
 func TestBadFiles(t *testing.T) {
 	testkit.NotConcurrent(t)
 	want := map[string][]string{
@@ -84,15 +84,15 @@ func TestBadFiles(t *testing.T) {
 		"a folder":     {"is a folder"}, "unreadable": {"too many levels of symbolic links"}, "missing": {"does not exist: check data_dir"},
 		"cut short": {"cut short", "ends early", "is not an IDX file", "file is damaged", "or it is damaged", "line ends within its JSON object", "row has 1 cells, expected 2"},
 	}
-	tried := map[string]bool{"glyphs": true, "sql": true, "flight": true} // they read no file
+	tried := map[string]bool{"glyphs": true, "sql": true, "flight": true} // they read no files
 	for name, good := range sources(t) {
 		if len(good.Inputs()) > 0 || len(good.Files) == 0 && good.Images == "" || good.Stdin() {
-			continue // combined inputs are made of these
+			continue // combined inputs are made of the others
 		}
 		for fault, damage := range faults {
 			inFolder := good.Format == "images" || good.Format == "audio"
 			if inFolder && slices.Contains([]string{"a folder", "unreadable", "missing"}, fault) {
-				continue // a file of the folder that is none is no row
+				continue // other files in the folder are no rows
 			}
 			tried[good.Format] = true
 			t.Run(name+" "+fault, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestBadColumns: every source whose columns are declared tells one that it does not have, and, where it has types, one of another type.
+// TestBadColumns: every source with declared columns reports a missing column and, if it has types, a column of another type.
 func TestBadColumns(t *testing.T) {
 	testkit.NotConcurrent(t)
 	wrong := map[string]ColumnSpec{"csv": {Name: "y", DType: "int64"}, "jsonl": {Name: "y", DType: "int64"}, "tfrecord": {Name: "y", DType: "int64"}, "sql": {Name: "word", DType: "int64"},

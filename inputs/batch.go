@@ -29,8 +29,8 @@ func Batch(n int, dropRemainder bool) Transform {
 	}
 }
 
-// BatchSize returns the number of rows that the last Batch of a data set asks for. It
-// is 0 where there is no Batch, or where a data set of another package follows it.
+// BatchSize returns the number of rows that the last Batch of a data set asks for, or 0
+// if there is no Batch or a data set of another package follows it.
 func BatchSize(ds Dataset) int { return adopt(ds).batch }
 
 type batchStage struct {

@@ -25,12 +25,12 @@ type copiedFrame struct {
 	out     Frame
 	of      *batchCopier
 	columns []arrow.Array
-	buffers []*memory.Buffer // of the columns of dense numbers, which own them
+	buffers []*memory.Buffer // memory of the columns of dense numbers; the frame owns them
 	rows    int64
 	back    func()
 }
 
-// newBatchCopier returns nil where there is no batch memory.
+// newBatchCopier returns nil if there is no batch memory.
 func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 	if mem == nil {
 		return nil
@@ -38,8 +38,8 @@ func newBatchCopier(mem BatchMemory, s *Schema) *batchCopier {
 	return &batchCopier{mem: mem, schema: s.Arrow()}
 }
 
-// copyRecord returns the record in batch memory, which may be rec itself. It takes
-// ownership of rec, even where it fails.
+// copyRecord returns rec, or a copy of it in batch memory. It takes
+// ownership of rec, even if it fails.
 func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
 	if s == nil || !prefers(s.mem, rec) {
 		return rec, nil
@@ -56,7 +56,7 @@ func (s *batchCopier) copyRecord(rec arrow.Record) (arrow.Record, error) {
 	return &f.out, nil
 }
 
-// frame returns a free frame of that many rows, or a new one.
+// frame returns a free frame for that many rows, or a new one.
 func (s *batchCopier) frame(rows int64) *copiedFrame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (f *copiedFrame) release() {
 	}
 }
 
-// close frees the frames that are not in use now, and the others when they are released.
+// close frees the unused frames now, and the others when they are released.
 func (s *batchCopier) close() {
 	if s == nil {
 		return

@@ -12,33 +12,33 @@ import (
 // reads without a copy on the host. Allocated memory is not cleared.
 type BatchMemory interface {
 	memory.Allocator
-	// Prefers reports whether a copy of b, made there, would go to the device faster than b does.
+	// Prefers reports whether a copy of b, made here, would go to the device faster than b does.
 	Prefers(b []byte) bool
 }
 
 type batchMemoryKey struct{}
 
-// WithBatchMemory returns a context whose passes make their batches in mem. The
-// rows that Shuffle and Batch collect, and the columns that a Mapper makes, are
-// written there directly. ParallelMap and Prefetch copy other records there in the
-// background; otherwise records that are only views stay where they are. All
+// WithBatchMemory returns a context whose passes make their batches in mem. Shuffle
+// and Batch collect rows there, and Mappers make their columns there, without a copy.
+// ParallelMap and Prefetch copy other records to mem in the
+// background; records that are only views otherwise stay where they are. All
 // records must be released.
 func WithBatchMemory(ctx context.Context, mem BatchMemory) context.Context {
 	return context.WithValue(ctx, batchMemoryKey{}, mem)
 }
 
-// BatchMemoryOf returns the memory in which a pass that is started with this
-// context should make its batches; nil: any. It is for data sets of other packages.
+// BatchMemoryOf returns the memory in which a pass started with ctx
+// should make its batches; nil: any. It is for data sets of other packages.
 func BatchMemoryOf(ctx context.Context) BatchMemory {
 	mem, _ := ctx.Value(batchMemoryKey{}).(BatchMemory)
 	return mem
 }
 
-// The context of stage.pull carries the batch memory where pulled records must be
-// in it. The context of node.open carries it where they are copied there in the
+// The context of stage.pull carries the batch memory if pulled records must be
+// in it. The context of node.open carries it if they are copied to it in the
 // background.
 
-// withoutBatchMemory is for the steps upstream of a step that keeps or replaces the
+// withoutBatchMemory is for the steps before a step that keeps or replaces the
 // rows: their records are not the batches.
 func withoutBatchMemory(ctx context.Context) context.Context {
 	if BatchMemoryOf(ctx) == nil {
@@ -66,7 +66,7 @@ func prefers(mem BatchMemory, rec arrow.Record) bool {
 }
 
 // values returns the bytes of an array of dense numbers, nil for other arrays and
-// where elements may be null.
+// for arrays that may have nulls.
 func values(arr arrow.Array) []byte {
 	elems, size := arr, 1
 	if list, ok := arr.(*array.FixedSizeList); ok {

@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// trackingMemory is BatchMemory that is filled with garbage before and after its
-// use, and reuses a small amount of memory.
+// trackingMemory is a BatchMemory that fills memory with garbage before and after its
+// use, and reuses a small amount of it.
 type trackingMemory struct {
 	mu        sync.Mutex
 	free      map[int][][]byte
@@ -88,14 +88,14 @@ func (l *trackingMemory) Prefers(b []byte) bool {
 	return true
 }
 
-// outstanding is the number of allocations that were not released.
+// outstanding returns the number of allocations that were not released.
 func (l *trackingMemory) outstanding() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.allocated)
 }
 
-// pipelines end in each of the steps that make or pass on batches.
+// pipelines returns pipelines that end in each of the steps that make or pass on batches.
 func pipelines(ds Dataset, size int) map[string]Dataset {
 	return map[string]Dataset{
 		"views":        Pipe(ds, Batch(size, false), Prefetch(2)),
@@ -118,8 +118,8 @@ func mostRows(_ context.Context, _ arrow.Record, keep []bool) error {
 	return nil
 }
 
-// TestBatchMemory: passes deliver the same in batch memory that is garbage outside
-// of its use, also where the consumer holds several batches, stops early or goes
+// TestBatchMemory: passes deliver the same rows in batch memory that holds garbage outside
+// its use, even if the consumer holds several batches, stops early or goes
 // back. Dense columns are in that memory, and all of it is released.
 func TestBatchMemory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -144,7 +144,7 @@ func TestBatchMemory(t *testing.T) {
 	})
 }
 
-// consumer reads batches and prints each after more were read.
+// consumer reads batches and prints each one after reading more.
 type consumer struct {
 	schema     *Schema
 	stop, hold int
@@ -178,7 +178,7 @@ func holding(t *testing.T, it Iterator, c consumer) (out []string) {
 	return out
 }
 
-// TestBatchMemoryIsReused: a pass of many batches needs memory only for the batches in
+// TestBatchMemoryIsReused: a pass over many batches needs memory only for the batches in
 // flight.
 func TestBatchMemoryIsReused(t *testing.T) {
 	for name, ds := range pipelines(numbers(t, memory.NewGoAllocator(), 4000), 8) {
@@ -238,7 +238,7 @@ func TestBatchMemoryIsReleasedAfterErrors(t *testing.T) {
 }
 
 // TestKeptColumnsAreNotOverwritten: a caller that asks a record in batch memory for a
-// column may keep it.
+// column may keep the column.
 func TestKeptColumnsAreNotOverwritten(t *testing.T) {
 	mem := newTrackingMemory()
 	it, err := Pipe(numbers(t, memory.NewGoAllocator(), 100), Batch(10, false), Prefetch(1)).Iterate(WithBatchMemory(t.Context(), mem))
@@ -280,7 +280,7 @@ func TestKeptColumnsAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestCopyOddColumns: strings, lists and nulls are copied unchanged, also from views of
+// TestCopyOddColumns: strings, lists and nulls are copied unchanged, even from views of
 // rows.
 func TestCopyOddColumns(t *testing.T) {
 	ds := oddColumns(t)
@@ -301,7 +301,7 @@ func TestCopyOddColumns(t *testing.T) {
 	}
 }
 
-// TestCopyKeepsNulls: a null of a column is an error that names its row, in any memory.
+// TestCopyKeepsNulls: a null in a column is an error that names its row, in any memory.
 func TestCopyKeepsNulls(t *testing.T) {
 	s, rec := nullRecord(t)
 	defer rec.Release()
@@ -326,7 +326,7 @@ func TestCopyKeepsNulls(t *testing.T) {
 	}
 }
 
-// TestCopyAllocatesNothing: batches that are copied to batch memory in the background use frames.
+// TestCopyAllocatesNothing: copies to batch memory in the background use frames.
 func TestCopyAllocatesNothing(t *testing.T) {
 	ds := numbers(t, memory.NewGoAllocator(), 64)
 	mem := newTrackingMemory()
@@ -368,7 +368,7 @@ func oddColumns(t *testing.T) Dataset {
 	return ds
 }
 
-// nullRecord is a record with a null within a list of fixed size.
+// nullRecord returns a record with a null inside a fixed-size list.
 func nullRecord(t *testing.T) (*Schema, arrow.Record) {
 	t.Helper()
 	s, err := NewSchema(Column{Name: "x", DType: tensor.Float32, Shape: []int{2}, Role: Feature})

@@ -53,7 +53,7 @@ func BenchmarkShuffleIDX(b *testing.B) {
 	benchmark(b, Pipe(src, Shuffle(n, 1), Repeat(0), Batch(128, true), Prefetch(2)), 128)
 }
 
-// BenchmarkShuffleStream shuffles 1 M rows of 20 floats of a stream, in batches of 512.
+// BenchmarkShuffleStream shuffles a stream of 1 M rows with 20 floats, in batches of 512.
 func BenchmarkShuffleStream(b *testing.B) {
 	const rows, batch = 1_000_000, 512
 	var columns []NamedTensor

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// blocksAhead reads blocks in the background, one in each of several goroutines, and hands them on in the order of the file.
+// blocksAhead parses blocks in several goroutines, one block in each, and returns them in the order of the file.
 type blocksAhead struct {
 	blocks  chan *aheadBlock // in order
 	work    chan *aheadBlock // the same
@@ -20,10 +20,10 @@ type blocksAhead struct {
 	waiting *aheadBlock // the next one
 }
 
-// aheadBlock is a block: its text, and, once done is closed, its rows.
+// aheadBlock is a block: its text and, once done is closed, its rows.
 type aheadBlock struct {
 	text  []byte
-	held  int64 // bytes of the budget
+	held  int64 // bytes that it takes of the budget
 	done  chan struct{}
 	rec   arrow.Record
 	whole bool
@@ -40,7 +40,7 @@ func readAhead(text blockCutter, f blockFormat, b *budget) *blocksAhead {
 	return a
 }
 
-// cut makes the blocks. One that cannot be made is done, and not whole.
+// cut makes the blocks. A block that cannot be made is marked done, and not whole.
 func (a *blocksAhead) cut(text blockCutter) {
 	defer close(a.blocks)
 	defer close(a.work)
@@ -69,11 +69,11 @@ func (a *blocksAhead) cut(text blockCutter) {
 		if err != nil {
 			return
 		}
-		a.work <- b // has the room that blocks has
+		a.work <- b // does not block: work has the capacity of blocks
 	}
 }
 
-// parse reads blocks until there are no more.
+// parse parses blocks until there are no more.
 func (a *blocksAhead) parse(p blockParser) {
 	for b := range a.work {
 		select {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// blockColumn is a column of a block under construction: values, or, for strings, their text and its offsets.
+// blockColumn is a column of a block under construction: values or, for strings, their text and offsets.
 type blockColumn struct {
 	n        int // elements
 	buffer   *memory.Buffer
@@ -21,11 +21,11 @@ type blockColumn struct {
 	float64s []float64
 	int64s   []int64
 	int32s   []int32
-	text     []byte // is used again for the next block
+	text     []byte // reused for the next block
 	offsets  []int32
 }
 
-// begin makes room for a number of elements.
+// begin makes room for most elements.
 func (c *blockColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) {
 	c.n = 0
 	if dtype == tensor.String {
@@ -52,7 +52,7 @@ func (c *blockColumn) begin(mem memory.Allocator, dtype tensor.DType, most int) 
 	}
 }
 
-// putFloats writes the values of the present row, little-endian float32, and leaves n as it is.
+// putFloats writes the values of the current row, little-endian float32. It does not change n.
 func (c *blockColumn) putFloats(data []byte) {
 	dst := c.float32s[c.n:]
 	for ; len(data) >= 4; data, dst = data[4:], dst[1:] {
@@ -74,7 +74,7 @@ func (c *blockColumn) drop() {
 	}
 }
 
-// finish returns the first rows as an array of that type, whose lists have size elements.
+// finish returns the first rows as an array of type t, whose lists have size elements.
 func (c *blockColumn) finish(mem memory.Allocator, t arrow.DataType, rows, size int) arrow.Array {
 	element := t
 	list, nested := t.(*arrow.FixedSizeListType)
@@ -86,7 +86,7 @@ func (c *blockColumn) finish(mem memory.Allocator, t arrow.DataType, rows, size 
 	if c.buffer == nil {
 		offsets := newBuffer(mem, 4*(n+1))
 		copy(offsets.Bytes(), arrow.Int32Traits.CastToBytes(c.offsets[:n+1]))
-		text := memory.NewBufferBytes([]byte{}) // of empty texts; they are not nil
+		text := memory.NewBufferBytes([]byte{}) // not nil, even if all texts are empty
 		if size := int(c.offsets[n]); size > 0 {
 			text = newBuffer(mem, size)
 			copy(text.Bytes(), c.text)

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// blockBytes is the size of a block: its columns stay in the caches of a processor.
+// blockBytes is the size of a block, such that its columns stay in a processor's caches.
 const blockBytes = 256 << 10
 
 // blockFormat is a format whose files can be read in blocks.
@@ -20,30 +20,30 @@ type blockFormat interface {
 
 // blockCutter cuts the bytes of a file into blocks of whole rows.
 type blockCutter interface {
-	// next returns the next block in buf, which grows where a row is longer than size. The error is io.EOF at the end; another one says
-	// that the rows behind the last block have to be read one by one.
+	// next returns the next block in buf, which grows if a row is longer than size. The error is io.EOF at the end; any other error
+	// means that the rows after the last block have to be read one by one.
 	next(buf []byte, size int) ([]byte, error)
-	// more reports whether the file was not yet read to its end.
+	// more reports whether part of the file is still unread.
 	more() bool
 }
 
-// blockParser reads the rows of blocks. It is not used by several goroutines.
+// blockParser reads the rows of blocks. It must not be used by several goroutines at once.
 type blockParser interface {
-	// record returns the rows of a block up to the first that is wrong, nil where there are none. whole is false where one is wrong.
+	// record returns the rows of a block up to the first wrong one, nil if there are none. whole is false if a row is wrong.
 	record(block []byte) (rec arrow.Record, whole bool)
-	// count passes over at most that many rows. It returns their number, and the bytes that they take.
+	// count passes over at most most rows. It returns their number and their bytes.
 	count(block []byte, most int64) (rows int64, n int, whole bool)
 }
 
-// carefulReader reads row by row and knows what is wrong with a row.
+// carefulReader reads row by row, and says what is wrong with a row.
 type carefulReader interface {
 	rowReader
 	placed
-	// passOver skips n rows; none is damaged.
+	// passOver skips n rows, none of which is damaged.
 	passOver(ctx context.Context, n int64) error
 }
 
-// blockFile reads the rows of one file in blocks, several at a time. Where a row is wrong, a carefulReader takes over.
+// blockFile reads the rows of one file in blocks, several at a time. From the first wrong row on, a carefulReader reads the file.
 type blockFile struct {
 	cutter
 	format blockFormat
@@ -55,7 +55,7 @@ type blockFile struct {
 	ahead  *blocksAhead
 	rows   int64 // in the blocks that were read
 	given  int64 // rows delivered or skipped
-	wrong  bool  // the row after them cannot be read in blocks
+	wrong  bool  // the next row cannot be read in blocks
 	slow   carefulReader
 	parser blockParser
 }
@@ -93,7 +93,7 @@ func (r *blockFile) record(ctx context.Context) (arrow.Record, error) {
 	return r.slow.read(ctx, 0)
 }
 
-// block returns the rows of the next block, nil where it has none. whole is false where there is a row that cannot be read in blocks.
+// block returns the rows of the next block, nil if it has none. whole is false if a row cannot be read in blocks.
 func (r *blockFile) block(ctx context.Context) (rec arrow.Record, whole bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -115,7 +115,7 @@ func (r *blockFile) block(ctx context.Context) (rec arrow.Record, whole bool, er
 	return rec, whole, nil
 }
 
-// notWrong is the end of a file; another error is left to the carefulReader.
+// notWrong returns err at the end of the file. It drops other errors: the carefulReader will report them.
 func notWrong(err error) error {
 	if eof(err) {
 		return err
@@ -123,7 +123,7 @@ func notWrong(err error) error {
 	return nil
 }
 
-// takeOver opens the file for reading row by row, behind the first rows.
+// takeOver opens the file for reading row by row, and skips the first rows.
 func (r *blockFile) takeOver(ctx context.Context, rows int64) error {
 	if r.ahead != nil {
 		r.ahead.close()

@@ -11,7 +11,7 @@ import (
 type blockTarget struct {
 	textField
 	dtype  tensor.DType
-	direct bool // a number that begins a cell is its value
+	direct bool // a cell that begins with a number has that value
 	ids    *vocabulary
 	point  byte
 }
@@ -24,8 +24,8 @@ func newBlockTarget(field textField, dtype tensor.DType) blockTarget {
 	return t
 }
 
-// number reads the number at a byte of a text into the column, and returns the byte behind it. ok is false where the general way has to be
-// taken.
+// number reads the number at byte at of text into the column, and returns the position after it. ok is false if the cell has to be
+// read by put.
 func (t *blockTarget) number(c *blockColumn, text []byte, at int) (next int, ok bool) {
 	switch t.dtype {
 	case tensor.Float32:
@@ -54,7 +54,7 @@ func (t *blockTarget) number(c *blockColumn, text []byte, at int) (next int, ok 
 	return next, ok
 }
 
-// put adds the value of a cell to a column. It is false for a cell that has no value of the column.
+// put adds the value of a cell to a column. It returns false if the cell has no valid value.
 func (t *blockTarget) put(c *blockColumn, cell []byte) bool {
 	if t.ids != nil {
 		id, ok := t.ids.ids[string(cell)]
@@ -90,7 +90,7 @@ func (t *blockTarget) put(c *blockColumn, cell []byte) bool {
 	return t.parse(c, text)
 }
 
-// parse adds the value of a cell of a number or a bool; it takes the texts that plainWriter's writers do.
+// parse adds the value of a cell of a number or a bool. It accepts the same texts as plainWriter's writers.
 func (t *blockTarget) parse(c *blockColumn, text string) bool {
 	var err error
 	switch t.dtype {

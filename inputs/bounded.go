@@ -11,26 +11,26 @@ import (
 )
 
 // bounded allocates for the Arrow library while it reads bytes that may be damaged.
-// A size larger than the bytes can hold becomes a panic, which recoverArrow turns
-// into an error, instead of a request for all memory. The allocations are garbage
-// collected, so nothing leaks where the library stops half-way.
+// A size larger than the bytes can hold panics, which recoverArrow turns
+// into an error, instead of requesting all memory. Allocations are garbage
+// collected, so nothing leaks if the library stops half-way.
 type bounded struct {
 	memory.Allocator
-	size  int64 // of the content
-	limit int   // of a buffer
-	held  *held // by all buffers
+	size  int64 // bytes of the content
+	limit int   // bytes of one buffer
+	held  *held // bytes of all buffers
 }
 
-// held counts what the buffers of a row group or record take together: each of many columns may be within its limit.
+// held counts the bytes of all buffers of a row group or record: each of many columns may be within its limit.
 type held struct {
 	bytes atomic.Int64
 	most  int64
 }
 
-// begin forgets what was counted. Buffers that are freed later give the next row group as much more room.
+// begin resets the count. Buffers of the previous row group that are freed later leave the next one as much more room.
 func (h *held) begin() { h.bytes.Store(0) }
 
-// tooMuch is what held panics with: content that need not be damaged takes too much memory.
+// tooMuch is the value that held panics with: the content takes too much memory, though it need not be damaged.
 type tooMuch string
 
 func (h *held) add(n int) {
@@ -39,10 +39,10 @@ func (h *held) add(n int) {
 	}
 }
 
-// memoryTotal is replaced by tests of content that takes too much.
+// memoryTotal is replaced by tests.
 var memoryTotal = hostmemory.Total
 
-// mostHeld is what content of the given size may take in memory at once: a quarter of the memory, or what one buffer may have where that is more.
+// mostHeld is how much memory content of the given size may take at once: a quarter of the machine's, or the limit of one buffer if that is more.
 func mostHeld(size int64) int64 {
 	total, ok := memoryTotal()
 	if !ok {
@@ -90,12 +90,12 @@ func (b bounded) Free(buf []byte) {
 	b.Allocator.Free(buf)
 }
 
-// dictionaryRoom bounds what the dictionaries of a file take together. The library reads all of them when it opens the file, whose end may list any
-// number of them, also the same one many times.
+// dictionaryRoom bounds the bytes of all dictionaries of a file. The library reads all of them when it opens the file, and a damaged
+// footer may list any number of them, or the same one many times.
 type dictionaryRoom struct {
 	bounded
 	left int
-	open bool // the dictionaries were read
+	open bool // the dictionaries were all read
 }
 
 // Allocate returns size bytes.

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// Many columns of a small file, each of which unpacks to little enough, take no more than a part of the memory together. Fewer of them can be read.
+// TestColumnsTogether: many columns of a small file, each within its limit, may together take only a part of the memory. Fewer columns can be read.
 func TestColumnsTogether(t *testing.T) {
 	testkit.NotConcurrent(t)
 	defer func(total func() (int64, bool)) { memoryTotal = total }(memoryTotal)
@@ -48,7 +48,7 @@ func TestColumnsTogether(t *testing.T) {
 			return parquetRecords(memoryFile{bytes.NewReader(packed.Bytes())}, []string{"c0", "c7", "c23"}, 2)
 		}, false},
 		"arrow": {func() (*recordFile, error) {
-			rec.Retain() // it is released
+			rec.Retain() // the caller releases it
 			return arrowRecords(memoryFile{bytes.NewReader(packedArrowFile(t, rec))})
 		}, true},
 	} {
@@ -68,7 +68,7 @@ func TestColumnsTogether(t *testing.T) {
 	}
 }
 
-// zeros is a record of columns c0, c1 and so on.
+// zeros returns a record with columns c0, c1 and so on.
 func zeros(rows, n int) arrow.Record {
 	b := array.NewInt64Builder(memory.DefaultAllocator)
 	defer b.Release()

@@ -8,11 +8,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// MemoryLimit bounds the bytes of rows that each pass over the pipeline holds ahead of what is asked for: in Prefetch, ParallelMap, blocks of
+// MemoryLimit bounds the bytes of rows that each pass over the pipeline holds ahead of the consumer: in Prefetch, ParallelMap, blocks of
 // files that are parsed ahead, and the buffers of Shuffle. Put it last in the pipeline. It changes no row, no order and no position.
 //
-// Steps wait while the bytes are spent, but each may hold one record, so that none waits for another one's: a pass holds up to one record of each step
-// more. The buffer of a Shuffle of a stream, and a Cache, cannot wait: rows that take more than the limit are an error that says how much they need.
+// Steps wait while the bytes are spent, but each may hold one record, so that no step waits for another: a pass may exceed the limit by one
+// record per step. A Cache and the buffer of a Shuffle of a stream cannot wait: rows beyond the limit are an error that says how much they need.
 func MemoryLimit(bytes int64) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -20,7 +20,7 @@ func MemoryLimit(bytes int64) Transform {
 			return up.refuse("memory limit must be positive, got %d bytes", bytes)
 		}
 		d := up.derive("", nil)
-		d.desc, d.label = up.desc, up.stepName() // positions are those without a limit
+		d.desc, d.label = up.desc, up.stepName() // positions are the same without a limit
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			b := newBudget(bytes)
 			st, err := up.open(b.in(ctx), epoch)
@@ -35,8 +35,8 @@ type budget struct {
 	limit   int64
 	mu      sync.Mutex
 	used    int64
-	most    int64         // that were used
-	waiting int           // steps
+	most    int64         // highest value of used
+	waiting int           // steps that wait
 	freed   chan struct{} // closed when bytes are given back
 }
 
@@ -48,13 +48,13 @@ func (b *budget) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// budgetOf is the budget of a pass, nil where it has none.
+// budgetOf returns the budget of a pass, nil if it has none.
 func budgetOf(ctx context.Context) *budget {
 	b, _ := ctx.Value(budgetKey{}).(*budget)
 	return b
 }
 
-// budgetStage gives what is opened on the way the budget, too.
+// budgetStage adds the budget to the contexts of pull and load.
 type budgetStage struct {
 	stage
 	of *budget
@@ -68,13 +68,13 @@ func (s budgetStage) load(ctx context.Context, r *stateReader) error {
 	return s.stage.load(s.of.in(ctx), r)
 }
 
-// holder is what one step holds of a budget. That of a nil budget has no bound.
+// holder is what one step holds of a budget. A holder of a nil budget has no bound.
 type holder struct {
 	of    *budget
 	bytes int64 // guarded by the budget's mu
 }
 
-// take waits until n more bytes may be held, or the step holds none. It returns whether it had to wait, and false in ok where stop ended that.
+// take waits until n more bytes may be held, or the step holds none. It reports whether it had to wait; ok is false if stop ended the wait.
 func (h *holder) take(n int64, stop <-chan struct{}) (waited, ok bool) {
 	b := h.of
 	if b == nil {
@@ -102,7 +102,7 @@ func (h *holder) take(n int64, stop <-chan struct{}) (waited, ok bool) {
 	return waited, true
 }
 
-// add holds n more bytes, or fewer where n is negative, without waiting. It returns what the step holds now.
+// add holds n more bytes without waiting, or fewer if n is negative. It returns the bytes that the step holds.
 func (h *holder) add(n int64) int64 {
 	if h.of == nil {
 		return 0
@@ -113,7 +113,7 @@ func (h *holder) add(n int64) int64 {
 	return h.bytes
 }
 
-// drop gives back all.
+// drop gives all bytes back.
 func (h *holder) drop() {
 	if h.of != nil {
 		h.of.mu.Lock()
@@ -122,7 +122,7 @@ func (h *holder) drop() {
 	}
 }
 
-// change is add where mu is held.
+// change is add; the caller holds mu.
 func (h *holder) change(n int64) {
 	b := h.of
 	h.bytes += n
@@ -134,7 +134,7 @@ func (h *holder) change(n int64) {
 	}
 }
 
-// exceeds reports whether bytes that cannot wait are more than the whole budget.
+// exceeds reports whether bytes, which cannot wait, are more than the whole budget.
 func (b *budget) exceeds(bytes int64) bool { return b != nil && bytes > b.limit }
 
 // mebibytes prints bytes, rounded up.

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// under reads all ids of a pipeline whose steps share a budget.
+// under reads all ids of a pipeline whose steps share the budget b.
 func under(t testing.TB, b *budget, ds Dataset) []int64 {
 	t.Helper()
 	ctx := b.in(t.Context())
@@ -50,7 +50,7 @@ func under(t testing.TB, b *budget, ds Dataset) []int64 {
 	return out
 }
 
-// TestBudgetKeepsOrder: any pipeline gives the same rows in the same order whatever its budget, which is exceeded by a record of each step at most.
+// TestBudgetKeepsOrder: a budget changes neither rows nor order, and is exceeded by at most one record per step.
 func TestBudgetKeepsOrder(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	const row = 16 // bytes
@@ -88,7 +88,7 @@ func TestBudgetKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestBudgetBoundsGrowth: records that a map makes much larger are counted as what they become.
+// TestBudgetBoundsGrowth: records that a map makes much larger count with their new size.
 func TestBudgetBoundsGrowth(t *testing.T) {
 	const width, rows = 1000, 60
 	wide, err := NewSchema(Column{Name: "x", DType: tensor.Float32, Shape: []int{width}}, Column{Name: "id", DType: tensor.Int64})
@@ -112,7 +112,7 @@ func TestBudgetBoundsGrowth(t *testing.T) {
 	}
 }
 
-// TestBudgetOfBlocks: blocks of a file that are parsed ahead wait for room, and the rows are the same.
+// TestBudgetOfBlocks: blocks parsed ahead wait for memory, and the rows are the same.
 func TestBudgetOfBlocks(t *testing.T) {
 	const rows = 150_000 // four blocks
 	var text strings.Builder
@@ -132,7 +132,7 @@ func TestBudgetOfBlocks(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitOfShuffle: a buffer that does not fit is an error with the memory that is enough.
+// TestMemoryLimitOfShuffle: the error of a buffer that does not fit says how much memory is enough.
 func TestMemoryLimitOfShuffle(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const rows = 400_000 // of 16 bytes
@@ -172,7 +172,7 @@ func TestMemoryLimitOfShuffle(t *testing.T) {
 	}
 }
 
-// TestMemoryOfConfigs: the budget of a config is that of its pipeline.
+// TestMemoryOfConfigs: the limit in a config is the budget of its pipeline.
 func TestMemoryOfConfigs(t *testing.T) {
 	testkit.NotConcurrent(t)
 	s := Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte(strings.Repeat(`{"x":1,"id":7}`+"\n", 200_000)))}, Columns: streamSpec("jsonl").Columns, BatchSize: 64,
@@ -194,7 +194,7 @@ func TestMemoryOfConfigs(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitIsNoStep: a position that was saved without a limit is restored with one, and the other way round.
+// TestMemoryLimitIsNoStep: a position saved without a limit can be restored with one, and vice versa.
 func TestMemoryLimitIsNoStep(t *testing.T) {
 	free := Pipe(streamOf(numbers(t, memory.DefaultAllocator, 90)), Repeat(3), Batch(4, false), ParallelMap(double(), 2), AutoPrefetch())
 	bound := MemoryLimit(1)(free)
@@ -217,7 +217,7 @@ func TestMemoryLimitIsNoStep(t *testing.T) {
 	}
 }
 
-// TestBudgetWaits: a step that waits for room stops with its pass.
+// TestBudgetWaits: a step that waits for memory stops with its pass.
 func TestBudgetWaits(t *testing.T) {
 	b := newBudget(10)
 	h := holder{of: b}
@@ -237,7 +237,7 @@ func TestBudgetWaits(t *testing.T) {
 	}
 }
 
-// TestDepthTuner: the depth is doubled where a full queue ran empty, up to its bounds, and falls to what there is room for.
+// TestDepthTuner: the depth doubles when a full queue ran empty, up to its bounds, and falls to what fits.
 func TestDepthTuner(t *testing.T) {
 	burst := func(d *depthTuner, bytes int64) int {
 		for d.entered(bytes) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Cache reads all rows into memory at the first use and serves every pass from
-// there. A Shuffle directly after it keeps row numbers, as over an Indexed data
-// set. The rows belong to Go's garbage collector, not to the allocator.
+// there. A Shuffle directly after it keeps row numbers, as for an Indexed data
+// set. Go's garbage collector frees the rows, not the allocator.
 func Cache() Transform {
 	return func(ds Dataset) Dataset {
 		if ix, ok := ds.(Indexed); ok {
@@ -39,8 +39,8 @@ type cache struct {
 	ix  map[fileShare]Indexed
 }
 
-// rows reads the data the first time; after a failure it tries again at the next
-// call.
+// rows reads the data at the first call; after a failure the next call tries
+// again.
 func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStatesAreCanonical: a position has the same state, byte for byte, regardless
-// of how often the pass was restored before.
+// TestStatesAreCanonical: a position has the same state, byte for byte, however
+// often the pass was restored before.
 func TestStatesAreCanonical(t *testing.T) {
 	ctx := context.Background()
 	spec := Spec{Format: "glyphs", Count: 300, Shuffle: 70, Repeat: true, BatchSize: 16, Prefetch: 3, Scale: 255}

@@ -16,9 +16,9 @@ import (
 type textField struct {
 	spec     ColumnSpec
 	size     int
-	first    int // csv without a header: its first cell
+	first    int // its first cell, in csv files without a header
 	write    cellWriter
-	fallback *string // of a missing cell
+	fallback *string // value of a missing cell
 }
 
 func newTextField(s ColumnSpec) (textField, Column, error) {
@@ -44,7 +44,7 @@ func newTextField(s ColumnSpec) (textField, Column, error) {
 	return f, c, err
 }
 
-// defaultOf returns the column's default; each element is a cell.
+// defaultOf returns the column's default value. Each of its elements is read from cell.
 func (c Column) defaultOf(write cellWriter, cell string) (*tensor.Tensor, error) {
 	t, err := c.element()
 	if err != nil {
@@ -142,11 +142,11 @@ func plainWriter(s ColumnSpec, c Column) (cellWriter, error) {
 	return nil, fmt.Errorf("column %q: text cells cannot be read as %s, expected float32, float64, int32, int64, uint8, bool or string", c.Name, c.DType)
 }
 
-// wrongCell is the error of a cell that is no value of its column.
+// wrongCell is the error of a cell that has no value of its column's type.
 type wrongCell struct {
 	cell, what string
 	marked     bool // the format has a list of cells that mean a missing value
-	word       bool // of a label without a vocabulary
+	word       bool // it is a label without a vocabulary
 }
 
 func wrongValue(cell, what string) error { return &wrongCell{cell: cell, what: what} }
@@ -165,7 +165,7 @@ func (e *wrongCell) Error() string {
 	return text
 }
 
-// shown is a value as it is printed in messages: the start of a long one.
+// shown returns a value as messages print it: the beginning of a long one.
 func shown(cell string) string {
 	const most = 100
 	if len(cell) > most {

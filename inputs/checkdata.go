@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// checkData checks that an array from a file stays within its buffers; the
-// Arrow library trusts what the file says.
+// checkData checks that an array read from a file stays within its buffers: the
+// Arrow library trusts the lengths and offsets in the file.
 func checkData(d arrow.ArrayData) error {
 	end := d.Offset() + d.Len()
 	buffers := d.Buffers()

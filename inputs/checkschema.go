@@ -9,13 +9,13 @@ import (
 // The Arrow library allocates lists of the length that a file's metadata claims
 // before it checks that the bytes exist: a damaged count would take all memory. The
 // functions here first read the same flatbuffers (format/Schema.fbs, Message.fbs
-// and File.fbs of Arrow). Offsets outside of the bytes panic; recoverArrow turns
-// the panic into an error, in the form of the library's errors.
+// and File.fbs of Arrow). Offsets outside the bytes panic; recoverArrow turns
+// the panic into an error of the library's form.
 
-// flatbuffer reads a flatbuffer of fields.
+// flatbuffer reads a flatbuffer that describes fields.
 type flatbuffer struct {
 	buf    []byte
-	fields int // that may still be visited; offsets may share them
+	fields int // fields that may still be visited; offsets may share them
 }
 
 func newFlatbuffer(buf []byte) *flatbuffer { return &flatbuffer{buf: buf, fields: len(buf) / 4} }
@@ -26,7 +26,7 @@ func (f *flatbuffer) u32(at int) int { return int(binary.LittleEndian.Uint32(f.b
 // target returns the position that the offset at a position points to.
 func (f *flatbuffer) target(at int) int { return at + f.u32(at) }
 
-// slot returns where field i of a table lies, 0 where it is absent.
+// slot returns the position of field i of a table, 0 if it is absent.
 func (f *flatbuffer) slot(table, i int) int {
 	vtable := table - int(int32(f.u32(table)))
 	if 4+2*i >= f.u16(vtable) || f.u16(vtable+4+2*i) == 0 {
@@ -70,7 +70,7 @@ func (f *flatbuffer) checkFields(table, i int) {
 	}
 }
 
-// checkFooter checks the metadata at the end of a file of the IPC file format.
+// checkFooter checks the metadata at the end of a file in the IPC file format.
 func checkFooter(f io.ReaderAt, size int64) error {
 	trailer := make([]byte, 4+len(arrowMagic))
 	if _, err := f.ReadAt(trailer, size-int64(len(trailer))); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
-// contentOf lists the folders and the files in a folder of this machine or of a bucket, sorted, without hidden ones.
+// contentOf lists the folders and files in a folder, local or in a bucket. Both are sorted, without hidden ones.
 func contentOf(ctx context.Context, dir string) (folders, files []string, err error) {
 	if IsURL(dir) {
 		if folders, files, err = contentOfObjects(ctx, dir); err != nil {
@@ -78,7 +78,7 @@ func contentOfObjects(ctx context.Context, dir string) (folders, files []string,
 	return folders, files, bucket.Explain(err)
 }
 
-// inFolder is the name of something in a folder, which may be a URL; the name is no part of one.
+// inFolder returns the path of name in a folder, which may be a URL; name is not escaped.
 func inFolder(dir, name string) string {
 	if at, err := bucket.ParseAny(dir); err == nil && IsURL(dir) {
 		return at.Object(path.Join(at.Path, name))
@@ -86,7 +86,7 @@ func inFolder(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// belowFolder is the name of a file below a folder, with slashes.
+// belowFolder returns the path of a file relative to a folder, with slashes.
 func belowFolder(dir, file string) string {
 	if IsURL(file) {
 		at, err := bucket.ParseAny(dir)
@@ -103,7 +103,7 @@ func belowFolder(dir, file string) string {
 	return filepath.ToSlash(name)
 }
 
-// folderOf is the folder that a file lies in.
+// folderOf returns the folder that a file lies in.
 func folderOf(file string) string {
 	if at, err := bucket.ParseAny(file); err == nil && IsURL(file) {
 		if dir := path.Dir(at.Path); dir != "." {
@@ -114,7 +114,7 @@ func folderOf(file string) string {
 	return filepath.Dir(file)
 }
 
-// isOneFile reports whether a name is a file's, in place of a folder's. Of a bucket, its extension says so.
+// isOneFile reports whether name is a file, not a folder. In a bucket, its extension decides.
 func isOneFile(name string, suffixes []string) bool {
 	if IsURL(name) {
 		return hasSuffix(BaseName(name), suffixes)
@@ -123,12 +123,12 @@ func isOneFile(name string, suffixes []string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// hasSuffix reports whether the extension of a file is one of these. Case does not count.
+// hasSuffix reports whether the extension of a file is one of suffixes, ignoring case.
 func hasSuffix(name string, suffixes []string) bool {
 	return slices.Contains(suffixes, strings.ToLower(path.Ext(name)))
 }
 
-// readUpTo returns the content of a file of this machine or of a bucket.
+// readUpTo returns the content of a file, local or in a bucket.
 func readUpTo(ctx context.Context, name string, most int64) ([]byte, error) {
 	if !IsURL(name) {
 		f, err := atomicfile.Open(name)
@@ -157,7 +157,7 @@ func readUpTo(ctx context.Context, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// unreadObject is the error of an object that its store does not give: it may not be damaged.
+// unreadObject is the error of an object that its store cannot read: it may not be damaged.
 type unreadObject struct{ error }
 
 // Unwrap returns the error of the store.

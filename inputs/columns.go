@@ -70,7 +70,7 @@ func (m columnMap) planAll(in *Schema) (*Schema, []columnFunc, error) {
 	return s, funcs, err
 }
 
-// defaultBy applies f to the column's default, as to any other value.
+// defaultBy applies f to the column's default value.
 func (c Column) defaultBy(f columnFunc) (*tensor.Tensor, error) {
 	if c.Default == nil {
 		return nil, nil
@@ -84,7 +84,7 @@ func (c Column) defaultBy(f columnFunc) (*tensor.Tensor, error) {
 	return out, nil
 }
 
-// rewrite makes a record of schema out; columns without a function are shared.
+// rewrite makes a record of schema to; columns without a function are shared.
 func rewrite(in arrow.Record, from, to *Schema, funcs []columnFunc, rows Rows) (arrow.Record, error) {
 	cols := slices.Clone(in.Columns())
 	for i, f := range funcs {

@@ -50,7 +50,7 @@ func (s *ColumnSpec) complete() {
 	}
 }
 
-// Kept is an ignored column of a file as a feature. One of csv without a type is read as the text that stands there, and a text may be missing.
+// Kept turns an ignored column of a file into a feature. A csv column without a type is read as text, and a text may be missing.
 func (s ColumnSpec) Kept(format string) ColumnSpec {
 	s.Role = Feature
 	if format == "csv" && s.DType == "" && len(s.Vocabulary) == 0 {
@@ -68,7 +68,7 @@ func (s ColumnSpec) textual(format string) bool {
 	return s.Kind == "categorical" && s.DType == "" && len(s.Vocabulary) == 0 && format != "parquet" && format != "arrow" && format != "sql" && format != "flight"
 }
 
-// column returns the column of a spec; fallback is the type where the spec names
+// column returns the column of a spec; fallback is the type if the spec names
 // none.
 func (s ColumnSpec) column(fallback tensor.DType) (Column, error) {
 	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Ragged: s.Ragged, Role: s.Role}
@@ -116,8 +116,8 @@ func kept(specs []ColumnSpec) []ColumnSpec {
 // vocabulary maps strings to their positions.
 type vocabulary struct {
 	ids    map[string]int64
-	values map[float64]int64 // of labels that are all numbers: 1.0 is 1
-	strict bool              // an unknown one is an error
+	values map[float64]int64 // labels that are all numbers: 1.0 is 1
+	strict bool              // an unknown value is an error
 	names  []string
 }
 
@@ -132,7 +132,7 @@ func newVocabulary(s ColumnSpec) *vocabulary {
 	return v
 }
 
-// numbersOf are the positions of different numbers, nil where some name is none.
+// numbersOf returns the positions of names that are different numbers, nil if a name is no number.
 func numbersOf(names []string) map[float64]int64 {
 	out := make(map[float64]int64, len(names))
 	for i, name := range names {
@@ -168,7 +168,7 @@ func (v *vocabulary) id(value string) (int64, error) {
 	return 0, fmt.Errorf("unknown label %s, expected one of %s%s: correct the cell or extend the vocabulary", shown(value), strings.Join(known, ", "), more)
 }
 
-// text returns a default value as a file would have it.
+// text returns a default value as a file would write it.
 func text(v any) (string, error) {
 	switch x := v.(type) {
 	case string:

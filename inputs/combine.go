@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// combined returns the node of a step over several data sets, without its start and schema.
+// combined returns the node of a step over several data sets. The caller adds its start and schema.
 func combined(step string, inputs []Dataset) *node {
 	n := &node{mem: memory.DefaultAllocator, schema: &Schema{arrow: arrow.NewSchema(nil, nil)}}
 	if len(inputs) == 0 {
@@ -34,7 +34,7 @@ func combined(step string, inputs []Dataset) *node {
 	return n
 }
 
-// alike combines data sets of one schema, whose rows become the rows of one data set.
+// alike combines data sets of the same schema into one data set.
 func alike(step string, inputs []Dataset) *node {
 	n := combined(step, inputs)
 	for i, in := range n.several {
@@ -52,7 +52,7 @@ func alike(step string, inputs []Dataset) *node {
 	return n
 }
 
-// openAll opens a pass over each data set, or over none.
+// openAll opens a pass over all data sets, or none if one fails.
 func openAll(ctx context.Context, inputs []*node, epoch int64) ([]*tap, error) {
 	taps := make([]*tap, len(inputs))
 	for i, in := range inputs {
@@ -76,16 +76,16 @@ func closeTaps(taps []*tap) error {
 	return first
 }
 
-// A tap is an upstream whose rows are taken in runs.
+// A tap is an upstream from which rows are taken in runs.
 type tap struct {
 	up   stage
 	node *node
-	rec  arrow.Record // pulled last; nil: none
-	at   int64        // its rows that were taken
+	rec  arrow.Record // the last record pulled; nil: none
+	at   int64        // its rows taken so far
 	done bool         // there are no more
 }
 
-// fill returns the number of rows that can be taken, 0 at the end. It asks upstream for at most limit where there are none.
+// fill returns the number of rows that can be taken, 0 at the end. If none are left, it pulls at most limit rows from upstream.
 func (t *tap) fill(ctx context.Context, limit int) (int64, error) {
 	for !t.done && (t.rec == nil || t.at == t.rec.NumRows()) {
 		t.discard()
@@ -105,7 +105,7 @@ func (t *tap) fill(ctx context.Context, limit int) (int64, error) {
 	return t.rec.NumRows() - t.at, nil
 }
 
-// take moves the next n rows, which fill has made available, into p.
+// take moves the next n rows, which fill has made available, to p.
 func (t *tap) take(p *picks, n int64) {
 	p.add(t.rec, int(t.at), int(n))
 	t.at += n
@@ -169,7 +169,7 @@ func (p *picks) add(rec arrow.Record, start, n int) {
 	p.n += n
 }
 
-// record returns the rows, without a copy where they lie together, and empties p.
+// record returns the rows and empties p. It copies nothing if the rows are contiguous.
 func (p *picks) record(mem memory.Allocator, schema *arrow.Schema) (arrow.Record, error) {
 	defer p.discard()
 	if len(p.spans) == 1 {

@@ -22,7 +22,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// counted returns rows of the numbers from to to-1 as the label "id".
+// counted returns rows with the numbers from to to-1 as the label "id".
 func counted(t testing.TB, mem memory.Allocator, from, to int) Dataset {
 	t.Helper()
 	all := make([]int64, to-from)
@@ -30,10 +30,10 @@ func counted(t testing.TB, mem memory.Allocator, from, to int) Dataset {
 		all[i] = int64(from + i)
 	}
 	ds := must[Indexed](t)(Slices(mem, Slice("id", Label, append(all, 0))))
-	return Take(int64(len(all)))(ds) // Slices refuses to have none
+	return Take(int64(len(all)))(ds) // Slices refuses empty columns
 }
 
-// lists returns rows of a ragged column "v" with lengths[i] times the number i, and the number as "id".
+// lists returns rows with a ragged column "v", number i repeated lengths[i] times, and "id", number i.
 func lists(t testing.TB, mem memory.Allocator, lengths ...int) Dataset {
 	t.Helper()
 	type row struct {
@@ -47,7 +47,7 @@ func lists(t testing.TB, mem memory.Allocator, lengths ...int) Dataset {
 	return streamOf(must[Indexed](t)(FromStructs(rows, ArrowOptions{Allocator: mem})))
 }
 
-// combinations are the data sets of several others and the transforms that reorder rows, for the table of all data sets.
+// combinations returns data sets that combine others or reorder rows, for the table of all data sets.
 func combinations(t testing.TB, mem memory.Allocator) map[string]Dataset {
 	a, b := numbers(t, mem, 37), numbers(t, mem, 20)
 	other := must[Indexed](t)(Slices(mem, Slice("y", Feature, make([]float64, 60), 2)))
@@ -100,7 +100,7 @@ func remainders() Grouping {
 	}}
 }
 
-// classesOf returns n rows, most of class 0 of 3.
+// classesOf returns n rows of 3 classes, mostly class 0.
 func classesOf(t testing.TB, mem memory.Allocator, n int) Dataset {
 	class, ids := make([]int32, n), make([]int64, n)
 	for i := range class {
@@ -112,7 +112,7 @@ func classesOf(t testing.TB, mem memory.Allocator, n int) Dataset {
 //go:embed testdata/tfdata.json
 var tfdata []byte
 
-// TestTFData compares what tf.data delivers.
+// TestTFData compares with what tf.data delivers.
 func TestTFData(t *testing.T) {
 	var want map[string]any
 	if err := json.Unmarshal(tfdata, &want); err != nil {
@@ -189,7 +189,7 @@ func TestTFData(t *testing.T) {
 	}
 }
 
-// columnsOf returns the integers of two columns.
+// columnsOf returns the values of two integer columns.
 func columnsOf(t *testing.T, ds Dataset) (a, b []int64) {
 	t.Helper()
 	it := iterate(t, ds)
@@ -205,7 +205,7 @@ func columnsOf(t *testing.T, ds Dataset) (a, b []int64) {
 	return slices.Clone(tensor.Values[int64](ts[0].Tensor)), slices.Clone(tensor.Values[int64](ts[1].Tensor))
 }
 
-// ranges makes 10*id, 10*id+1, ... of each row, as many as lengths says.
+// ranges maps each row to lengths[id] rows 10*id, 10*id+1, ...
 func ranges(lengths []int) Mapper {
 	return Mapper{Name: "ranges", Map: func(_ context.Context, in arrow.Record, rows Rows) (arrow.Record, error) {
 		var out []int64
@@ -230,7 +230,7 @@ func squares(t *testing.T, mem memory.Allocator, n int) Dataset {
 	return must[Indexed](t)(Slices(mem, Slice("id", Label, out)))
 }
 
-// paddedRows returns padded batches of 4 rows of the numbers 0, 1, ...
+// paddedRows returns padded batches of 4 rows with the numbers 0, 1, ...
 func paddedRows(t *testing.T, mem memory.Allocator, lengths []int) (batches [][][]int64) {
 	type row struct {
 		V []int64 `input:"v,label"`
@@ -245,7 +245,7 @@ func paddedRows(t *testing.T, mem memory.Allocator, lengths []int) (batches [][]
 	return batches
 }
 
-// TestCombinedRows: whatever the sizes are, combining loses and adds no row, and the rows of an input keep their order.
+// TestCombinedRows: for all sizes, combining loses and adds no rows, and keeps the order of each input's rows.
 func TestCombinedRows(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		mem := checked(t)
@@ -281,7 +281,7 @@ func TestCombinedRows(t *testing.T) {
 	})
 }
 
-// TestMixShares: rows come by weights.
+// TestMixShares: rows come in proportion to the weights.
 func TestMixShares(t *testing.T) {
 	weights, counts := []float64{5, 3, 2}, [3]int{}
 	ds := Mix(Mixture{Weights: weights, Seed: 4}, Repeat(0)(counted(t, nil, 0, 9)), Repeat(0)(counted(t, nil, 1000, 1009)), Repeat(0)(counted(t, nil, 2000, 2009)))
@@ -297,7 +297,7 @@ func TestMixShares(t *testing.T) {
 	}
 }
 
-// TestResampleShares: classes come by their wanted shares, whether the initial ones are known or not.
+// TestResampleShares: classes come in the wanted proportions, whether the initial ones are known or not.
 func TestResampleShares(t *testing.T) {
 	const rows = 30_000
 	for name, c := range map[string]Classes{"known": {Initial: []float64{8, 1, 1}}, "estimated": {}} {
@@ -365,7 +365,7 @@ func TestCombinedErrors(t *testing.T) {
 	}
 }
 
-// TestCombinedProducerFails: rows of the others before it arrive, then its failure, again and again.
+// TestCombinedProducerFails: the other inputs' rows before the failure arrive, then the failure, on every further call.
 func TestCombinedProducerFails(t *testing.T) {
 	broken := errors.New("broken")
 	mem := checked(t)
@@ -399,7 +399,7 @@ func TestCombinedProducerFails(t *testing.T) {
 
 func make1(n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
-// TestSnapshotFile: the file appears with the end of a pass, and the steps before it run once.
+// TestSnapshotFile: the file appears at the end of a pass, and the steps before it run once.
 func TestSnapshotFile(t *testing.T) {
 	dir, reads := t.TempDir(), 0
 	src := Filter("count", func(_ context.Context, rec arrow.Record, keep []bool) error {
@@ -441,7 +441,7 @@ func TestSnapshotFile(t *testing.T) {
 	if got := flat(ids(t, Pipe(ds, Repeat(3)))); !slices.Equal(got, slices.Repeat(want, 3)) || reads != before {
 		t.Errorf("got %v after reading %d rows again", got, reads-before)
 	}
-	it = iterate(t, ds) // a position from before the file was there
+	it = iterate(t, ds) // a position from before the file existed
 	if err := it.Restore(early); err != nil {
 		t.Fatal(err)
 	}
@@ -458,7 +458,7 @@ func TestSnapshotFile(t *testing.T) {
 	}
 }
 
-// TestShardFilesOfSeveral shares the files of each data set that is combined.
+// TestShardFilesOfSeveral shares the files of each combined data set.
 func TestShardFilesOfSeveral(t *testing.T) {
 	dir := t.TempDir()
 	var sources []Dataset
@@ -488,7 +488,7 @@ func TestShardFilesOfSeveral(t *testing.T) {
 	}
 }
 
-// TestWindowsOfSmallRecords compares windows with their definition, whatever the records are that they are made of.
+// TestWindowsOfSmallRecords compares windows with their definition, for any division of the rows into records.
 func TestWindowsOfSmallRecords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rows, record := rapid.IntRange(1, 60).Draw(rt, "rows"), rapid.IntRange(1, 9).Draw(rt, "record")

@@ -39,12 +39,12 @@ func Where(condition Expression) Transform {
 	}
 }
 
-// Computed is a column that an expression makes: added, or in place of one of its name, whose role it takes.
+// Computed is a column that an expression makes. It is added, or replaces the column of its name and takes its role.
 type Computed struct {
 	Name       string
 	Expression Expression
-	// DType is the type of the column. Invalid, the zero value: the type of the column that it replaces where both are numbers or both are text;
-	// else float32 for numbers, string and bool. A number that a type of whole numbers does not hold is an error.
+	// DType is the type of the column. Invalid, the zero value: the type of the replaced column if both are numbers or both are text;
+	// else float32 for numbers, string and bool. A number that an integer type cannot hold is an error.
 	DType tensor.DType
 }
 
@@ -84,7 +84,7 @@ func Compute(x Computed) Mapper {
 	return m
 }
 
-// plan returns the schema with the column, its function, and its place.
+// plan returns the schema with the column, the column's term, and its place.
 func (x Computed) plan(in *Schema) (*Schema, term, int, error) {
 	t, err := x.Expression.compile(in)
 	if err != nil {
@@ -113,7 +113,7 @@ func (x Computed) plan(in *Schema) (*Schema, term, int, error) {
 	return s, t, at, err
 }
 
-// dtype returns the type of a term in the place of a column of another type.
+// dtype returns the type of a term that replaces a column of type old.
 func (t term) dtype(old tensor.DType) tensor.DType {
 	switch {
 	case t.text != nil:
@@ -153,7 +153,7 @@ func (x Computed) column(c Column, t term, columns []NamedTensor, n int) (arrow.
 	return b.NewArray(), nil
 }
 
-// appendNumber appends a number to a column of any type of numbers.
+// appendNumber appends a number to a column of any numeric type.
 func appendNumber(b array.Builder, v float64) error {
 	whole := func(low, high float64) error {
 		if v != math.Trunc(v) || v < low || v >= high {
@@ -189,7 +189,7 @@ func appendNumber(b array.Builder, v float64) error {
 	return nil
 }
 
-// Fill returns a Mapper that puts a value in the place of NaN in columns of floats, or of empty text. Columns: empty means all of them.
+// Fill returns a Mapper that replaces NaN in columns of floats, or empty texts, by a value. No columns means all of them.
 func Fill(value any, columns ...string) Mapper {
 	m := Mapper{Name: fmt.Sprintf("fill(%v,%q)", value, columns)}
 	steps := func(in *Schema) ([]Mapper, error) {
@@ -244,7 +244,7 @@ func fillable(c Column, value any) bool {
 	return !c.Ragged && c.Size() == 1 && (word && c.DType == tensor.String || !word && (c.DType == tensor.Float32 || c.DType == tensor.Float64))
 }
 
-// Cast returns a Mapper that gives columns of one number in each row another type of numbers.
+// Cast returns a Mapper that changes the numeric type of columns with one number per row.
 func Cast(to tensor.DType, columns ...string) (Mapper, error) {
 	var all []Mapper
 	for _, name := range columns {

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Concatenate returns the rows of the first data set, then the rows of the second, and so on, as tf.data's concatenate. All have the
-// same columns. The result has random access where all inputs have it.
+// Concatenate returns the rows of the first data set, then the rows of the second, and so on, as tf.data's concatenate. All must have the
+// same columns. The result has random access if all inputs have it.
 func Concatenate(inputs ...Dataset) Dataset {
 	d := alike("concatenate", inputs)
 	if d.err != nil {
@@ -26,10 +26,10 @@ func Concatenate(inputs ...Dataset) Dataset {
 	return d
 }
 
-// concatIndexed returns the rows of data sets with random access, nil where one has none or no end.
+// concatIndexed returns the rows of data sets with random access, nil if one has no random access or no end.
 func concatIndexed(d *node, inputs []Dataset) Dataset {
 	all := make([]Indexed, len(inputs))
-	ends := make([]int64, len(inputs)) // rows up to and including each
+	ends := make([]int64, len(inputs)) // rows up to and including each input
 	total := int64(0)
 	for i, ds := range inputs {
 		ix, ok := ds.(Indexed)
@@ -40,7 +40,7 @@ func concatIndexed(d *node, inputs []Dataset) Dataset {
 		all[i], ends[i] = ix, total
 	}
 	return newIndexed(d, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
-		wanted := make([][]int64, len(all)) // of each input
+		wanted := make([][]int64, len(all)) // rows of each input
 		spans := make([]span, 0, len(rows))
 		for _, row := range rows {
 			k, at := locateRow(ends, row)
@@ -73,11 +73,11 @@ func concatIndexed(d *node, inputs []Dataset) Dataset {
 type concatStage struct {
 	inputs []*node
 	epoch  int64
-	at     int   // of the present input
+	at     int   // row of the current input
 	up     stage // its pass; nil after the last
 }
 
-// open opens the pass over the present input.
+// open opens the pass over the current input.
 func (s *concatStage) open(ctx context.Context) (err error) {
 	s.up, err = s.inputs[s.at].open(ctx, s.epoch)
 	return err

@@ -15,11 +15,11 @@ type ArrowOptions struct {
 	Columns []ColumnSpec
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
-	// Partitions are the files, here or in other pipelines, whose folders key=value hold further columns, as Hive and Spark write them
-	// (Parquet and Arrow only): int64 where all values of a key are whole numbers and its ColumnSpec does not ask for text, else text.
-	// A column of a file's own comes first. Nil: folders hold none.
+	// Partitions lists the files, of this or other pipelines, whose key=value folders hold further columns, as Hive and Spark write them
+	// (Parquet and Arrow only): int64 if all values of a key are integers and its ColumnSpec does not ask for text, else text.
+	// A column in the file itself takes precedence. Nil: folders hold none.
 	Partitions []string
-	// Damaged leaves out rows that cannot be read, and counts them; nil: the first one is an error.
+	// Damaged leaves out and counts rows that cannot be read; nil: the first one is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
 }
@@ -110,7 +110,7 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 		if err != nil {
 			return conformColumn{}, fmt.Errorf("column %q: %w", s.Name, err)
 		}
-		if write, err := newCellWriter(s, out); err == nil { // else a missing value is an error
+		if write, err := newCellWriter(s, out); err == nil { // otherwise a missing value is an error
 			if out.Default, err = out.defaultOf(write, cell); err != nil {
 				return conformColumn{}, err
 			}
@@ -142,7 +142,7 @@ func logicalType(t arrow.DataType) arrow.DataType {
 	return t
 }
 
-// record converts a record whose first row is row first of the file. It does not
+// record converts a record that begins at row first of the file. It does not
 // release in.
 func (c *conformer) record(in arrow.Record, first int64) (arrow.Record, error) {
 	cols := make([]arrow.Array, len(c.columns))
@@ -161,7 +161,7 @@ func (c *conformer) record(in arrow.Record, first int64) (arrow.Record, error) {
 	return array.NewRecord(c.schema.Arrow(), cols, in.NumRows()), nil
 }
 
-// convert returns a column in its final type, without a copy where it can.
+// convert returns a column in its final type, if possible without a copy.
 func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.DataType, first int64) (arrow.Array, error) {
 	if err := checkData(arr.Data()); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	return cc.rewrite(mem, arr, first)
 }
 
-// rowOfFile is an error of one row, counted from 0; messages count from 1.
+// rowOfFile is the error of one row, counted from 0. Its message counts from 1.
 type rowOfFile struct {
 	row int64
 	err error
@@ -218,8 +218,8 @@ func (cc conformColumn) wrap(mem memory.Allocator, arr arrow.Array, t *arrow.Fix
 	return array.MakeFromData(d), nil
 }
 
-// rewrite fills nulls, maps strings by the vocabulary and changes the type, value
-// by value.
+// rewrite fills nulls, maps strings to their positions in the vocabulary and changes the type,
+// value by value.
 func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int64) (arrow.Array, error) {
 	write, err := newCellWriter(cc.spec, cc.out)
 	if err != nil {

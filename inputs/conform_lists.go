@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// rewriteLists is rewrite of a ragged column; a null becomes an empty list.
+// rewriteLists is rewrite for a ragged column; a null becomes an empty list.
 func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, first int64) (arrow.Array, error) {
 	write, err := newCellWriter(cc.spec, cc.out)
 	if err != nil {

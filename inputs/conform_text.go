@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// asText reports whether values of a type have no tensor form but a text: dates, times and decimals. Their columns are read where they are
-// declared with a dtype, of the text: 2024-12-31, 15:04:05, 2024-12-31 15:04:05.5+0100 (Z where the type has no zone), -12.50.
+// asText reports whether a tensor can hold values of a type only as text: dates, times and decimals. Such columns are read if they are
+// declared with a dtype, as texts like 2024-12-31, 15:04:05, 2024-12-31 15:04:05.5+0100 (Z if the type has no zone), -12.50.
 func asText(t arrow.DataType) bool {
 	switch t.ID() {
 	case arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP, arrow.DECIMAL128, arrow.DECIMAL256:
@@ -19,7 +19,7 @@ func asText(t arrow.DataType) bool {
 	return false
 }
 
-// fieldOfTexts is the field of a column as its texts, for columns that are declared with a dtype or a vocabulary.
+// fieldOfTexts returns the field of a column as text, if the column is declared with a dtype or a vocabulary.
 func fieldOfTexts(f arrow.Field, s ColumnSpec) (arrow.Field, error) {
 	if !asText(f.Type) {
 		return f, nil
@@ -36,7 +36,7 @@ func fieldOfTexts(f arrow.Field, s ColumnSpec) (arrow.Field, error) {
 	return f, nil
 }
 
-// textDType is the dtype that suits a type that is read as text.
+// textDType returns the dtype that suits a type that is read as text.
 func textDType(t arrow.DataType) tensor.DType {
 	if arrow.IsDecimal(t.ID()) {
 		return tensor.Float64
@@ -44,7 +44,7 @@ func textDType(t arrow.DataType) tensor.DType {
 	return tensor.String
 }
 
-// decimalText is a decimal with all digits of its scale; false: the array has none.
+// decimalText returns a decimal with all digits of its scale; false: the array has no decimals.
 func decimalText(arr arrow.Array, i int) (string, bool) {
 	switch a := arr.(type) {
 	case *array.Decimal128:

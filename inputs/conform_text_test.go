@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// writtenAsText are values whose types have no tensor form, two of each, and how they are read.
+// writtenAsText has values whose types have no tensor form, two of each type, and how they are read.
 var writtenAsText = []struct {
 	name  string
 	t     arrow.DataType
@@ -31,13 +31,13 @@ var writtenAsText = []struct {
 	{"decimal256", &arrow.Decimal256Type{Precision: 40, Scale: 0}, [2]string{`"1"`, `"1234567890123456789012345678901234"`}, [2]string{"1", "1234567890123456789012345678901234"}, "float64"},
 }
 
-// textFile writes the columns, each with its two values and a null, as Arrow or Parquet, those of types that Parquet lacks left out.
+// textFile writes columns with two values and a null each as Arrow or Parquet. It leaves out types that Parquet lacks.
 func textFile(t *testing.T, format string) (path string, names []string) {
 	t.Helper()
 	var fields []arrow.Field
 	var row [3][]string
 	for _, c := range writtenAsText {
-		if format == "parquet" && c.t.ID() == arrow.DECIMAL256 { // arrow v15 does not write them
+		if format == "parquet" && c.t.ID() == arrow.DECIMAL256 { // arrow v15 does not write it
 			continue
 		}
 		fields, names = append(fields, arrow.Field{Name: c.name, Type: c.t, Nullable: true}), append(names, c.name)
@@ -77,7 +77,7 @@ func textFile(t *testing.T, format string) (path string, names []string) {
 	return path, names
 }
 
-// TestTypesAsText: dates, times and decimals are read as texts where a dtype is declared, a null as the default, and refused else.
+// TestTypesAsText: dates, times and decimals are read as text if a dtype is declared, with nulls as the default, and refused otherwise.
 func TestTypesAsText(t *testing.T) {
 	for _, format := range []string{"arrow", "parquet"} {
 		t.Run(format, func(t *testing.T) {

@@ -25,11 +25,11 @@ type Context struct {
 	ReplicasInSync int   // replicas whose gradients are summed in one step; 0 means 1
 	GlobalBatch    int   // examples of one step over all replicas in sync; 0: not set
 	Seed           int64 // seeds shuffling and augmentation
-	// Damaged counts the rows that on_error: skip leaves out; nil: they are logged alone.
+	// Damaged counts the rows that on_error: skip leaves out; nil: they are only logged.
 	Damaged *Damaged
-	// Transforms are those that input.transforms may name besides the kinds of this package.
+	// Transforms are the kinds that input.transforms may name besides this package's own.
 	Transforms map[string]TransformFunc
-	// Stdin is what the file - stands for; nil: standard input of this process.
+	// Stdin is what the file name - stands for; nil: standard input of this process.
 	Stdin     *Stream
 	Allocator memory.Allocator // where record batches are allocated; nil: Arrow's default
 	// Spec is the section of the config file that names a registered input_fn, with its
@@ -44,7 +44,7 @@ type Context struct {
 func (c Context) unlabeled() bool { return c.Mode == Predict && !c.labeled }
 
 // PerReplicaBatch returns the share of one replica in the global batch. It
-// fails where the global batch does not divide by the replicas in sync.
+// fails if the global batch is not divisible by the replicas in sync.
 func (c Context) PerReplicaBatch() (int, error) {
 	replicas := max(c.ReplicasInSync, 1)
 	if c.GlobalBatch <= 0 {
@@ -65,7 +65,7 @@ func (c Context) validate() error {
 	return nil
 }
 
-// alloc returns mem, or Arrow's default allocator where mem is nil.
+// alloc returns mem, or Arrow's default allocator if mem is nil.
 func alloc(mem memory.Allocator) memory.Allocator {
 	if mem == nil {
 		return memory.DefaultAllocator

@@ -19,7 +19,7 @@ import (
 )
 
 // CSVOptions describes CSV files. Cells may be quoted, space around them is
-// dropped, empty lines are skipped. A column with a shape reads as many consecutive
+// dropped, and empty lines are skipped. A column with a shape reads as many consecutive
 // cells as one value has elements.
 type CSVOptions struct {
 	// Columns in the order of the file; with a header they are found by name, in any
@@ -38,7 +38,7 @@ type CSVOptions struct {
 	Decimal string
 	// Unlabeled leaves out the label columns, which then need not be in the files.
 	Unlabeled bool
-	// Damaged leaves out rows that cannot be read, and counts them; nil: the first one is an error.
+	// Damaged leaves out and counts rows that cannot be read; nil: the first one is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
 }
@@ -57,14 +57,14 @@ func openCSV(ctx context.Context, files []string, o CSVOptions) (Dataset, error)
 		return nil, errNoFiles
 	}
 	src := fileSource{files: files, damaged: o.Damaged, open: f.openBlocks, seen: newSeen(ctx)}
-	first, err := src.reader(ctx, files[0]) // report a wrong name or header now
+	first, err := src.reader(ctx, files[0]) // report a wrong name or header here
 	if err != nil {
 		return nil, err
 	}
 	if err := first.close(); err != nil {
 		return nil, err
 	}
-	o.Allocator, o.Damaged = nil, nil // they do not change rows, or are in the description
+	o.Allocator, o.Damaged = nil, nil // they do not change rows, or are described elsewhere
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: origin{options: fmt.Sprintf("%+v", o)}}, "csv"), nil
 }
 
@@ -74,13 +74,13 @@ type csvFormat struct {
 	mem     memory.Allocator
 	specs   []ColumnSpec // all columns of the file, ignored ones too
 	fields  []textField  // the columns that are read
-	cells   int          // of a row; with a header: not known
+	cells   int          // in a row; with a header: not known
 	labels  int          // cells of label columns
 	opts    CSVOptions
 	comma   rune // 0: whitespace
 	comment rune
 	missing []string
-	longest int // bytes of a row
+	longest int // most bytes of a row
 }
 
 func newCSVFormat(o CSVOptions) (*csvFormat, error) {
@@ -134,10 +134,10 @@ func newCSVFormat(o CSVOptions) (*csvFormat, error) {
 	return f, err
 }
 
-// grouped are numbers whose points group three digits each.
+// grouped matches numbers whose points separate groups of three digits.
 var grouped = regexp.MustCompile(`^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,.*)?$`)
 
-// withDecimalComma writes numbers such as 1.234,5.
+// withDecimalComma wraps the writer of a column to read numbers such as 1.234,5.
 func withDecimalComma(write cellWriter) cellWriter {
 	return func(b array.Builder, cell string) error {
 		cell, err := withoutDecimalComma(cell)
@@ -187,7 +187,7 @@ func (f *csvFormat) open(ctx context.Context, name string) (*csvReader, error) {
 	return r, nil
 }
 
-// reader returns a reader of rows; it has read the header, if there is one.
+// reader returns a reader of rows, after the header if there is one.
 func (f *csvFormat) reader(ctx context.Context, name string, in io.Reader) (*csvReader, error) {
 	text := unmarked(in)
 	head := headOf(name, text)
@@ -278,7 +278,7 @@ func (r *csvReader) skip(ctx context.Context, n int64) error {
 	return r.passOver(ctx, n)
 }
 
-// passOver skips n rows; none is damaged.
+// passOver skips n rows, none of which is damaged.
 func (r *csvReader) passOver(ctx context.Context, n int64) error {
 	for i := range n {
 		if i&1023 == 0 && ctx.Err() != nil {

@@ -31,7 +31,7 @@ func (f csvBlocks) newParser() blockParser { return newCSVBlockParser(f.csvForma
 
 func (f csvBlocks) leavesOut() *Damaged { return f.opts.Damaged }
 
-// openBlocks opens a file for reading in blocks where its format allows that.
+// openBlocks opens a file for reading in blocks, if its format allows that.
 func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
 	probe, err := f.open(ctx, name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (f *csvFormat) openBlocks(ctx context.Context, name string) (rowReader, err
 	if in, ok := probe.csv.(*csv.Reader); ok {
 		begin = in.InputOffset()
 	}
-	first, err := probe.next() // says whether there are labels; an error is found again
+	first, err := probe.next() // shows whether there are labels; an error will be found again
 	if err == nil && probe.namesOnly(first) {
 		probe.close()
 		return nil, probe.unreadNames(first)
@@ -71,13 +71,13 @@ func discard(in io.Reader, n int64) error {
 	return err
 }
 
-// csvBlockParser reads blocks of whole rows. It takes the rows that encoding/csv does, with the same cells, and stops at the first that is
-// wrong, for which csvReader finds the words.
+// csvBlockParser reads blocks of whole rows. It accepts the same rows as encoding/csv, with the same cells, and stops at the first wrong
+// row, which csvReader then explains.
 type csvBlockParser struct {
 	format  *csvFormat
 	plan    *csvPlan
 	columns []blockColumn
-	cell    []byte // of the last cell with a quote or a carriage return in it
+	cell    []byte // text of the last cell that held a quote or a carriage return
 }
 
 func newCSVBlockParser(f *csvFormat, p *csvPlan) *csvBlockParser {
@@ -115,7 +115,7 @@ func (p *csvBlockParser) count(block []byte, most int64) (rows int64, n int, who
 	return p.walk(block, most, p.pass)
 }
 
-// walk calls row for each row of a block, which returns the byte behind it.
+// walk calls row for each row of a block; row returns the position after it.
 func (p *csvBlockParser) walk(block []byte, most int64, row func(block []byte, at int) (int, bool)) (rows int64, at int, whole bool) {
 	for at < len(block) && rows < most {
 		switch c := block[at]; {
@@ -139,7 +139,7 @@ func (p *csvBlockParser) walk(block []byte, most int64, row func(block []byte, a
 	return rows, at, true
 }
 
-// pass is the row of count.
+// pass is the row function of count.
 func (p *csvBlockParser) pass(block []byte, at int) (next int, ok bool) {
 	for end := false; !end; {
 		if _, at, end, ok = p.next(block, at); !ok {
@@ -149,7 +149,7 @@ func (p *csvBlockParser) pass(block []byte, at int) (next int, ok bool) {
 	return at, true
 }
 
-// row reads the row that begins at a byte.
+// row reads the row that begins at byte at.
 func (p *csvBlockParser) row(block []byte, at int) (next int, ok bool) {
 	last := len(p.plan.columns) - 1
 	for k, column := range p.plan.columns {
@@ -176,7 +176,7 @@ func (p *csvBlockParser) row(block []byte, at int) (next int, ok bool) {
 	return at, true
 }
 
-// ends returns the number of bytes of the separator that begins at a byte, 0 where none does, and whether it ends the row.
+// ends returns the length of the separator at byte at, 0 if there is none, and whether it ends the row.
 func (p *csvBlockParser) ends(block []byte, at int) (row bool, n int) {
 	switch c := block[at]; {
 	case c == p.plan.comma:
@@ -199,7 +199,7 @@ func (p *csvBlockParser) put(column int, cell []byte) bool {
 	return t.put(c, cell)
 }
 
-// trimmed is bytes.TrimSpace, at once for most cells.
+// trimmed is bytes.TrimSpace, faster for most cells.
 func trimmed(cell []byte) []byte {
 	if n := len(cell); n == 0 || plainEnd(cell[0]) && plainEnd(cell[n-1]) {
 		return cell
@@ -209,7 +209,7 @@ func trimmed(cell []byte) []byte {
 
 func plainEnd(c byte) bool { return c > ' ' && c < utf8.RuneSelf }
 
-// next returns the cell that begins at a byte, the byte behind its separator, and whether that ends the row.
+// next returns the cell that begins at byte at, the position after its separator, and whether that ends the row.
 func (p *csvBlockParser) next(block []byte, at int) (cell []byte, next int, end, ok bool) {
 	first := at
 	if p.plan.comma != '\t' {
@@ -235,7 +235,7 @@ func (p *csvBlockParser) next(block []byte, at int) (cell []byte, next int, end,
 	return block[first:i], i + 1, false, true
 }
 
-// pastSpace returns the first byte of a line from at on that is no space, or its line feed.
+// pastSpace returns the position of the first byte from at on that is no space, or of the line feed.
 func pastSpace(block []byte, at int) int {
 	for {
 		c := block[at]
@@ -250,7 +250,7 @@ func pastSpace(block []byte, at int) int {
 	}
 }
 
-// quoted returns the cell whose content begins at a byte.
+// quoted returns the cell whose content begins at byte at.
 func (p *csvBlockParser) quoted(block []byte, at int) (cell []byte, next int, end, ok bool) {
 	plain := true
 	for first := at; ; {
@@ -273,7 +273,7 @@ func (p *csvBlockParser) quoted(block []byte, at int) (cell []byte, next int, en
 	}
 }
 
-// unquoted returns the text of a quoted cell: a quote for each two, a line feed for each line end.
+// unquoted returns the text of a quoted cell: one quote for each two, and a line feed for each line end.
 func (p *csvBlockParser) unquoted(raw []byte) []byte {
 	p.cell = p.cell[:0]
 	for i := 0; i < len(raw); i++ {

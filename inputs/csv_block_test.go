@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// csvVariants are formats with what a reader in blocks has to know.
+// csvVariants are formats with the special cases of reading in blocks.
 var csvVariants = map[string]CSVOptions{
 	"plain": {Columns: []ColumnSpec{{Name: "x", Default: 0}, {Name: "y", DType: "string"}, {Name: "z", DType: "int64", Shape: []int{2}}}},
 	"header": {Header: true, Comment: "#", MissingValues: []string{"?"}, Columns: []ColumnSpec{{Name: "z", DType: "float64"}, {Name: "x", DType: "int32", Default: -1},
@@ -25,7 +25,7 @@ var csvVariants = map[string]CSVOptions{
 	"strict label": {Columns: []ColumnSpec{{Name: "x"}, {Name: "l", Role: Label, Vocabulary: []string{"a", "b c"}}}},
 }
 
-// csvRows are the rows of a reader as text, and the error that ends them. It checks that all memory was released.
+// csvRows returns the rows of a reader as text, and the error that ends them. It checks that all memory was released.
 func csvRows(t *testing.T, r rowReader, limit int) (rows []string, end string) {
 	t.Helper()
 	defer func() {
@@ -59,7 +59,7 @@ func rowText(rec arrow.Record, row int) string {
 	return b.String()
 }
 
-// sameCSV checks that a file reads alike in blocks and row by row, from any row on.
+// sameCSV checks that a file reads the same in blocks and row by row, from any row on.
 func sameCSV(t *testing.T, name string, o CSVOptions, skip int64) {
 	t.Helper()
 	o.Allocator = checked(t)
@@ -116,7 +116,7 @@ func FuzzCSVBlocks(f *testing.F) {
 	})
 }
 
-// longCSV is a file of many blocks, with every kind of cell, and from the row wrong on a row that is wrong.
+// longCSV returns a file of many blocks, with every kind of cell, and with an invalid row before row wrong.
 func longCSV(rows, wrong int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -137,7 +137,7 @@ func longCSV(rows, wrong int) []byte {
 	return b.Bytes()
 }
 
-// TestCSVBlocks reads a file of many blocks, sound and with a wrong row, from its begin and from a row on.
+// TestCSVBlocks reads a file of many blocks, valid or with a wrong row, from the beginning and from a later row.
 func TestCSVBlocks(t *testing.T) {
 	const rows, bad = 16_000, 12_000
 	o := csvVariants["plain"]
@@ -150,7 +150,7 @@ func TestCSVBlocks(t *testing.T) {
 		sameCSV(t, sound, o, skip)
 	}
 	if testing.Short() {
-		return // the rest is read by the same goroutines
+		return // the rest uses the same goroutines
 	}
 	wrong := write(t, "wrong.csv", longCSV(rows, bad))
 	for _, skip := range []int64{0, bad - 1, bad, bad + 1} {
@@ -161,7 +161,7 @@ func TestCSVBlocks(t *testing.T) {
 	sameCSV(t, sound, o, 7)
 }
 
-// TestCSVBlocksStop: nothing is left of a pass that ends early, also while blocks are read.
+// TestCSVBlocksStop: a pass that ends early leaves nothing behind, even while blocks are being read.
 func TestCSVBlocksStop(t *testing.T) {
 	name := write(t, "t.csv", longCSV(20_000, -1))
 	o := csvVariants["plain"]
@@ -185,7 +185,7 @@ func TestCSVBlocksStop(t *testing.T) {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		if rec, err := r.read(ended, 1<<20); err == nil {
-			rec.Release() // it was there already
+			rec.Release() // it was ready already
 		}
 		if err := r.close(); err != nil {
 			t.Error(err)
@@ -193,7 +193,7 @@ func TestCSVBlocksStop(t *testing.T) {
 	}
 }
 
-// TestCSVBlocksEmptyLines: blank lines do not make room for rows.
+// TestCSVBlocksEmptyLines: blank lines do not reserve memory for rows.
 func TestCSVBlocksEmptyLines(t *testing.T) {
 	var most largestAllocation
 	most.Allocator = memory.NewGoAllocator()

@@ -15,16 +15,16 @@ import (
 // The first wrong cell rarely shows what is wrong with a CSV file. The functions here read the
 // file again to find the cause.
 
-// explained is an error in other words.
+// explained is an error with a better message.
 type explained struct {
 	err  error
 	text string
 }
 
-// Error returns the words.
+// Error returns the message.
 func (e *explained) Error() string { return e.text }
 
-// Unwrap returns the error.
+// Unwrap returns the original error.
 func (e *explained) Unwrap() error { return e.err }
 
 // broken returns the error of a row that is not CSV, or of a file that cannot be read.
@@ -86,7 +86,7 @@ func delimiterName(c rune) string {
 	return strconv.QuoteRune(c)
 }
 
-// setting is the value of that delimiter in the config.
+// setting returns the value of the delimiter in the config.
 func setting(c rune) string {
 	switch c {
 	case 0:
@@ -138,7 +138,7 @@ func isNumber(cell string) bool {
 	return err == nil
 }
 
-// isHeader reports whether the first row has names of columns in their places.
+// isHeader reports whether the first row has names of columns at their positions.
 func (r *csvReader) isHeader(cells []string) bool {
 	for i, f := range r.format.fields {
 		if at := r.at[i]; at < len(cells) && strings.EqualFold(strings.TrimSpace(cells[at]), f.spec.Name) {
@@ -148,8 +148,8 @@ func (r *csvReader) isHeader(cells []string) bool {
 	return false
 }
 
-// namesOnly reports whether the first row of a file without a header has the names of all columns in their places, and no column whose
-// numbers would tell.
+// namesOnly reports whether the first row of a file without a header has the names of all columns at their positions. It is false if a
+// column has numbers, since their errors show it.
 func (r *csvReader) namesOnly(cells []string) bool {
 	if r.format.opts.Header {
 		return false
@@ -158,7 +158,7 @@ func (r *csvReader) namesOnly(cells []string) bool {
 	for i, f := range r.format.fields {
 		at := r.at[i]
 		if at >= len(cells) {
-			continue // labels that are not there
+			continue // the labels are missing
 		}
 		if f.numeric() || strings.TrimSpace(cells[at]) != f.spec.Name {
 			return false
@@ -168,14 +168,14 @@ func (r *csvReader) namesOnly(cells []string) bool {
 	return some
 }
 
-// unreadNames is the error of such a row.
+// unreadNames is the error of a row for which namesOnly is true.
 func (r *csvReader) unreadNames(cells []string) error {
 	line, _ := r.csv.FieldPos(0)
 	return &DataError{File: r.name, Line: line, Err: fmt.Errorf("the first row holds names (%s): set header: true, or rename the columns where these are values", firstOf(cells))}
 }
 
-// explainHeader returns the error of a first row in which a column's name is
-// missing.
+// explainHeader returns the error of a first row that lacks the name of a
+// column.
 func (r *csvReader) explainHeader(names []string, err *DataError) error {
 	if other := r.otherwise(err.Line, len(names)); other != nil {
 		return other
@@ -210,7 +210,7 @@ func firstOf(cells []string) string {
 	return strings.Join(text, ", ")
 }
 
-// mistaken returns the error of a file that is another known kind of text than CSV, else nil.
+// mistaken returns an error if the file is a known kind of text other than CSV, else nil.
 func (r *csvReader) mistaken() error {
 	if r.first != nil {
 		return mistaken(r.name, "csv", "CSV", r.first)
@@ -218,8 +218,8 @@ func (r *csvReader) mistaken() error {
 	return mistakenFile(r.ctx, r.name, "csv", "CSV")
 }
 
-// otherwise returns the error of a file that would be valid as another kind of file or with another
-// delimiter, else nil. Its first row has that many cells.
+// otherwise returns an error if the file would be valid as another kind of file or with another
+// delimiter, else nil. Its first row has cells cells.
 func (r *csvReader) otherwise(line, cells int) error {
 	if other := r.mistaken(); other != nil {
 		return other
@@ -240,8 +240,8 @@ func (r *csvReader) otherwise(line, cells int) error {
 		delimiterName(comma), r.format.delimiter(), setting(comma), more)}
 }
 
-// guess returns a delimiter by which the first rows have more cells than now, preferably the expected number,
-// and the number of cells; 0 where there is none.
+// guess returns a delimiter by which the first rows have more cells, preferably the expected number,
+// and the number of cells; 0 if there is none.
 func (r *csvReader) guess(head []byte, cells int) (comma rune, n int) {
 	if cells == r.format.cells {
 		return 0, 0
@@ -276,8 +276,8 @@ func (r *csvReader) head() []byte {
 	return head[:n]
 }
 
-// cellsWith returns the number of cells that each of the first rows has with another delimiter: 0 where the
-// rows differ, or have fewer than expected.
+// cellsWith returns the number of cells that each of the first rows has with another delimiter, or 0 if the
+// rows differ or have fewer than expected.
 func (f *csvFormat) cellsWith(comma rune, text []byte) int {
 	const rows = 20
 	if comma == f.comment && comma != 0 {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// csvError reads a file whose columns are numbers a and b and the label y, and returns the error without the folder.
+// csvError reads a file with the numeric columns a and b and the label y, and returns the error without the folder.
 func csvError(t *testing.T, text string, change func(*Spec)) string {
 	t.Helper()
 	path := write(t, "t.csv", []byte(text))
@@ -38,7 +38,7 @@ func asTexts(s *Spec) {
 	s.Columns = []ColumnSpec{{Name: "a", DType: "string"}, {Name: "b", DType: "string"}, {Name: "y", DType: "string"}}
 }
 
-// TestCSVMistakes: the text of each names what is wrong, where it begins, and what to do.
+// TestCSVMistakes: each message says what is wrong, where it begins, and what to do.
 func TestCSVMistakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		text   string
@@ -115,7 +115,7 @@ func TestCSVMistakes(t *testing.T) {
 	}
 }
 
-// utf16Of is a text in UTF-16, after a byte order mark.
+// utf16Of returns a text in UTF-16, after a byte order mark.
 func utf16Of(text, mark string, big bool) string {
 	out := []byte(mark)
 	for _, u := range utf16.Encode([]rune(text)) {
@@ -128,7 +128,7 @@ func utf16Of(text, mark string, big bool) string {
 	return string(out)
 }
 
-// TestLongRow: a quote that is not closed does not take the rest of a large file into memory.
+// TestLongRow: a quote that is not closed does not read the rest of a large file into memory.
 func TestLongRow(t *testing.T) {
 	testkit.NotConcurrent(t)
 	f, err := newCSVFormat(CSVOptions{Columns: []ColumnSpec{{Name: "a"}, {Name: "b"}, {Name: "y", DType: "string"}}})
@@ -176,8 +176,8 @@ func TestLongRowWithQuotes(t *testing.T) {
 	}
 }
 
-// TestAlignedColumns: cells separated by white space equal the cells of the same file with commas, quotes
-// included, wherever reading starts again.
+// TestAlignedColumns: cells separated by white space equal the cells of the same file with commas, including
+// quotes, from any row on.
 func TestAlignedColumns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 40).Draw(t, "rows")
@@ -209,7 +209,7 @@ func TestAlignedColumns(t *testing.T) {
 	})
 }
 
-// rowsOf reads all cells of a text, which skips to a row in between.
+// rowsOf reads all cells of a text, and skips some rows.
 func rowsOf(t *rapid.T, text string, o CSVOptions) []string {
 	f, err := newCSVFormat(o)
 	if err != nil {

@@ -2,17 +2,17 @@ package inputs
 
 import "github.com/goestimator/goestimator/tensor"
 
-// csvPlan says what becomes of each cell of a row, for files that can be read in blocks.
+// csvPlan says where each cell of a row goes, for files that can be read in blocks.
 type csvPlan struct {
 	comma, comment byte // comment 0: none
 	targets        []blockTarget
-	columns        []int // by cell: its target, -1 for a cell that is not read
+	columns        []int // target of each cell, -1 for a cell that is not read
 	missing        map[string]bool
 	stop           [256]bool // bytes that end a plain cell, or are wrong in it
 }
 
-// plan returns how to read the file that r has opened, nil where it has to be read row by row: the blocks know separators of one byte, and each cell
-// belongs to one column.
+// plan returns how to read the file that r has opened, nil if it has to be read row by row: blocks need separators of one byte, and each
+// cell must belong to at most one column.
 func (r *csvReader) plan() *csvPlan {
 	f := r.format
 	const numeric = "0123456789+-.eE"
@@ -25,7 +25,7 @@ func (r *csvReader) plan() *csvPlan {
 	for _, m := range f.missing {
 		p.missing[m] = true
 		if m != "" && (string(m[0]) == f.opts.Decimal || isOneOf(rune(m[0]), numeric)) {
-			direct = false // a number may mean that there is none
+			direct = false // a cell that begins with a number may mean a missing value
 		}
 	}
 	for k := range p.columns {

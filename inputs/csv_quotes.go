@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// rowLimit ends the reading of a row that does not end, as after a quote that is not
+// rowLimit ends the reading of a row that has no end, as after a quote that is not
 // closed.
 type rowLimit struct {
 	in   io.Reader
-	left int // bytes that the present row may still take
+	left int // bytes that the current row may still take
 }
 
 var errLongRow = errors.New("a row is too long")
@@ -28,7 +28,7 @@ func (l *rowLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// place is a byte of a text.
+// place is the position of a byte in a text.
 type place struct{ line, column int } // from 1
 
 // badQuote returns the error of a row whose quotes are wrong.
@@ -63,8 +63,8 @@ func (r *csvReader) badQuote(pe *csv.ParseError) error {
 		what + `: close it, or write "" for a quote that belongs to the text`}}
 }
 
-// openingQuote returns the quote that opens the cell in which a row of the file is wrong. The row begins at a
-// line, and is wrong at a place, or, for nil, never ends. ended says that the text ends within that cell.
+// openingQuote returns the quote that opens the wrong cell of a row. The row begins at line and
+// is wrong at place at, or never ends if at is nil. ended says that the text ends within that cell.
 func (r *csvReader) openingQuote(line int, at *place) (open place, ended bool) {
 	if at != nil {
 		open = *at
@@ -101,9 +101,9 @@ type quoteScan struct {
 	in             *bufio.Reader
 	comma, comment rune
 	at             place // of the next character
-	fresh          bool  // it may begin a cell
-	quoted         bool  // it is within a cell in quotes
-	open           place // the quote that opens it
+	fresh          bool  // a cell may begin here
+	quoted         bool  // within a quoted cell
+	open           place // the last quote that opened a cell
 }
 
 func (s *quoteScan) next() (rune, error) {
@@ -114,7 +114,7 @@ func (s *quoteScan) next() (rune, error) {
 	return c, err
 }
 
-// skipLine reports whether there is another line.
+// skipLine skips the rest of a line, and reports whether it has an end.
 func (s *quoteScan) skipLine() bool {
 	for {
 		_, err := s.in.ReadSlice('\n')
@@ -138,7 +138,7 @@ func (s *quoteScan) take(c rune) {
 	switch {
 	case s.quoted && c == '"':
 		if after, err := s.next(); err == nil && after == '"' {
-			_, _, _ = s.in.ReadRune() // after
+			_, _, _ = s.in.ReadRune() // the second quote
 			s.at.column++
 			return
 		}
@@ -157,7 +157,7 @@ func (s *quoteScan) take(c rune) {
 	}
 }
 
-// opened is the open quote, else the given place.
+// opened returns the last quote that opened a cell, or otherwise if there was none.
 func (s *quoteScan) opened(otherwise place) place {
 	if s.open == (place{}) {
 		return otherwise
@@ -165,7 +165,7 @@ func (s *quoteScan) opened(otherwise place) place {
 	return s.open
 }
 
-// longCell says that a cell of the row extends over several lines, as a quote that is not closed causes.
+// longCell finds a cell that extends over several lines, as after a quote that is not closed.
 func longCell(cells []string) (cell int, lines int) {
 	for i, c := range cells {
 		if n := strings.Count(c, "\n"); n > 0 {

@@ -15,16 +15,16 @@ type csvReader struct {
 	format  *csvFormat
 	ctx     context.Context // of the pass
 	name    string
-	first   []byte    // of a stream, which cannot be opened again to look at them
+	first   []byte    // first bytes of a stream, which cannot be opened again
 	file    io.Closer // nil in tests
 	csv     cellRows
-	limit   rowLimit  // of the bytes of a row
+	limit   rowLimit  // bounds the bytes of a row
 	at      []int     // first cell of each field
-	cells   int       // expected in a row
-	rows    int64     // read so far, damaged ones too
-	good    bool      // one of them was read whole
-	again   *rereader // where damaged rows are left out; else nil
-	last    int       // line in which the row before begins, 0: none was read
+	cells   int       // expected number in a row
+	rows    int64     // read so far, including damaged ones
+	good    bool      // a row was read without error
+	again   *rereader // set if damaged rows are left out
+	last    int       // line in which the previous row begins; 0: none was read
 	builder *array.RecordBuilder
 	err     error // found after good rows; includes io.EOF
 }
@@ -45,7 +45,7 @@ func (r *csvReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 	return orEnded(ctx, rec, err)
 }
 
-// completeRows returns the first n rows of a builder; a row after them may be
+// completeRows returns the first n rows of a builder; the row after them may be
 // incomplete.
 func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 	cols := make([]arrow.Array, len(b.Fields()))
@@ -71,7 +71,7 @@ func (r *csvReader) next() ([]string, error) {
 	return cells, err
 }
 
-// cellsOfRow returns the cells of the next row, of a header too.
+// cellsOfRow returns the cells of the next row, which may be a header.
 func (r *csvReader) cellsOfRow() ([]string, error) {
 	r.limit.left = r.format.longest
 	start := r.offset()
@@ -107,13 +107,13 @@ func (r *csvReader) row() error {
 	return nil
 }
 
-// damage is the error of the row that was read last.
+// damage returns the error of the last row read.
 func (r *csvReader) damage(err error) error {
 	r.rows++
 	return &damagedRow{r.name, int64(r.last), err}
 }
 
-// field writes the cells of one column. A word of its vocabulary is a value, though in other columns it may mean a missing one.
+// field writes the cells of one column. A word of the column's vocabulary is a value, even if it is listed as a missing value.
 func (r *csvReader) field(i int, f textField, cells []string) error {
 	b := r.builder.Field(i)
 	if list, ok := b.(*array.FixedSizeListBuilder); ok {

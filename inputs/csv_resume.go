@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// rereader keeps what was read of a text since the row before, so that reading can go on within it.
+// rereader keeps the text read since the last row, so that reading can resume within it.
 type rereader struct {
 	in   io.Reader
 	kept []byte
 	from int64 // byte of the text at which kept begins
-	line int   // lines before it
-	next int   // of kept
+	line int   // lines before kept
+	next int   // position in kept
 }
 
 // Read implements io.Reader.
@@ -30,7 +30,7 @@ func (r *rereader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forget drops what lies before a byte of the text, when there is much of it.
+// forget drops the kept text before byte at, if it is long.
 func (r *rereader) forget(at int64) {
 	n := int(at - r.from)
 	if n < 64<<10 {
@@ -41,11 +41,11 @@ func (r *rereader) forget(at int64) {
 	r.from, r.next = at, r.next-n
 }
 
-// laterRows are the rows of a text behind its first lines.
+// laterRows are the rows of a text after its first lines.
 type laterRows struct {
 	*csv.Reader
 	from   int64 // byte at which they begin
-	before int   // lines before
+	before int   // lines before it
 }
 
 // Read implements cellRows.
@@ -65,7 +65,7 @@ func (r *laterRows) FieldPos(cell int) (line, column int) {
 	return line + r.before, column
 }
 
-// offset returns the byte of the text behind the row that was read last; of aligned columns 0.
+// offset returns the byte of the text after the last row read, 0 for aligned columns.
 func (r *csvReader) offset() int64 {
 	switch in := r.csv.(type) {
 	case *csv.Reader:
@@ -76,8 +76,8 @@ func (r *csvReader) offset() int64 {
 	return 0
 }
 
-// unreadable returns the error of a row that is not CSV. Where such rows are left out, reading goes on with the line behind the one in which
-// the row begins: a quote that is not closed makes one row of many.
+// unreadable returns the error of a row that is not CSV. If such rows are left out, reading continues with the line after the one in which
+// the row begins, since a quote that is not closed joins many rows.
 func (r *csvReader) unreadable(start int64, err error) error {
 	var pe *csv.ParseError
 	quotes := errors.As(err, &pe) && (errors.Is(pe.Err, csv.ErrQuote) || errors.Is(pe.Err, csv.ErrBareQuote))
@@ -103,8 +103,8 @@ func (r *csvReader) unreadable(start int64, err error) error {
 	return &damagedRow{r.name, int64(pe.StartLine), explained}
 }
 
-// resume goes on behind the first line of the row that begins at a byte of the text. It returns the number of that line, and false where
-// its end was not read.
+// resume continues after the first line of the row that begins at byte start of the text. It returns the number of that line; ok is false
+// if the end of the line was not read.
 func (r *csvReader) resume(start int64) (line int, ok bool) {
 	at := int(start - r.again.from)
 	for {

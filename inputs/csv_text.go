@@ -10,13 +10,13 @@ import (
 type csvText struct {
 	in      io.Reader
 	comment byte
-	longest int    // bytes of a row
-	rest    []byte // of a row
-	err     error  // of in, with which the text ends
+	longest int    // most bytes of a row
+	rest    []byte // beginning of a row
+	err     error  // error of in, which ends the text
 }
 
-// next returns the next block in buf, which grows where a row is longer: it ends with a line feed. The last may be cut within quotes.
-// The error is io.EOF at the end, errLongRow, or that of the reader.
+// next returns the next block in buf, which grows for a longer row. A block ends with a line feed; the last may be cut within quotes.
+// The error is io.EOF at the end, errLongRow, or the reader's error.
 func (t *csvText) next(buf []byte, size int) ([]byte, error) {
 	buf = append(buf[:0], t.rest...)
 	t.rest = t.rest[:0]
@@ -24,7 +24,7 @@ func (t *csvText) next(buf []byte, size int) ([]byte, error) {
 		if t.err == nil {
 			have := len(buf)
 			buf = append(buf, make([]byte, size-have)...)
-			for have < len(buf) && t.err == nil { // io.ReadFull would make the end of the file out of a file that is cut short
+			for have < len(buf) && t.err == nil { // io.ReadFull reports the end of a file as it does a truncated one
 				var n int
 				n, t.err = t.in.Read(buf[have:])
 				have += n

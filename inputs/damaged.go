@@ -19,24 +19,24 @@ import (
 // ErrTooManyDamaged is the error of data with more damaged rows than Damaged.Max.
 var ErrTooManyDamaged = errors.New("too many damaged rows")
 
-// Damaged leaves out rows that cannot be read, and counts them: a row with a missing or wrong value, a line that is no row, a record
-// whose checksum is wrong. A file that is cut short or damaged as a whole stays an error, since nobody knows what it lost.
+// Damaged leaves out and counts rows that cannot be read: a row with a missing or wrong value, a line that is no row, a record
+// whose checksum is wrong. A file that is truncated or damaged as a whole stays an error, since it is unknown what was lost.
 //
-// A row counts once, however often it is read: in later epochs, or from a restored position. Of queries and Flight services, whose rows may
-// differ in each pass, as many count as the pass with most of them left out.
+// A row counts once, however often it is read: in later epochs, or from a restored position. Rows of queries and Flight services may
+// differ from pass to pass; their count is the largest of any pass.
 type Damaged struct {
-	// Max is how many rows may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
+	// Max is the number of rows that may be left out; one more is an error that wraps ErrTooManyDamaged. 0: any number.
 	Max int64
-	// Log gets the first 3 rows, the count at each thousand, and the count where the data ends; nil: slog.Default().
+	// Log gets the first 3 rows, the count at each thousand, and the count at the end of the data; nil: slog.Default().
 	Log *slog.Logger
-	// Total, where it is set, counts the rows of several data sets, and logs them.
+	// Total, if set, counts and logs the rows of several data sets together.
 	Total *Damaged
 
 	mu     sync.Mutex
 	count  int64
 	first  error
-	last   map[string]int64 // of each source: the place of the last row that was counted
-	logged int64            // the count where the data ended last
+	last   map[string]int64 // place of the last row counted, for each source
+	logged int64            // the count logged at the last end of the data
 }
 
 // Count returns the number of rows that were left out.
@@ -46,7 +46,7 @@ func (d *Damaged) Count() int64 {
 	return d.count
 }
 
-// First returns the error of the first of them, nil where there is none.
+// First returns the error of the first row left out, nil if there is none.
 func (d *Damaged) First() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,10 +56,10 @@ func (d *Damaged) First() error {
 const (
 	damagedEach    = 3    // rows that are logged one by one
 	damagedEvery   = 1000 // how often the count is logged after them
-	damagedExplain = 100  // rows that are looked at to find out what is wrong
+	damagedExplain = 100  // rows whose errors are explained in full
 )
 
-// leaveOut counts a row of a source. Places ascend within it, so that the last one tells which rows were counted before.
+// leaveOut counts a row of a source. Places ascend within a source, so that the last one tells which rows were counted already.
 func (d *Damaged) leaveOut(row *damagedRow) error {
 	if d.Total != nil {
 		if err := d.Total.leaveOut(row); err != nil {
@@ -104,7 +104,7 @@ func (d *Damaged) log(err error) {
 	}
 }
 
-// ended logs the count at the end of the data, where it has changed.
+// ended logs the count at the end of the data, if it has changed.
 func (d *Damaged) ended() {
 	if d.Total != nil {
 		d.Total.ended()
@@ -118,7 +118,7 @@ func (d *Damaged) ended() {
 	}
 }
 
-// brief reports whether there were so many rows that finding out what is wrong with each takes too long.
+// brief reports whether there are too many damaged rows to explain each one.
 func (d *Damaged) brief() bool { return d != nil && d.Count() >= damagedExplain }
 
 // empty is the error of files without a row that can be read.
@@ -132,7 +132,7 @@ func (d *Damaged) empty(files string) error {
 // skip is the value of on_error that leaves rows out.
 const skip = "skip"
 
-// damaged returns what on_error says.
+// damaged returns what the key on_error asks for.
 func (s Spec) damaged(ic Context) *Damaged {
 	if s.OnError != skip {
 		return nil
@@ -147,29 +147,29 @@ func (s Spec) validateDamaged(vs *violation.List) {
 	vs.Require(s.MaxErrors == 0 || s.OnError == skip, "max_errors", s.MaxErrors, "expected none without on_error: skip")
 }
 
-// skipping are the formats that leave out damaged rows.
+// skipping are the formats that can leave out damaged rows.
 var skipping = []string{"csv", "jsonl", "parquet", "arrow", "tfrecord", "images", "audio", "sql", "flight", "npy", "npz"}
 
 // damagedStep describes sources that leave out damaged rows, in states.
 const damagedStep = " | on_error(skip)"
 
-// beforeDamage reports whether a state was saved before a source was told to leave out damaged rows: up to there it had none.
+// beforeDamage reports whether a state was saved before on_error: skip was set for its source, which had no damaged row until then.
 func beforeDamage(saved, now string) bool { return saved == strings.ReplaceAll(now, damagedStep, "") }
 
-// damagedRow is the error of one row, behind which reading can go on.
+// damagedRow is the error of one row after which reading can continue.
 type damagedRow struct {
 	source string // the file, or what else is read
-	at     int64  // line, record or row of the file; of a live source which of the rows that a pass leaves out, from 1
+	at     int64  // line, record or row of the file; for a live source, the number among the rows that a pass leaves out, from 1
 	err    error
 }
 
 // livePass counts the rows that a pass over a live source leaves out.
 type livePass struct {
-	source string // tells it from others
+	source string // its name in Damaged
 	rows   int64
 }
 
-// row is the next of them.
+// row returns the next damaged row.
 func (p *livePass) row(err error) *damagedRow {
 	p.rows++
 	return &damagedRow{p.source, p.rows, err}
@@ -181,7 +181,7 @@ func (e *damagedRow) Error() string { return e.err.Error() }
 // Unwrap returns the error.
 func (e *damagedRow) Unwrap() error { return e.err }
 
-// pass returns nil for a row that is left out, and every other error as it is.
+// pass returns nil for a row that is left out; it returns other errors unchanged.
 func (d *Damaged) pass(err error) error {
 	row, ok := err.(*damagedRow)
 	switch {
@@ -193,7 +193,7 @@ func (d *Damaged) pass(err error) error {
 	return d.leaveOut(row)
 }
 
-// rowReading reads row by row into a builder, without those that are damaged.
+// rowReading reads row by row into a builder, without the damaged rows.
 type rowReading struct {
 	mem     memory.Allocator
 	damaged *Damaged
@@ -201,8 +201,8 @@ type rowReading struct {
 	done    int            // rows in parts
 }
 
-// rows calls row until there are limit rows or it fails. It returns the rows, nil where there are none, and the failure. An end of ctx is
-// none, and leaves fewer rows.
+// rows calls row until there are limit rows or it fails. It returns the rows, nil if there are none, and the failure. If ctx ends, there
+// are fewer rows and no failure.
 func (r *rowReading) rows(ctx context.Context, b *array.RecordBuilder, limit int, row func() error) (arrow.Record, error) {
 	n := 0
 	var failed error
@@ -241,7 +241,7 @@ func (r *rowReading) cut(b *array.RecordBuilder, n int) {
 	r.parts, r.done = append(r.parts, rec), r.done+n
 }
 
-// readPast skips n rows that can be read.
+// readPast skips n rows by reading them.
 func readPast(ctx context.Context, r rowReader, n int64) error {
 	for n > 0 {
 		rec, err := r.read(ctx, int(min(n, chunkRows)))
@@ -254,7 +254,7 @@ func readPast(ctx context.Context, r rowReader, n int64) error {
 	return nil
 }
 
-// orEnded returns rows, what came after them having been kept for the next call, or the failure, or that ctx has ended.
+// orEnded returns the rows if there are any, else the failure, else the error of ctx. The caller keeps a failure after rows for the next call.
 func orEnded(ctx context.Context, rec arrow.Record, err error) (arrow.Record, error) {
 	switch {
 	case rec != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// TestSQLCountsByPass: of passes whose rows differ, that with most damaged rows counts; each database counts on its own.
+// TestSQLCountsByPass: if passes have different rows, the pass with the most damaged rows counts; each database counts on its own.
 func TestSQLCountsByPass(t *testing.T) {
 	changing := numbersTable(8)
 	db, other := changing.open(t), numbersTable(1)
@@ -53,7 +53,7 @@ func TestSQLCountsByPass(t *testing.T) {
 	}
 }
 
-// TestFlightCountsByPass: of passes whose rows differ or lie elsewhere, that with most damaged rows counts.
+// TestFlightCountsByPass: if the rows differ or lie elsewhere from pass to pass, the pass with the most damaged rows counts.
 func TestFlightCountsByPass(t *testing.T) {
 	streams := [][]int64{{7, -8}, {9}, {7, 8}, {-9, 9}, {-7, 7}, {8, -9}} // two for each pass
 	var calls atomic.Int64

@@ -21,17 +21,17 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// silent returns what counts rows without a log.
+// silent returns a Damaged that does not log.
 func silent() *Damaged { return &Damaged{Log: slog.New(slog.DiscardHandler)} }
 
 // damagedCase is a file whose good rows have the ids 0 to 19.
 type damagedCase struct {
 	spec    Spec
 	damaged int64
-	first   string // of what is said about the first one
+	first   string // part of the first error
 }
 
-// between returns rows 0 to 19, with a text before some of them.
+// between returns rows 0 to 19, with bad[i] before row i.
 func between(row string, bad map[int]string) string {
 	var b strings.Builder
 	for i := range 20 {
@@ -41,7 +41,7 @@ func between(row string, bad map[int]string) string {
 	return b.String() + bad[20]
 }
 
-// nullable returns a record of int64 "id" 0 to 19, with a null before 3 and 11 and at the end.
+// nullable returns a record with int64 "id" 0 to 19, and nulls before 3 and 11 and at the end.
 func nullable(t testing.TB) arrow.Record {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil))
@@ -121,7 +121,7 @@ func parquetFileOf(t testing.TB, rec arrow.Record) []byte {
 	return b.Bytes()
 }
 
-// TestDamagedRows: the good rows come, the others are counted once, in however many passes; else the first one is the error.
+// TestDamagedRows: the good rows come, and each damaged one counts once, however many passes there are; without Damaged the first one is the error.
 func TestDamagedRows(t *testing.T) {
 	for name, c := range damagedCases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestDamagedRows(t *testing.T) {
 	}
 }
 
-// TestAllRowsDamaged: data without a good row is an error that says what is wrong with the first.
+// TestAllRowsDamaged: data without a good row is an error that explains the first row.
 func TestAllRowsDamaged(t *testing.T) {
 	for format, text := range map[string]string{"csv": "a;1\nb;2\n", "jsonl": "{}\n{}\n"} {
 		spec := Spec{Format: format, Files: []string{write(t, "t", []byte(text))}, Columns: []ColumnSpec{{Name: "x"}, {Name: "y"}}, OnError: "skip"}
@@ -177,7 +177,7 @@ func TestAllRowsDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles: how much a file lost as a whole is not known, which stays an error.
+// TestDamagedFiles: it is unknown how much a damaged file lost, so it stays an error.
 func TestDamagedFiles(t *testing.T) {
 	example := records(t, map[string]any{"x": []int64{1}}, map[string]any{"x": []int64{1}})
 	for name, c := range map[string]struct{ format, text, want string }{
@@ -193,7 +193,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestOnErrorAfterTheFact: a job that ended at a damaged row goes on where it was, with on_error: skip.
+// TestOnErrorAfterTheFact: a job that ended at a damaged row continues there with on_error: skip.
 func TestOnErrorAfterTheFact(t *testing.T) {
 	spec := Spec{Format: "csv", Files: []string{write(t, "t.csv", []byte("1\n2\n3\nx\n4\n"))}, Columns: []ColumnSpec{{Name: "x"}}, BatchSize: 2}
 	it := iterate(t, must[Dataset](t)(Open(t.Context(), spec, Context{})))
@@ -224,7 +224,7 @@ func TestOnErrorAfterTheFact(t *testing.T) {
 	}
 }
 
-// TestDamagedLog: the first rows are logged, then every thousand, then their number.
+// TestDamagedLog: the log has the first rows, then every thousandth count, then the total.
 func TestDamagedLog(t *testing.T) {
 	var log bytes.Buffer
 	spec := Spec{Format: "csv", Files: []string{write(t, "t.csv", []byte(strings.Repeat("x\n", 2500)+"1\n"))}, Columns: []ColumnSpec{{Name: "x"}}, OnError: "skip"}
@@ -236,7 +236,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestManyOpenQuotes keeps the rows between, in time that grows with the file alone.
+// TestManyOpenQuotes keeps the rows in between, in time linear in the size of the file.
 func TestManyOpenQuotes(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const n = 20_000
@@ -247,7 +247,7 @@ func TestManyOpenQuotes(t *testing.T) {
 	}
 }
 
-// TestDamagedRowsEndWithTheContext: a pass over damaged rows alone can be interrupted.
+// TestDamagedRowsEndWithTheContext: a pass over only damaged rows can be interrupted.
 func TestDamagedRowsEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := &Damaged{Log: slog.New(cancelHandler{slog.DiscardHandler, cancel})}

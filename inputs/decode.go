@@ -11,12 +11,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Decoding makes numbers of a column of bytes, as records of images have them.
+// Decoding turns a column of bytes, such as the images of records, into numbers.
 type Decoding struct {
 	Column string
-	// Shape is what a row becomes. Images, [height, width, channels] with 1 or 3 channels, are resized to it.
+	// Shape of a row's value. Images, [height, width, channels] with 1 or 3 channels, are resized to it.
 	Shape []int
-	// Raw is the type of the numbers that the bytes are, little-endian, as tf.io.decode_raw reads them. The zero type means that the
+	// Raw is the type of the little-endian numbers that the bytes hold, as in tf.io.decode_raw. The zero type means that the
 	// bytes are a file: a PNG, JPEG, WebP, GIF or BMP image, which becomes a column of uint8.
 	Raw tensor.DType
 }
@@ -62,7 +62,7 @@ func (d Decoding) schema(in *Schema) (*Schema, error) {
 	return NewSchema(columns...)
 }
 
-// check reports a shape or a type that nothing can have.
+// check reports an impossible shape or type.
 func (d Decoding) check() error {
 	n := 1
 	for _, side := range d.Shape {
@@ -103,7 +103,7 @@ func (d Decoding) decode(in *array.Binary, c Column, t arrow.DataType, rows Rows
 	return denseArray(t, in.Len(), out), nil
 }
 
-// value is what the bytes of a row become.
+// value returns the decoded bytes of a row.
 func (d Decoding) value(b []byte, size int) ([]byte, error) {
 	if d.Raw != tensor.Invalid {
 		if len(b) != size {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// decodedBy is the column of one batch of all rows of a TFRecord file, whose column b holds the bytes.
+// decodedBy returns the decoded column b of a TFRecord file, with all rows in one batch.
 func decodedBy(t *testing.T, step TransformSpec, rows ...string) (NamedTensor, error) {
 	none := NamedTensor{Tensor: tensor.New(tensor.Uint8, 0)}
 	t.Helper()

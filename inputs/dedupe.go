@@ -12,8 +12,8 @@ import (
 )
 
 // Dedupe keeps the first of the rows whose named columns are equal, as tf.data's unique; without names all columns count. Numbers are
-// equal where their bytes are: 0 and -0 differ, a NaN equals itself. It keeps 16 bytes of a hash (SHA-256) for each row that it
-// delivered, in memory and in a saved position.
+// equal if their bytes are: 0 and -0 differ, a NaN equals itself. For each row delivered, it keeps 16 bytes of a hash (SHA-256) in memory
+// and in saved positions.
 func Dedupe(columns ...string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -46,10 +46,10 @@ type rowHash [16]byte
 type dedupeStage struct {
 	up    stage
 	node  *node
-	at    []int // of the columns that count
+	at    []int // columns that are compared
 	seen  map[rowHash]struct{}
-	order []rowHash // of seen, as they came
-	bytes []byte    // of the present row
+	order []rowHash // seen, in order
+	bytes []byte    // values of the current row
 }
 
 func (s *dedupeStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
@@ -68,7 +68,7 @@ func (s *dedupeStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	}
 }
 
-// isNew reports whether a row is the first of its kind, and remembers it.
+// isNew reports whether a row differs from all earlier ones, and remembers it.
 func (s *dedupeStage) isNew(rec arrow.Record, row int) bool {
 	s.bytes = s.bytes[:0]
 	for _, k := range s.at {
@@ -84,7 +84,7 @@ func (s *dedupeStage) isNew(rec arrow.Record, row int) bool {
 	return true
 }
 
-// appendCell appends the bytes of a value. Those of values of the same type are equal only where the values are.
+// appendCell appends the bytes of a value. For two values of the same type, they are equal only if the values are.
 func appendCell(dst []byte, d arrow.ArrayData, row int) []byte {
 	if hasNulls(d) && !bitmapAt(d, 0, row) {
 		return append(dst, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestDefaultOfColumn: the schema has the default of a missing value, as the pipeline fills it in, in every
+// TestDefaultOfColumn: the schema has the default of a missing value, as the pipeline fills it in, in each
 // format.
 func TestDefaultOfColumn(t *testing.T) {
 	specs := []ColumnSpec{{Name: "f", Default: 2.5}, {Name: "v", Shape: []int{2}, Default: 4}, {Name: "i", DType: "int64", Default: 7}, {Name: "w", DType: "string", Default: "q"},

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestDictionariesTogether: dictionaries that are each small enough are refused where all of them take more than the file can mean, in files of
+// TestDictionariesTogether: dictionaries that are each small enough are refused if together they are larger than the file can hold, in
 // both formats.
 func TestDictionariesTogether(t *testing.T) {
 	testkit.NotConcurrent(t)
@@ -43,7 +43,7 @@ func readOne(t *testing.T, f *recordFile) (_ arrow.Record, err error) {
 	return f.next(t.Context())
 }
 
-// bigWords is a record of columns, each with a dictionary of one word of as many bytes.
+// bigWords returns a record of columns, each with a dictionary of one word of size bytes.
 func bigWords(t *testing.T, columns, size int) arrow.Record {
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.Binary}
 	var fields []arrow.Field

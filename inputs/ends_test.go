@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// sources is an input of each format, of at least three rows; streams are opened anew for each.
+// sources returns an input of each format, with at least three rows. Streams are opened anew for each call.
 func sources(t *testing.T) map[string]Spec {
 	all := map[string]Spec{"glyphs": {Format: "glyphs", Count: 9}, "sql": querySpec("9"), "images": {Format: "images", Files: []string{animals(t)}}, "audio": {Format: "audio", Files: []string{words(t)}},
 		"csv - ": streamSpec("csv"), "jsonl - ": streamSpec("jsonl"), "arrow - ": streamSpec("arrow"),
@@ -50,7 +50,7 @@ func sources(t *testing.T) map[string]Spec {
 	return all
 }
 
-// stepsOf is a step of each kind that configs may name, for the input "concat" of sources.
+// stepsOf returns a step of each kind that configs may name, for the input "concat" of sources.
 func stepsOf(t *testing.T) map[string]TransformSpec {
 	all := map[string]TransformSpec{
 		"filter": {Expression: "x > 0"}, "compute": {Column: "z", Expression: "x + 1"}, "cast": {Columns: []string{"x"}, DType: "float32"}, "fill": {Value: 0}, "project": {Columns: []string{"x"}},
@@ -71,12 +71,12 @@ func stepsOf(t *testing.T) map[string]TransformSpec {
 
 var errBroken = errors.New("broken on purpose")
 
-// breaking is a transform that fails in its third row.
+// breaking is a transform that fails at its third row.
 func breaking(map[string]any, int64) (Transform, error) {
 	return func(ds Dataset) Dataset { return Batch(1, false)(breakAt(ds, 2)) }, nil
 }
 
-// breakAt fails where a row is reached, after those before it.
+// breakAt fails at a row, after the rows before it.
 func breakAt(ds Dataset, row int64) Dataset {
 	return Map(Mapper{Name: "breaks", Map: func(_ context.Context, in arrow.Record, rows Rows) (arrow.Record, error) {
 		if rows.First >= row {
@@ -87,7 +87,7 @@ func breakAt(ds Dataset, row int64) Dataset {
 	}})(Batch(1, false)(ds))
 }
 
-// openFiles is the number of files that this process has open, 0 where the system does not say.
+// openFiles returns the number of files that this process has open, 0 if the system does not report it.
 func openFiles() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -96,7 +96,7 @@ func openFiles() int {
 	return len(list)
 }
 
-// ending checks that a pass leaves nothing behind, however it ends: no goroutine, no open file, no memory.
+// ending checks that a pass leaves nothing behind, however it ends: no goroutine, open file or memory.
 func ending(t *testing.T, arrays bool, open func(mem memory.Allocator) (Dataset, error), end func(t *testing.T, ds Dataset)) {
 	t.Helper()
 	mem, before, files := memory.NewCheckedAllocator(memory.NewGoAllocator()), goleak.IgnoreCurrent(), openFiles()
@@ -108,7 +108,7 @@ func ending(t *testing.T, arrays bool, open func(mem memory.Allocator) (Dataset,
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}
-	for range 20 { // files of arrays stay open as long as the data set is used
+	for range 20 { // array files stay open as long as the data set is used
 		if arrays && openFiles() > files {
 			runtime.GC()
 		}
@@ -131,7 +131,7 @@ func stopsEarly(t *testing.T, ds Dataset) {
 	}
 }
 
-// isCancelled has its context cancelled after a batch, and closes then.
+// isCancelled cancels its context after a batch, and then closes the iterator.
 func isCancelled(t *testing.T, ds Dataset) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -149,7 +149,7 @@ func isCancelled(t *testing.T, ds Dataset) {
 	}
 }
 
-// fails reaches the producer's failure.
+// fails reads up to the producer's failure.
 func fails(t *testing.T, ds Dataset) {
 	it, err := ds.Iterate(context.Background())
 	if err != nil {
@@ -181,7 +181,7 @@ func takeOne(t *testing.T, it Iterator) {
 	rec.Release()
 }
 
-// opened opens an input in batches of 1, read ahead by several goroutines.
+// opened returns a function that opens an input in batches of 1, read ahead by several goroutines.
 func opened(t *testing.T, s Spec) func(mem memory.Allocator) (Dataset, error) {
 	return func(mem memory.Allocator) (Dataset, error) {
 		s := s
@@ -199,7 +199,7 @@ func opened(t *testing.T, s Spec) func(mem memory.Allocator) (Dataset, error) {
 	}
 }
 
-// TestPassesEnd: a pass over any source ends whole where its consumer stops early, its context is cancelled, or its producer fails.
+// TestPassesEnd: a pass over any source leaves nothing behind if its consumer stops early, its context is cancelled, or its producer fails.
 func TestPassesEnd(t *testing.T) {
 	for name, s := range sources(t) {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +212,7 @@ func TestPassesEnd(t *testing.T) {
 	}
 }
 
-// TestStepsEnd: the same behind each kind of step of configs.
+// TestStepsEnd: the same after each kind of step in configs.
 func TestStepsEnd(t *testing.T) {
 	base := Spec{Format: "jsonl", Files: []string{write(t, "r.jsonl", []byte(strings.Repeat(`{"x":1,"v":[1,2]}`+"\n"+`{"x":2,"v":[]}`+"\n", 40)))},
 		Columns: []ColumnSpec{{Name: "x", DType: "int64"}, {Name: "v", DType: "int64", Ragged: true}}}
@@ -238,7 +238,7 @@ func TestStepsEnd(t *testing.T) {
 	}
 }
 
-// TestTransformsEnd: the same of the transforms of Go programs.
+// TestTransformsEnd: the same for the transforms of Go programs.
 func TestTransformsEnd(t *testing.T) {
 	for name, ds := range datasets(t, memory.DefaultAllocator) {
 		t.Run(name, func(t *testing.T) {

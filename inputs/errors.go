@@ -23,18 +23,18 @@ var (
 	errMissingList = errors.New("value is missing: a label needs its list, which may be empty; correct the file")
 )
 
-// DataError is a value of a file that cannot be read, with its place.
+// DataError is the error of a value of a file, with its place.
 type DataError struct {
 	File   string // path
 	Line   int    // from 1; 0: not known
 	Column int    // byte within the line, from 1; 0: not known
 	Record int    // of a file of records, from 1; 0: not known
-	Row    int64  // of a file of columns, or of data in memory, from 1; 0: not known
-	Name   string // of the column of the data; "": not of one
+	Row    int64  // in a file of columns, or in data in memory, from 1; 0: not known
+	Name   string // name of the column; "": the error is not of one column
 	Err    error
 }
 
-// Error returns "file:line:column: column "name": what happened", of records
+// Error returns "file:line:column: column "name": what happened"; for files of records,
 // "file: record 3: column "name": what happened".
 func (e *DataError) Error() string {
 	var parts []string
@@ -63,12 +63,12 @@ func (e *DataError) Error() string {
 // Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Err }
 
-// fileError returns a DataError of a file as a whole.
+// fileError returns a DataError that concerns a whole file.
 func fileError(file, format string, args ...any) error {
 	return &DataError{File: file, Err: fmt.Errorf(format, args...)}
 }
 
-// baseNames lists files without their folders: a state stays valid when the data is
+// baseNames lists files without their folders, so that a state stays valid when the data is
 // moved.
 func baseNames(files []string) string {
 	names := make([]string, len(files))

@@ -55,14 +55,14 @@ func ExampleInterleave() {
 	// x [1 10 2 20 3 4 100]
 }
 
-// Three rows of the first to one of the second.
+// Three rows of the first data set to one row of the second.
 func ExampleMix() {
 	printColumns(inputs.Mix(inputs.Mixture{Weights: []float64{3, 1}, Seed: 1}, numbers("x", 1, 2, 3, 4, 5, 6), numbers("x", 10, 20)))
 	// Output:
 	// x [10 1 20 2 3 4 5 6]
 }
 
-// Each row becomes as many rows as its number says.
+// Each row becomes as many copies as its number says.
 func ExampleFlatMap() {
 	repeat := inputs.Mapper{Name: "repeat", Map: func(_ context.Context, in arrow.Record, rows inputs.Rows) (arrow.Record, error) {
 		b := array.NewRecordBuilder(rows.Allocator, in.Schema())
@@ -79,7 +79,7 @@ func ExampleFlatMap() {
 	// x [2 2 3 3 3]
 }
 
-// Each row is a window of three values of a time series, one after the other.
+// Each row is a window of three consecutive values of a time series.
 func ExampleWindow() {
 	ds := inputs.Pipe(numbers("x", 1, 2, 3, 4, 5), inputs.Window(inputs.Windows{Size: 3, Shift: 1}))
 	fmt.Println(ds.Schema())
@@ -124,7 +124,7 @@ func ExampleBucketByLength() {
 	// words [4]
 }
 
-// Pairs of equal parity.
+// Pairs of numbers with the same parity.
 func ExampleGroupBy() {
 	parity := inputs.Grouping{Name: "parity", Size: func(int64) int { return 2 }, Key: func(_ context.Context, rec arrow.Record, keys []int64) error {
 		for i, x := range rec.Column(0).(*array.Int64).Int64Values() {
@@ -145,7 +145,7 @@ func ExampleDedupe() {
 	// x [3 1 2]
 }
 
-// Of a class with four times the rows every fourth row stays, on average.
+// A class with four times as many rows keeps every fourth row, on average.
 func ExampleResample() {
 	ds := inputs.Pipe(numbers("class", 0, 0, 0, 0, 1), inputs.Repeat(3),
 		inputs.Resample(inputs.Classes{Column: "class", Target: []float64{0.5, 0.5}, Initial: []float64{0.8, 0.2}, Seed: 2}), inputs.Batch(100, false))

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// inFile writes a file of a temporary folder, which remove removes.
+// inFile writes a file in a temporary folder, which remove deletes.
 func inFile(name string, content []byte) (path string, remove func()) {
 	dir, err := os.MkdirTemp("", "inputs")
 	if err != nil {
@@ -25,7 +25,7 @@ func inFile(name string, content []byte) (path string, remove func()) {
 	return path, func() { os.RemoveAll(dir) }
 }
 
-// found ends the program where a data set could not be opened.
+// found ends the program if a data set could not be opened.
 func found[D inputs.Dataset](ds D, err error) D {
 	if err != nil {
 		log.Fatal(err)
@@ -65,7 +65,7 @@ func ExampleParquet() {
 	// word [alpha béta  delta] i64 [-25 -24 -23 -22]
 }
 
-// Files of the format and streams, which are told apart by their content.
+// Files of the format and streams: the content tells which it is.
 func ExampleArrowFile() {
 	ds := found(inputs.ArrowFile([]string{"testdata/plain.arrow", "testdata/stream.arrow"}, inputs.ArrowOptions{Columns: []inputs.ColumnSpec{{Name: "word"}}}))
 	printColumns(inputs.Pipe(ds, inputs.Skip(1), inputs.Take(2), inputs.Batch(2, false)))
@@ -109,7 +109,7 @@ func ExampleCIFAR10() {
 	// Output: image uint8[32 32 3] feature, label int64 label 3
 }
 
-// Columns of a program are used as they lie.
+// Slices of a program are used without a copy.
 func ExampleSlices() {
 	ds := found(inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float64{1.5, 2.5}), inputs.Strings("word", inputs.Feature, []string{"a", "b"}), inputs.Slice("y", inputs.Label, []int64{0, 1})))
 	printColumns(inputs.Pipe(ds, inputs.Batch(2, false)))
@@ -117,7 +117,7 @@ func ExampleSlices() {
 	// x [1.5 2.5] word [a b] y [0 1]
 }
 
-// A function makes the rows of each pass anew.
+// A function makes the rows of each pass.
 func ExampleGenerator() {
 	squares := func(context.Context) iter.Seq2[inputs.Row, error] {
 		return func(yield func(inputs.Row, error) bool) {

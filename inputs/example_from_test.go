@@ -120,7 +120,7 @@ func ExampleFromChannel() {
 	// rooms [3 1 5 2] town [Ulm Bern] price [210 480]
 }
 
-// The result of a query of database/sql is read once. With a driver imported, db comes from sql.Open.
+// The result of a database/sql query is read once. Usually db comes from sql.Open, with an imported driver.
 func ExampleFromRows() {
 	train := func(ctx context.Context, db *sql.DB) (inputs.Dataset, error) {
 		rows, err := db.QueryContext(ctx, "SELECT rooms, price FROM houses")
@@ -145,7 +145,7 @@ func ExampleFromRows() {
 	// rooms [3 5 4] price [210 480 260]
 }
 
-// A query is asked again in each pass, so that it can be repeated, shuffled and resumed.
+// A query runs again in each pass, so the rows can be repeated, shuffled and resumed.
 func ExampleFromQuery() {
 	ctx := context.Background()
 	db := inputs.HousesDB()

@@ -19,7 +19,7 @@ func ExampleNPY() {
 	// x float32[3] feature, class int64 label 7
 }
 
-// Archives that numpy.savez wrote: each array is a column, and the rows of archives follow one another.
+// Archives written by numpy.savez: each array is a column, and the rows of the archives follow each other.
 func ExampleNPZ() {
 	columns := []inputs.ColumnSpec{{Name: "vec"}, {Name: "i8", Role: inputs.Label}}
 	ds, err := inputs.NPZ([]string{"testdata/numpy/kinds.npz", "testdata/numpy/more.npz"}, inputs.ArrowOptions{Columns: columns})

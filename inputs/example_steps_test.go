@@ -25,7 +25,7 @@ func ExampleBatch() {
 	// x [3 4]
 }
 
-// Each epoch has an order of its own, which the seed decides. A buffer of fewer rows than the data mixes neighbours alone.
+// Each epoch has its own order, which the seed decides. A buffer with fewer rows than the data mixes only neighbours.
 func ExampleShuffle() {
 	printColumns(inputs.Pipe(numbers("x", 1, 2, 3, 4, 5), inputs.Shuffle(5, 1), inputs.Repeat(2), inputs.Batch(5, false)))
 	// Output:
@@ -33,21 +33,21 @@ func ExampleShuffle() {
 	// x [2 5 4 1 3]
 }
 
-// Take and Skip divide rows by their number.
+// Take and Skip divide rows by position.
 func ExampleTake() {
 	printColumns(inputs.Pipe(numbers("x", 1, 2, 3, 4, 5), inputs.Skip(1), inputs.Take(3), inputs.Batch(9, false)))
 	// Output:
 	// x [2 3 4]
 }
 
-// The second of two workers.
+// The share of the second of two workers.
 func ExampleShard() {
 	printColumns(inputs.Pipe(numbers("x", 1, 2, 3, 4, 5), inputs.Shard(1, 2), inputs.Batch(9, false)))
 	// Output:
 	// x [2 4]
 }
 
-// Of three folds the first is held out, for evaluation; rows of one patient stay together.
+// The first of three folds is held out for evaluation; rows of one patient stay together.
 func ExampleFolding() {
 	rows := inputs.Zip(numbers("patient", 7, 8, 7, 9, 8, 7), numbers("x", 1, 2, 3, 4, 5, 6))
 	by := inputs.Folding{Folds: 3, Group: "patient"}
@@ -64,14 +64,14 @@ func ExampleFold() {
 	// x [1 4]
 }
 
-// What comes before Cache is computed once; a shuffle behind it draws from all rows.
+// Steps before Cache run once; a shuffle after it draws from all rows.
 func ExampleCache() {
 	printColumns(inputs.Pipe(numbers("x", 1, 2, 3), inputs.Cache(), inputs.Repeat(2), inputs.Batch(6, false)))
 	// Output:
 	// x [1 2 3 1 2 3]
 }
 
-// Batches are decoded by two goroutines and prepared ahead of training; their order does not depend on it. A pass holds at most 1 MiB.
+// Two goroutines decode batches ahead of training; the order of the batches does not change. A pass holds at most 1 MiB.
 func ExampleParallelMap() {
 	half := inputs.Normalize(inputs.Normalization{Columns: []string{"x"}, Scale: 2})
 	printColumns(inputs.Pipe(numbers("x", 1, 2, 3, 4), inputs.Batch(2, false), inputs.ParallelMap(half, 2), inputs.AutoPrefetch(), inputs.MemoryLimit(1<<20)))
@@ -80,7 +80,7 @@ func ExampleParallelMap() {
 	// x [1.5 2]
 }
 
-// A column that an expression makes, of another type, and without one that it was made of.
+// An expression makes a column of another type; a column that it used is dropped.
 func ExampleCompute() {
 	x, err := inputs.ParseExpression("x * x + 0.5")
 	if err != nil {
@@ -100,7 +100,7 @@ func ExampleCompute() {
 	// y [1.5 4.5 9.5] rounded [1 4 9]
 }
 
-// Zero takes the place of what is not a number.
+// Zero replaces NaN.
 func ExampleFill() {
 	ds := found(inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float64{1, math.NaN(), 3})))
 	printColumns(inputs.Pipe(ds, inputs.Map(inputs.Fill(0)), inputs.Batch(3, false)))
@@ -108,7 +108,7 @@ func ExampleFill() {
 	// x [1 0 3]
 }
 
-// A row for each entry of a list in a text.
+// One row for each entry of a list in a text.
 func ExampleSplitText() {
 	films := found(inputs.Slices(nil, inputs.Strings("film", inputs.Feature, []string{"Up", "Heat"}), inputs.Strings("kinds", inputs.Feature, []string{"comedy, drama", "crime"})))
 	ds := inputs.Pipe(films, inputs.Map(inputs.SplitText("kinds", ",")), inputs.Unbatch("kinds"), inputs.Batch(9, false))
@@ -117,7 +117,7 @@ func ExampleSplitText() {
 	// film [Up Up Heat] kinds [comedy drama crime]
 }
 
-// A column of PNG files becomes one of pixels of one size.
+// A column of PNG files becomes a column of pixels, all of one size.
 func ExampleDecode() {
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
@@ -128,7 +128,7 @@ func ExampleDecode() {
 	// Output: image uint8[8 8 3] feature
 }
 
-// Two operations of RandAugment for each image, which differ in each epoch.
+// Two RandAugment operations for each image, different in each epoch.
 func ExampleRandAugment() {
 	digits := found(inputs.Glyphs(1, 100, nil))
 	ds := inputs.Pipe(digits, inputs.Repeat(2), inputs.Batch(50, true), inputs.ParallelMap(inputs.RandAugment(inputs.RandAugmentation{Ops: 2, Magnitude: 9, Seed: 7}), 2))

@@ -16,11 +16,11 @@ import (
 
 // An Expression computes a value of each row from its columns, in the syntax of Go: age > 18 && town != "Bern", log1p(price / rooms).
 //
-// A name is a column, col("a name") one whose name is no identifier. Columns have one number, text or bool in each row; len also takes
-// ragged ones. Numbers are float64; whole numbers of columns are compared exactly. Operators are + - * / %, == != < <= > >=, && || !.
+// A name is a column; col("a name") is a column whose name is no identifier. Columns have one number, text or bool in each row; len also takes
+// ragged ones. Numbers are float64; integer columns are compared exactly. Operators are + - * / %, == != < <= > >=, && || !.
 // Functions are abs, ceil, exp, floor, log, log10, log1p, round, sqrt (x); max, min, pow (x, y); clip (x, low, high); where (condition, a, b);
-// isnan (x); len, lower (text); number (text), of $1,234.50, 12 kg or 3.5 %, NaN of others, or with its decimal mark (text, ","); contains, prefix, suffix (text, text); and of times, which are text as 2024-12-31 or 2024-12-31T23:59:59, or
-// seconds since 1970 in UTC: year, month, day, weekday (0 is Sunday), hour.
+// isnan (x); len, lower (text); number (text) for text such as $1,234.50, 12 kg or 3.5 %, or with its decimal mark (text, ","), else NaN; contains, prefix, suffix
+// (text, text); and year, month, day, weekday (0 is Sunday), hour of a time: text such as 2024-12-31 or 2024-12-31T23:59:59, or seconds since 1970 in UTC.
 type Expression struct {
 	text string
 	tree ast.Expr
@@ -29,7 +29,7 @@ type Expression struct {
 // maxExpression bounds the text of an expression.
 const maxExpression = 10_000
 
-// ParseExpression returns the expression that a text says. Whether its columns are there is found out by what uses it.
+// ParseExpression parses text. It does not check that the columns exist: the user of the expression does.
 func ParseExpression(text string) (Expression, error) {
 	if len(text) > maxExpression {
 		return Expression{}, fmt.Errorf("expression of %d bytes: expected at most %d", len(text), maxExpression)
@@ -47,11 +47,11 @@ func (x Expression) String() string { return x.text }
 // term is a part of an expression, as a function of the columns and the row. Exactly one of num, text and truth is set.
 type term struct {
 	num   func(c []NamedTensor, i int) float64
-	whole func(c []NamedTensor, i int) int64 // besides num, of whole numbers
+	whole func(c []NamedTensor, i int) int64 // set besides num for integers
 	text  func(c []NamedTensor, i int) string
 	truth func(c []NamedTensor, i int) bool
 
-	constant bool // a text that the expression has, for which c may be nil
+	constant bool // text is a literal; it may be called with a nil c
 }
 
 func (t term) kind() string {
@@ -201,7 +201,7 @@ func (c *compiler) binary(e *ast.BinaryExpr) (term, error) {
 	return out, nil
 }
 
-// comparison returns nil for an operator that does not compare.
+// comparison returns the comparison by op, nil if op does not compare.
 func comparison[T int64 | float64 | string](op token.Token, x, y func([]NamedTensor, int) T) func([]NamedTensor, int) bool {
 	switch op {
 	case token.EQL:

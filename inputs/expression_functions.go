@@ -86,13 +86,13 @@ func checkNumber(a []term) error {
 	return r.Check()
 }
 
-// written is the number that a text is written as, with a decimal mark, converted into a unit.
+// written parses a text as a number with a decimal mark, and converts it to a unit.
 func written(x term, decimal, unit string) term {
 	r := textvalue.Reading{Part: textvalue.Number, Decimal: decimal, Unit: unit}
 	return number64(func(c []NamedTensor, i int) float64 { return r.Parse([]byte(x.text(c, i))) })
 }
 
-// ofTime is NaN for what is no time.
+// ofTime applies f to a time; the result is NaN if its argument is no time.
 func ofTime(f func(time.Time) int) map[string]func([]term) term {
 	return map[string]func([]term) term{
 		"t": func(a []term) term {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// people are rows of every kind of column.
+// people returns rows with every kind of column.
 func people(t testing.TB) Dataset {
 	t.Helper()
 	ds, err := Slices(checked(t), Slice("age", Feature, []float32{10, 20, 30, float32(nan())}), Strings("town", Feature, []string{"Bern", "Basel", "", "Chur"}),
@@ -169,7 +169,7 @@ func TestComputedColumns(t *testing.T) {
 	}
 }
 
-// TestTransformsOfConfigs: each kind from its keys; groups; registered kinds; what is wrong.
+// TestTransformsOfConfigs: each kind and its keys; groups; registered kinds; errors.
 func TestTransformsOfConfigs(t *testing.T) {
 	file := write(t, "t.csv", []byte("1,a,0\n2,b,1\n3,a,0\nnan,b,1\n5,a,1\n"))
 	spec := func(steps ...TransformSpec) Spec {
@@ -185,7 +185,7 @@ func TestTransformsOfConfigs(t *testing.T) {
 	s := spec(TransformSpec{Kind: "fill", Columns: []string{"x"}, Value: 7}, TransformSpec{Kind: "filter", Expression: `town == "a" || x > 6`}, TransformSpec{Kind: "compute", Column: "z", Expression: "x * 10", DType: "int64"},
 		TransformSpec{Kind: "cast", Columns: []string{"x"}, DType: "int64"}, TransformSpec{Kind: "odd", Params: map[string]any{"by": 2}})
 	s.Group = GroupSpec{Column: "town", Size: 2}
-	if err := s.Validate(); err != nil && !strings.Contains(err.Error(), "role") { // which Complete sets
+	if err := s.Validate(); err != nil && !strings.Contains(err.Error(), "role") { // Complete sets it
 		t.Error(err)
 	}
 	ds := must[Dataset](t)(Open(t.Context(), s, own))

@@ -9,14 +9,14 @@ import (
 // FileColumn is a column of a Parquet or Arrow file.
 type FileColumn struct {
 	Column
-	// Declare says that the column is read only where it is declared with a dtype; Column has one that suits: float64 of decimals, string
-	// of dates and times.
+	// Declare says that the column is read only if it is declared with a dtype. Column has a suitable one: float64 for decimals, string
+	// for dates and times.
 	Declare bool
 	// Err says why the column cannot be read; nil: it can.
 	Err error
 }
 
-// FileColumns returns the columns of a file of format parquet or arrow in their order, those whose type cannot be read, too.
+// FileColumns returns the columns of a file of format parquet or arrow, in order, including columns whose type cannot be read.
 func FileColumns(format, file string) (_ []FileColumn, err error) {
 	defer recoverArrow(file, &err)
 	open := map[string]recordOpener{"parquet": openParquet, "arrow": openArrow}[format]

@@ -51,8 +51,8 @@ func TestFileColumns(t *testing.T) {
 	}
 }
 
-// TestLabelForms: labels of numbers may be written in another way, and words of the vocabulary are values though they mean missing
-// ones elsewhere.
+// TestLabelForms: numeric labels may be written in another form, and words of the vocabulary are values even if they mean a missing
+// value in other columns.
 func TestLabelForms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	if err := os.WriteFile(path, []byte("1,NA,1.0\nNA,b,0\n2,NA,2e0\n"), 0o600); err != nil {

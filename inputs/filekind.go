@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fileKind is a kind of file, recognized by its first bytes, and how it can be
-// read.
+// fileKind is a kind of file, recognized by its first bytes, and the way to
+// read it.
 type fileKind struct {
-	format string // of Spec.Format; "": none reads it
+	format string // a Spec.Format; "": no format reads it
 	what   string
 	fix    string
 }
@@ -23,7 +23,7 @@ type fileKind struct {
 // headBytes is the number of bytes that fileKind examines.
 const headBytes = 1 << 10
 
-// headOf returns the first bytes of a text; of a stream those that have come.
+// headOf returns the first bytes of a text; for a stream, the bytes that have arrived.
 func headOf(name string, text *bufio.Reader) []byte {
 	n := headBytes
 	if name == stdinName {
@@ -91,7 +91,7 @@ func binaryKind(head []byte) (fileKind, bool) {
 	}
 	zero := bytes.IndexByte(head, 0) >= 0
 	switch {
-	case zero && bytes.HasPrefix(head, []byte("PAR1")): // a name of a column, else
+	case zero && bytes.HasPrefix(head, []byte("PAR1")): // otherwise it is a column name
 		return fileKind{"parquet", "a Parquet file", "set format: parquet"}, true
 	case bytes.HasPrefix(head, []byte("BZh")) && bytes.HasPrefix(head[min(len(head), 4):], []byte("1AY&SY")):
 		return packedAs("bzip2 twice"), true
@@ -111,8 +111,8 @@ func binaryKind(head []byte) (fileKind, bool) {
 	return fileKind{}, false
 }
 
-// isUTF16 reports whether the first bytes of a file are UTF-16 text. ASCII characters, such as digits and
-// line ends, have their zero byte after (1) or before (0) the other one. Either nearly all characters are
+// isUTF16 reports whether the first bytes of a file are UTF-16 text. In ASCII characters, such as digits and
+// line ends, the zero byte comes second (zeroAt 1) or first (0). Either nearly all characters are
 // ASCII, or all are text and at least every fourth is ASCII.
 func isUTF16(head []byte, zeroAt int) bool {
 	units := make([]uint16, len(head)/2)
@@ -160,14 +160,14 @@ func isText(head []byte) bool {
 	return true
 }
 
-// begins reports whether the first two characters of a text, without space, are first and one of then.
+// begins reports whether the first two characters of a text, ignoring space, are first and one of then.
 func begins(head []byte, first, then string) bool {
 	rest, ok := bytes.CutPrefix(head, []byte(first))
 	rest = bytes.TrimSpace(rest)
 	return ok && len(rest) > 0 && bytes.IndexByte([]byte(then), rest[0]) >= 0
 }
 
-// mistaken returns the error of a file that is another kind of file than expected, nil where its first bytes
+// mistaken returns an error if a file is of another kind than expected, nil if its first bytes
 // do not show it.
 func mistaken(name, format, expected string, head []byte) error {
 	k, ok := binaryKind(head)
@@ -180,7 +180,7 @@ func mistaken(name, format, expected string, head []byte) error {
 	return fileError(name, "this is %s, expected %s: %s", k.what, expected, k.fix)
 }
 
-// mistakenFile is mistaken of a file that is opened again.
+// mistakenFile is mistaken for a file that has to be opened again.
 func mistakenFile(ctx context.Context, name, format, expected string) error {
 	f, err := openFile(ctx, name)
 	if err != nil {
@@ -189,13 +189,13 @@ func mistakenFile(ctx context.Context, name, format, expected string) error {
 	defer f.Close()
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // what there is says nothing
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { // a partial head proves nothing
 		return nil
 	}
 	return mistaken(name, format, expected, head[:n])
 }
 
-// notA returns the error of a file without the marks of its format. It names the actual kind, where that is
+// notA returns the error of a file without the magic bytes of its format. It names the actual kind if that is
 // known.
 func notA(ctx context.Context, name, format, expected string, err error) error {
 	if other := mistakenFile(ctx, name, format, expected); other != nil {
@@ -212,7 +212,7 @@ func checkText(name, expected string, head []byte) error {
 	return nil
 }
 
-// otherText adds to the error of a cell that it is not UTF-8, "" where it is.
+// otherText returns a hint for the error of a cell that is not UTF-8, "" for any other cell.
 func otherText(cell string) string {
 	if utf8.ValidString(cell) {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
-// TestFilesOfAnotherKind: each format names the format of a file of another one, and accepts its own.
+// TestFilesOfAnotherKind: each format recognizes a file of another format, and accepts its own.
 func TestFilesOfAnotherKind(t *testing.T) {
 	parquet, err := os.ReadFile("testdata/snappy.parquet")
 	if err != nil {
@@ -83,7 +83,7 @@ func TestFilesOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestTextIsNotTakenForAnother: a file that begins like another kind, but reads as text,
+// TestTextIsNotTakenForAnother: a file that begins like another kind, but is text,
 // is read.
 func TestTextIsNotTakenForAnother(t *testing.T) {
 	for _, text := range []string{"PAR1,b\nx,y\n", "ARROW1,b\nx,y\n", "BZh9,b\nx,y\n", "PK,b\nx,y\n", "%P,b\nx,y\n", "[1,2]\n", "{,}\n", "a\n", "é,ü\n", "日本語,語\n", "7z,b\n"} {

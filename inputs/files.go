@@ -18,10 +18,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob stands
-// for any number of folders. A star matches no hidden folder. A folder, named or matched, stands for all files below it. Below a folder and in place of **, hidden files and
-// folders are passed over, whose names begin with a dot, or with an underscore and have no "=". A name, folder or glob without a file is
-// an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, with ** and folders alike; see IsURL.
+// Expand returns the files that names and globs match: the matches of each glob sorted, the names in the given order. ** in a glob matches any number
+// of folders; a star matches no hidden folder. A folder, named or matched, stands for all files below it. Below a folder and in place of **, Expand
+// skips hidden files and folders: names that begin with a dot, or with an underscore and have no "=". A name, folder or glob without a file is
+// an error. Files may be URLs of objects, such as s3://bucket/part-*.parquet, with ** and folders as well; see IsURL.
 func Expand(patterns ...string) ([]string, error) { return expandAll(context.Background(), patterns) }
 
 func expandAll(ctx context.Context, patterns []string) ([]string, error) {
@@ -39,7 +39,7 @@ func expandAll(ctx context.Context, patterns []string) ([]string, error) {
 	return files, nil
 }
 
-// expandOne returns the files of a name, which may look like a glob, or of a glob; at least one.
+// expandOne returns the files of a glob or a name, which may look like a glob; at least one.
 func expandOne(ctx context.Context, p string) (found []string, err error) {
 	switch p, err = localName(p); {
 	case err != nil:
@@ -70,7 +70,7 @@ func expandOne(ctx context.Context, p string) (found []string, err error) {
 
 var errNoFiles = errors.New("no input files given: name at least one")
 
-// checkFiles fails unless there are files and all can be read.
+// checkFiles fails if there are no files, or one cannot be read.
 func checkFiles(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		return errNoFiles
@@ -112,13 +112,13 @@ func checkFile(ctx context.Context, name string) error {
 	return nil
 }
 
-// file is an open file, unpacked where it is packed.
+// file is an open file, decompressed if it is compressed.
 type file struct {
 	io.Reader
 	f      seekable
-	size   int64 // as it lies, packed or not
+	size   int64 // bytes on disk, compressed or not
 	packed bool
-	end    func() // frees what unpacks; nil: nothing
+	end    func() // frees the decompressor; nil: nothing to free
 }
 
 func (f *file) Close() error {
@@ -128,15 +128,15 @@ func (f *file) Close() error {
 	return f.f.Close()
 }
 
-// OpenFile opens a file of this machine or an object by its URL, as inputs read it: unpacked, where it is packed with gzip, zstd or bzip2.
-// Reading an object ends with the context.
+// OpenFile opens a file or, by its URL, an object as inputs read it: decompressed if it is compressed with gzip, zstd or bzip2.
+// Reading an object ends with ctx.
 func OpenFile(ctx context.Context, name string) (io.ReadCloser, error) { return openFile(ctx, name) }
 
-// openFile opens a file; gzip, zstd and bzip2 are detected by its first bytes, not by the name. Reading an object ends with the context.
+// openFile opens a file. It detects gzip, zstd and bzip2 by the first bytes, not by the name. Reading an object ends with ctx.
 func openFile(ctx context.Context, name string) (*file, error) { return openUnless(ctx, name, nil) }
 
 // openUnless is openFile, except that plain may decide, by the first bytes, that a file only
-// looks like a packed one.
+// looks compressed.
 func openUnless(ctx context.Context, name string, plain func(head *bufio.Reader) bool) (*file, error) {
 	f, size, err := openRaw(ctx, name)
 	if err != nil {
@@ -156,7 +156,7 @@ func openUnless(ctx context.Context, name string, plain func(head *bufio.Reader)
 	return out, nil
 }
 
-// openRaw opens a file as it lies, and returns its size.
+// openRaw opens a file without decompressing it, and returns its size.
 func openRaw(ctx context.Context, name string) (seekable, int64, error) {
 	if IsURL(name) {
 		open, v, err := openObject(ctx, name)
@@ -187,7 +187,7 @@ func openRaw(ctx context.Context, name string) (seekable, int64, error) {
 	return f, st.Size(), nil
 }
 
-// packing names how a file is packed, "" where it is not.
+// packing returns the compression of a text, "" if there is none.
 func packing(head *bufio.Reader) string {
 	switch {
 	case startsWith(head, "\x1f\x8b"):
@@ -200,7 +200,7 @@ func packing(head *bufio.Reader) string {
 	return ""
 }
 
-// startsWith reports whether a text begins with a mark, in which ? stands for any byte. It waits for no byte behind the first that differs.
+// startsWith reports whether a text begins with mark, in which ? matches any byte. It reads no byte after the first that differs.
 func startsWith(text *bufio.Reader, mark string) bool {
 	for i := range len(mark) {
 		b, err := text.Peek(i + 1)
@@ -211,7 +211,7 @@ func startsWith(text *bufio.Reader, mark string) bool {
 	return true
 }
 
-// maxWindow bounds the memory that unpacking zstd takes.
+// maxWindow bounds the memory of the zstd decoder in bytes.
 const maxWindow = 1 << 28
 
 func unpack(in io.Reader, kind string) (*file, error) {
@@ -229,7 +229,7 @@ func unpack(in io.Reader, kind string) (*file, error) {
 	return &file{Reader: r, packed: true}, err
 }
 
-// unmarked returns a text without the byte order mark that some programs put first.
+// unmarked returns a text without a leading byte order mark.
 func unmarked(in io.Reader) *bufio.Reader {
 	br := bufio.NewReader(in)
 	const mark = "\ufeff"
@@ -239,7 +239,7 @@ func unmarked(in io.Reader) *bufio.Reader {
 	return br
 }
 
-// readFile returns the unpacked content of a file.
+// readFile returns the decompressed content of a file.
 func readFile(ctx context.Context, name string) ([]byte, error) {
 	f, err := openFile(ctx, name)
 	if err != nil {
@@ -268,7 +268,7 @@ type memoryFile struct{ *bytes.Reader }
 
 func (memoryFile) Close() error { return nil }
 
-// openSeekable opens a file for random access; a packed one is unpacked into memory.
+// openSeekable opens a file for random access; a compressed one is decompressed into memory.
 func openSeekable(ctx context.Context, name string) (seekable, error) {
 	f, err := openFile(ctx, name)
 	if err != nil {

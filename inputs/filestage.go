@@ -11,23 +11,23 @@ import (
 
 // rowReader reads the rows of one file.
 type rowReader interface {
-	// read returns 1 to limit rows (a convenient number where limit is 0), or io.EOF.
+	// read returns 1 to limit rows, or a convenient number if limit is 0. At the end it returns io.EOF.
 	read(ctx context.Context, limit int) (arrow.Record, error)
-	// skip skips n rows; fewer are an error.
+	// skip skips n rows; it fails if there are fewer.
 	skip(ctx context.Context, n int64) error
 	close() error
 }
 
-// fileSource is a data set of files that are read one after the other.
+// fileSource is a data set of files that are read one after another.
 type fileSource struct {
 	files []string
 	open  func(ctx context.Context, name string) (rowReader, error)
-	seen  *seenObjects // of the data set
+	seen  *seenObjects // shared by all passes over the data set
 	// damaged leaves out rows that cannot be read; nil: they are errors.
 	damaged *Damaged
 }
 
-// node returns the Dataset. Format names it in states.
+// node returns the Dataset; format names it in states.
 func (src fileSource) node(n *node, format string) *node {
 	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
 	if src.damaged != nil {
@@ -37,11 +37,11 @@ func (src fileSource) node(n *node, format string) *node {
 	n.start = func(ctx context.Context, _ int64) (stage, error) {
 		return &fileStage{ctx: ctx, src: fileSource{files: fileShareOf(ctx).of(src.files), open: src.open, seen: src.seen, damaged: src.damaged}}, nil
 	}
-	n.place = func(int64) DataError { return DataError{} } // the stage marks this itself
+	n.place = func(int64) DataError { return DataError{} } // fileStage adds the place to errors itself
 	return n
 }
 
-// reader opens a file. Its reads of an object end with the context.
+// reader opens a file. Reads of an object end with ctx.
 func (src fileSource) reader(ctx context.Context, name string) (rowReader, error) {
 	return src.open(src.seen.in(ctx), name)
 }
@@ -50,7 +50,7 @@ type fileStage struct {
 	ctx  context.Context // of the pass
 	src  fileSource
 	file int   // files read to their end
-	row  int64 // rows delivered of the present file
+	row  int64 // rows delivered from the current file
 	all  int64 // rows delivered
 	cur  rowReader
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// FilterFunc decides which rows of a record stay: it sets keep[i] for row i.
+// FilterFunc decides which rows of a record to keep: it sets keep[i] for row i.
 // keep has one entry for each row, all false.
 type FilterFunc func(ctx context.Context, rec arrow.Record, keep []bool) error
 
-// Filter keeps the rows that f chooses. Name becomes part of the pipeline's
+// Filter keeps the rows that f chooses. The name becomes part of the pipeline's
 // description.
 func Filter(name string, f FilterFunc) Transform {
 	return func(ds Dataset) Dataset {
@@ -57,7 +57,7 @@ func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	}
 }
 
-// filter returns the rows of rec that stay, nil where none do. It releases rec.
+// filter returns the rows of rec that f keeps, nil if there are none. It releases rec.
 func (s *filterStage) filter(ctx context.Context, rec arrow.Record) (arrow.Record, error) {
 	keep := make([]bool, rec.NumRows())
 	if err := s.choose(ctx, rec, keep); err != nil {
@@ -67,8 +67,8 @@ func (s *filterStage) filter(ctx context.Context, rec arrow.Record) (arrow.Recor
 	return keepRows(s.node, rec, func(i int) bool { return keep[i] })
 }
 
-// choose calls the filter. A panic becomes an error, since the filter may run in the
-// background.
+// choose calls the filter. A panic becomes an error, since the filter may run in a
+// background goroutine.
 func (s *filterStage) choose(ctx context.Context, rec arrow.Record, keep []bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

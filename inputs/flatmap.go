@@ -7,8 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// FlatMap is Map with a mapper whose record has any number of rows, none included: the rows made of the first row of its
-// input, then the rows made of the second, as tf.data's flat_map. It works in the goroutine of Next; a Prefetch after it works ahead.
+// FlatMap is Map with a mapper whose record may have any number of rows, even none: first the rows made of the first
+// input row, then the rows made of the second, as tf.data's flat_map. It works in the goroutine of Next; a Prefetch after it works ahead.
 func FlatMap(m Mapper) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)

@@ -48,10 +48,10 @@ type FlightSpec struct {
 	TimeoutSecs float64 `yaml:"timeout_secs,omitempty"`
 }
 
-// FromFlight returns the rows that an Arrow Flight service gives, endpoint by endpoint. It asks once for the columns,
-// and again in each pass. Columns in o choose among the service's columns and say role, type, default and vocabulary, as for files.
+// FromFlight returns the rows of an Arrow Flight service, endpoint by endpoint. It asks the service once for the columns, and
+// again in each pass. Columns in o choose among the service's columns and set role, type, default and vocabulary, as for files.
 //
-// Nobody knows whether a service gives the same rows again: o.Resume says what a restored position means.
+// A service need not return the same rows again: o.Resume says what a restored position means.
 func FromFlight(ctx context.Context, spec FlightSpec, o StreamOptions) (Dataset, error) {
 	vs := &violation.List{}
 	spec.validate(vs)
@@ -100,7 +100,7 @@ func isHostPort(s string) bool {
 // tls reports whether calls are encrypted.
 func (f FlightSpec) tls() bool { return f.Security == "tls" || f.CAFile != "" || f.CertFile != "" }
 
-// what names the rows in messages.
+// what names the source of the rows in messages.
 func (f FlightSpec) what() string {
 	switch {
 	case f.Command != "":
@@ -111,12 +111,12 @@ func (f FlightSpec) what() string {
 	return fmt.Sprintf("flight %s, path %q", f.Address, f.Path)
 }
 
-// identity tells the rows of a share from others.
+// identity distinguishes the rows of a share from others.
 func (f FlightSpec) identity(share fileShare) string {
 	return fmt.Sprintf("flight %s, path %q, command %q, ticket %q, share %d of %d", f.Address, f.Path, f.Command, f.Ticket, share.index, share.count)
 }
 
-// flight is the data set of format flight, and whether the workers must share its rows.
+// flight returns the data set of format flight, and whether the workers must share its rows.
 func (s Spec) flight(ctx context.Context, ic Context) (Dataset, bool, error) {
 	o := StreamOptions{Resume: Resume(s.Resume), ArrowOptions: ArrowOptions{Columns: s.Columns, Unlabeled: ic.unlabeled(), Damaged: s.damaged(ic), Allocator: ic.Allocator}}
 	share := fileShare{}
@@ -150,7 +150,7 @@ func openFlight(ctx context.Context, f FlightSpec, o StreamOptions, share fileSh
 	}), nil
 }
 
-// flightRows ends a read that runs in the background when it is closed.
+// flightRows ends a read in the background when it is closed.
 type flightRows struct {
 	*streamReader
 	cancel context.CancelFunc
@@ -161,7 +161,7 @@ func (r flightRows) close() error {
 	return r.streamReader.close()
 }
 
-// schema returns the columns that the service has, and the number of endpoints.
+// schema returns the service's columns and the number of endpoints.
 func (f FlightSpec) schema(ctx context.Context) (*arrow.Schema, int, error) {
 	calls, err := f.calls()
 	if err != nil {
@@ -189,7 +189,7 @@ type flightReader struct {
 	mine      []int
 	options   ArrowOptions
 	schema    *Schema
-	pass      livePass      // over all endpoints
+	pass      livePass      // counts rows over all endpoints
 	cur       *recordReader // nil: none is open
 }
 
@@ -226,7 +226,7 @@ func (r *flightReader) read(ctx context.Context, limit int) (arrow.Record, error
 	return nil, io.EOF
 }
 
-// ensure opens the present endpoint.
+// ensure opens the current endpoint.
 func (r *flightReader) ensure(ctx context.Context) (err error) {
 	if r.cur != nil {
 		return nil

@@ -21,16 +21,16 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/statustext"
 )
 
-// What a FlightSpec leaves out.
+// Defaults of a FlightSpec.
 const (
 	flightMessageMB   = 256
 	flightTimeoutSecs = 600
 )
 
-// maxFlightTimeoutSecs bounds FlightSpec.TimeoutSecs, so that it is a time.Duration.
+// maxFlightTimeoutSecs bounds FlightSpec.TimeoutSecs, so that it fits in a time.Duration.
 const maxFlightTimeoutSecs = 1e6
 
-// flightCalls calls a service. It is used by one goroutine.
+// flightCalls calls a service. It is for one goroutine.
 type flightCalls struct {
 	spec    FlightSpec
 	secrets flightSecrets
@@ -38,13 +38,13 @@ type flightCalls struct {
 	conns   map[string]*grpc.ClientConn
 }
 
-// endpoint is a stream of rows, and where it may be read: nowhere else than at the service where there is no place.
+// endpoint is a stream of rows, and where it can be read; no places means only at the service itself.
 type endpoint struct {
 	ticket *flight.Ticket
 	places []string
 }
 
-// calls prepares connections, which are made when they are needed.
+// calls prepares connections, which are opened on first use.
 func (f FlightSpec) calls() (*flightCalls, error) {
 	secrets, err := f.headers()
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *flightCalls) at(address string) (flight.FlightServiceClient, error) {
 	return flight.NewFlightServiceClient(conn), nil
 }
 
-// info returns the columns, nil where the service does not say them, and the endpoints.
+// info returns the columns, nil if the service does not tell them, and the endpoints.
 func (c *flightCalls) info(ctx context.Context) (*arrow.Schema, []endpoint, error) {
 	if c.spec.Ticket != "" {
 		return nil, []endpoint{{ticket: &flight.Ticket{Ticket: []byte(c.spec.Ticket)}}}, nil
@@ -115,7 +115,7 @@ func (c *flightCalls) info(ctx context.Context) (*arrow.Schema, []endpoint, erro
 	return file.schema, endpoints, file.stop()
 }
 
-// name is an endpoint in messages.
+// name returns the name of an endpoint in messages.
 func (c *flightCalls) name(endpoints []endpoint, i int) string {
 	if c.spec.Ticket != "" {
 		return c.spec.what()
@@ -123,7 +123,7 @@ func (c *flightCalls) name(endpoints []endpoint, i int) string {
 	return fmt.Sprintf("%s, endpoint %d of %d", c.spec.what(), i+1, len(endpoints))
 }
 
-// sameConnection is the place of rows at the service that named them.
+// sameConnection is the place of rows that the asked service has itself.
 const sameConnection = "arrow-flight-reuse-connection:"
 
 // place returns the address of an endpoint.
@@ -143,7 +143,7 @@ func (c *flightCalls) place(e endpoint) (string, error) {
 	return "", fmt.Errorf("its rows lie at %s: add the host:port to flight.locations where rows may come from there", shown(strings.Join(e.places, ", ")))
 }
 
-// open begins to read an endpoint. The stream ends with the context, or when the records are stopped.
+// open starts reading an endpoint. The stream ends with ctx, or when the records are stopped.
 func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*recordFile, error) {
 	name := c.name(endpoints, i)
 	at, err := c.place(endpoints[i])
@@ -165,7 +165,7 @@ func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*r
 	}
 	next := func() (meta, body []byte, err error) {
 		err = call.wait(func() error {
-			for len(meta) == 0 { // a message may be the service's own
+			for len(meta) == 0 { // a message without a header is the service's own
 				data, err := stream.Recv()
 				if err != nil {
 					return err
@@ -187,7 +187,7 @@ func (c *flightCalls) open(ctx context.Context, endpoints []endpoint, i int) (*r
 	return withRows(told(file, name), name, call.limit), nil
 }
 
-// withRows ends records without rows that go on for longer than a limit.
+// withRows fails if, for longer than limit, all records are without rows.
 func withRows(file *recordFile, name string, limit time.Duration) *recordFile {
 	next, since := file.next, time.Time{} // zero: the last record had rows
 	file.next = func(ctx context.Context) (arrow.Record, error) {
@@ -209,7 +209,7 @@ func withRows(file *recordFile, name string, limit time.Duration) *recordFile {
 	return file
 }
 
-// noRecords is the error of a stream that does not begin as one of records.
+// noRecords returns the error of a stream that does not begin as a stream of records.
 func (c *flightCalls) noRecords(ctx context.Context, name string, err error) error {
 	told := new(DataError)
 	switch {
@@ -223,14 +223,14 @@ func (c *flightCalls) noRecords(ctx context.Context, name string, err error) err
 	return &DataError{File: name, Err: fmt.Errorf("this is no stream of record batches: %w", err)}
 }
 
-// flightCall is one call, which may be waited for as long as the spec says.
+// flightCall is one call with its time limit.
 type flightCall struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	limit  time.Duration
 }
 
-// errSilent is the cause of a call that was given up.
+// errSilent is the cause of a call that was cancelled because no answer came.
 var errSilent = errors.New("no answer in time")
 
 func (c *flightCalls) begin(ctx context.Context) *flightCall {
@@ -238,13 +238,13 @@ func (c *flightCalls) begin(ctx context.Context) *flightCall {
 	return &flightCall{ctx, cancel, time.Duration(cmp.Or(c.spec.TimeoutSecs, flightTimeoutSecs) * float64(time.Second))}
 }
 
-// wait does a part of the call. It ends with the context, or when it takes too long.
+// wait runs a part of the call. It cancels the call when the part takes too long.
 func (c *flightCall) wait(part func() error) error {
 	defer time.AfterFunc(c.limit, func() { c.cancel(errSilent) }).Stop()
 	return part()
 }
 
-// explain says what a failed call means.
+// explain returns the error of a failed call, with its likely reason.
 func (c *flightCalls) explain(ctx context.Context, call *flightCall, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -256,7 +256,7 @@ func (c *flightCalls) explain(ctx context.Context, call *flightCall, name string
 	return &DataError{File: name, Err: &explained{err, text + fixOf(status.Code(err), text)}}
 }
 
-// fixOf says what to do about a status.
+// fixOf says what to do about a status code.
 func fixOf(code codes.Code, text string) string {
 	switch {
 	case code == codes.ResourceExhausted && strings.Contains(text, "larger than max"):

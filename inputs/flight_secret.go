@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// credentials are what the connections are secured with.
+// credentials returns the credentials that secure the connections.
 func (f FlightSpec) credentials() (credentials.TransportCredentials, error) {
 	if !f.tls() {
 		return insecure.NewCredentials(), nil
@@ -44,11 +44,11 @@ func (f FlightSpec) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(c), nil
 }
 
-// flightSecrets are the headers of calls, which no error shows.
+// flightSecrets are the headers of calls. No error shows their values.
 type flightSecrets struct {
 	from   string // where they come from
 	values map[string]string
-	plain  bool // they may go over plain text
+	plain  bool // they may be sent without TLS
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -88,7 +88,7 @@ func (f FlightSpec) headers() (flightSecrets, error) {
 	return s, nil
 }
 
-// add takes a line. Its errors do not show it.
+// add adds the header of a line. Its errors do not show the line.
 func (s flightSecrets) add(line string) error {
 	name, value, ok := strings.Cut(line, ":")
 	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
@@ -107,7 +107,7 @@ func (s flightSecrets) add(line string) error {
 	return nil
 }
 
-// hide returns a text without the values, which a service may repeat.
+// hide removes the values from a text: a service may repeat them.
 func (s flightSecrets) hide(text string) string {
 	var secrets, pairs []string
 	for _, value := range s.values {
@@ -124,7 +124,7 @@ func (s flightSecrets) hide(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// parts are a value, its words, and the user and the password of basic authentication. Those of a header of several lines are joined by commas.
+// parts returns a value, its words, and user and password of basic authentication. Commas join the values of a header that has several lines.
 func parts(value string) []string {
 	all := append(strings.Split(value, ", "), value)
 	basic := false
@@ -139,7 +139,7 @@ func parts(value string) []string {
 	return all
 }
 
-// userAndPassword decodes the credentials of basic authentication (RFC 7617), as they are and apart; nothing where they are not such.
+// userAndPassword decodes the credentials of basic authentication (RFC 7617): both together, the user, and the password; nil for any other word.
 func userAndPassword(word string) []string {
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(word, "="))
 	if err != nil {

@@ -2,7 +2,7 @@ package inputs
 
 import "testing"
 
-// TestFlightHides: no text shows a header's values, in whichever of their forms a service repeats them.
+// TestFlightHides: no text shows a header's value, in any form in which a service may repeat it.
 func TestFlightHides(t *testing.T) {
 	t.Setenv("TEST_FLIGHT", "authorization: Bearer first-secret\nauthorization: Bearer second-secret\nx-key: plain-secret, and more-secret\n"+
 		"proxy-authorization: Basic c29tZWJvZHk6cGFzczpzZWNyZXQ=") // somebody:pass:secret

@@ -28,14 +28,14 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// pairs is a Flight service whose endpoints are the batches that it is asked for: "7 8/9" is a batch of an endpoint, and one of another.
+// pairs is a Flight service whose endpoints have the batches of the command: "7 8/9" asks for two endpoints, with rows 7 and 8, and 9.
 type pairs struct {
 	flight.BaseFlightServer
-	silent  bool                                                       // it does not say its columns
+	silent  bool                                                       // it does not tell its columns
 	places  []string                                                   // of all endpoints
 	info    func(ctx context.Context) error                            // before an answer; nil: nothing
-	streams func(stream flight.FlightService_DoGetServer) error        // in place of rows; nil: the rows
-	schema  *arrow.Schema                                              // that it says; nil: the rows'
+	streams func(stream flight.FlightService_DoGetServer) error        // replaces the rows; nil: sends the rows
+	schema  *arrow.Schema                                              // told to clients; nil: the schema of the rows
 	wrote   func(w *flight.Writer, s flight.FlightService_DoGetServer) // after the rows; nil: nothing
 }
 
@@ -105,7 +105,7 @@ func (p *pairs) serve(t testing.TB, options ...grpc.ServerOption) (address strin
 	return l.Addr().String()
 }
 
-// flightSpec asks a service for rows.
+// flightSpec returns a spec that asks a service for rows.
 func flightSpec(address, command string) Spec {
 	s := DefaultSpec()
 	s.Format, s.BatchSize = "flight", 2
@@ -170,7 +170,7 @@ func TestFlightLocations(t *testing.T) {
 	}
 }
 
-// TestFlightShares: workers share the endpoints, or the rows where the config says so.
+// TestFlightShares: workers share the endpoints or, if the config says so, the rows.
 func TestFlightShares(t *testing.T) {
 	s := flightSpec((&pairs{}).serve(t), "1 2/3/4 5")
 	for shard, want := range map[string][]int64{"auto": {3}, "files": {3}, "rows": {2, 4}, "off": {1, 2, 3, 4, 5}} {
@@ -220,7 +220,7 @@ func TestFlightResumes(t *testing.T) {
 	}
 }
 
-// TestFlightSecrets: headers come from the environment or a file, over TLS, and no error shows them.
+// TestFlightSecrets: headers come from the environment or a file and are sent over TLS, and no error shows them.
 func TestFlightSecrets(t *testing.T) {
 	web := httptest.NewTLSServer(http.NotFoundHandler())
 	defer web.Close()
@@ -270,7 +270,7 @@ func TestFlightSecrets(t *testing.T) {
 	}
 }
 
-// sent is what a service writes in place of rows.
+// sent returns a function that sends messages instead of rows.
 func sent(messages ...*flight.FlightData) func(flight.FlightService_DoGetServer) error {
 	return func(s flight.FlightService_DoGetServer) error {
 		for _, m := range messages {
@@ -282,7 +282,7 @@ func sent(messages ...*flight.FlightData) func(flight.FlightService_DoGetServer)
 	}
 }
 
-// TestFlightHostile: a service that sends anything else than rows is an error that names it, the endpoint, what is wrong and what to do.
+// TestFlightHostile: a service that sends anything but rows is an error that names the service, the endpoint, the fault and a remedy.
 func TestFlightHostile(t *testing.T) {
 	wide := arrow.NewSchema(append(slices.Clone(pairSchema.Fields()), arrow.Field{Name: "z", Type: arrow.PrimitiveTypes.Int8}), nil)
 	again := func(w *flight.Writer, s flight.FlightService_DoGetServer) {
@@ -350,7 +350,7 @@ func TestFlightSkips(t *testing.T) {
 	}
 }
 
-// TestFlightWaits: waiting for a service that does not answer ends with its context, and after the time that the config gives.
+// TestFlightWaits: waiting for a silent service ends with the context, and after the time in the config.
 func TestFlightWaits(t *testing.T) {
 	asked := make(chan struct{}, 9)
 	hang := func(ctx context.Context) error { asked <- struct{}{}; <-ctx.Done(); return nil }

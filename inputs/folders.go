@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// filesBelow returns the files below a folder, sorted, without hidden ones. Links to folders are followed, each folder once.
+// filesBelow returns the files below a folder, sorted, without hidden ones. It follows links to folders, but visits each folder once.
 func filesBelow(dir string) ([]string, error) {
 	t := folderTree{seen: map[string]bool{}, links: []string{dir}}
-	for len(t.links) > 0 { // after all real folders, so that a file has the name of its own
+	for len(t.links) > 0 { // after all real folders, so that files get their real names
 		link := t.links[0]
 		t.links = t.links[1:]
 		if err := t.walk(link); err != nil {
@@ -23,14 +23,14 @@ func filesBelow(dir string) ([]string, error) {
 	return t.files, nil
 }
 
-// folderTree is what was found below a folder.
+// folderTree collects what lies below a folder.
 type folderTree struct {
 	files []string
 	links []string        // to folders, not yet followed
 	seen  map[string]bool // folders, by names without links
 }
 
-// walk adds what lies below a folder, and follows no link.
+// walk adds what lies below a folder without following links.
 func (t *folderTree) walk(dir string) error {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -64,14 +64,14 @@ func (t *folderTree) walk(dir string) error {
 	return nil
 }
 
-// hidden reports whether programs such as Spark hide a file or folder: names with a dot or an underscore first, but for folders of
-// partitions.
+// hidden reports whether programs such as Spark hide a file or folder: its name begins with a dot, or with an underscore
+// and is no partition.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") && !strings.Contains(name, "=")
 }
 
-// inHidden reports whether a star of a pattern stands for a hidden folder of a name that it matches, such as Spark's _temporary. A pattern that
-// begins as the folder's name does means it.
+// inHidden reports whether name, which matches pattern, lies in a hidden folder that only a star matches, such as Spark's _temporary. A
+// pattern that begins with the folder's dot or underscore includes it.
 func inHidden(pattern, name string) bool {
 	parts, of := strings.Split(path.Clean(filepath.ToSlash(name)), "/"), strings.Split(path.Clean(filepath.ToSlash(pattern)), "/")
 	if len(parts) != len(of) {
@@ -85,7 +85,7 @@ func inHidden(pattern, name string) bool {
 	return false
 }
 
-// glob returns the files that a pattern matches, sorted. A folder that it matches stands for all files below it.
+// glob returns the files that a pattern matches, sorted. A matching folder stands for all files below it.
 func glob(pattern string) ([]string, error) {
 	if parts := strings.Split(filepath.ToSlash(pattern), "/"); slices.Contains(parts, "**") {
 		return globBelow(parts)
@@ -101,7 +101,7 @@ func glob(pattern string) ([]string, error) {
 		}
 		st, err := os.Stat(name)
 		if err != nil || !st.IsDir() {
-			files = append(files, name) // what cannot be opened is reported where it is
+			files = append(files, name) // opening it will report the error
 			continue
 		}
 		if hidden(filepath.Base(name)) {
@@ -117,7 +117,7 @@ func glob(pattern string) ([]string, error) {
 	return files, nil
 }
 
-// globBelow returns the files that a pattern with ** matches, which stands for any number of folders.
+// globBelow returns the files that a pattern with ** matches; ** matches any number of folders.
 func globBelow(parts []string) ([]string, error) {
 	for _, p := range parts {
 		if _, err := path.Match(p, ""); err != nil {
@@ -152,10 +152,10 @@ func globBelow(parts []string) ([]string, error) {
 	return files, nil
 }
 
-// matches reports whether the parts of a path match those of a pattern, which is well formed. It takes time in proportion to the product
-// of their numbers.
+// matches reports whether the parts of a path match the parts of a well-formed pattern. Its time is proportional to the product of
+// both numbers of parts.
 func matches(pattern, name []string) bool {
-	reached := make([]bool, len(name)+1) // by the parts of the pattern so far
+	reached := make([]bool, len(name)+1) // whether the pattern's parts so far match the first i names
 	reached[0] = true
 	for _, p := range pattern {
 		next := make([]bool, len(name)+1)

@@ -12,27 +12,27 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FileOrder is the Time of a Folding that goes by the order of the rows.
+// FileOrder is the Time of a Folding that uses the order of the rows as their time.
 const FileOrder = "file_order"
 
 // Folding divides rows into folds for cross-validation. Without a column, row i is in fold i mod Folds. At most one of Stratify,
-// Group and Time is set. The fold of a row depends on nothing but the rows and their order.
+// Group and Time is set. The fold of a row depends only on the rows and their order.
 type Folding struct {
-	// Folds is their number, at least 2.
+	// Folds is the number of folds, at least 2.
 	Folds int
-	// Stratify is a column of classes. The rows of each class are dealt to the folds in turn, and the next class goes on with
-	// the next fold, so that each fold has the shares of classes of the whole.
+	// Stratify is a column of classes. The rows of each class are dealt to the folds in turn, and the next class continues with
+	// the next fold, so that each fold has about the same class proportions as the data.
 	Stratify string
-	// Group is a column whose equal values stay in one fold. The groups take turns among the folds in the order in which they
-	// appear; those that appear after the first 65536 go by a hash (SHA-256).
+	// Group is a column whose equal values stay in one fold. Groups are dealt to the folds in turn, in the order in which they
+	// appear; after the first 65536 groups, a hash (SHA-256) decides.
 	Group string
-	// Time is a column of times: numbers, or texts as ISO 8601 has them (2006-01-02, 2006-01-02T15:04:05Z); or FileOrder. Its
-	// times divide the rows into Folds+1 blocks of equal size; rows of the same time are in one block. Fold i evaluates block i+1
-	// and trains on all blocks before it. A pass begins by reading the times of all rows, 8 bytes each.
+	// Time is a column of times: numbers, or texts in ISO 8601 format (2006-01-02, 2006-01-02T15:04:05Z); or FileOrder. The
+	// times divide the rows into Folds+1 blocks of about equal size; rows with the same time are in one block. Fold i evaluates block i+1
+	// and trains on all blocks before it. A pass first reads the times of all rows, 8 bytes each.
 	Time string
 }
 
-// Keep returns the rows of a fold: those that it holds out for evaluation, or those that it trains on.
+// Keep keeps the rows that a fold holds out for evaluation, or the rows that it trains on.
 func (f Folding) Keep(fold int, heldOut bool) Transform {
 	if f.column() == "" && f.Time == "" {
 		return Fold(f.Folds, fold, heldOut)
@@ -51,7 +51,7 @@ func (f Folding) Keep(fold int, heldOut bool) Transform {
 	}
 }
 
-// Number appends a column of int64: the fold that holds out each row, -1 for rows of the first block by time, which no fold holds out.
+// Number appends a column of int64: the fold that holds out each row, or -1 for rows of the first block by time, which no fold holds out.
 func (f Folding) Number(name string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -74,7 +74,7 @@ func (f Folding) Number(name string) Transform {
 	}
 }
 
-// column is the one that says to which fold a row belongs; "" for none.
+// column returns the column that decides the fold of a row, "" if there is none.
 func (f Folding) column() string {
 	switch {
 	case f.Stratify != "":
@@ -113,7 +113,7 @@ func (f Folding) check(s *Schema) error {
 	return nil
 }
 
-// node is a step that knows the folds of the rows; act is what it does with those of a record, which it releases.
+// node returns a step that finds the fold of each row and passes each record with its folds to act, which releases the record.
 func (f Folding) node(ds Dataset, name string, out *Schema, act func(n *node, rec arrow.Record, folds []int) (arrow.Record, error)) Dataset {
 	up := adopt(ds)
 	if err := f.check(up.schema); err != nil {
@@ -139,7 +139,7 @@ func (f Folding) node(ds Dataset, name string, out *Schema, act func(n *node, re
 	return d
 }
 
-// numbers returns the rule of a pass.
+// numbers returns the fold rule of a pass.
 func (f Folding) numbers(ctx context.Context, s *Schema, blocks *timeBlocks) (foldRule, error) {
 	at := s.Index(f.column())
 	switch {
@@ -154,7 +154,7 @@ func (f Folding) numbers(ctx context.Context, s *Schema, blocks *timeBlocks) (fo
 	return &byRow{folds: int64(f.Folds)}, nil
 }
 
-// foldRule tells the folds of the rows of a pass, one after the other.
+// foldRule returns the folds of the rows of a pass, in order.
 type foldRule interface {
 	fold(rec arrow.Record, row int) (int, error)
 	save(w *stateWriter)
@@ -167,7 +167,7 @@ type foldStage struct {
 	number foldRule
 	act    func(n *node, rec arrow.Record, folds []int) (arrow.Record, error)
 	row    int64 // rows read
-	folds  []int // of the present record
+	folds  []int // of the current record
 }
 
 func (s *foldStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
@@ -219,7 +219,7 @@ func (s *foldStage) load(ctx context.Context, r *stateReader) error {
 
 func (s *foldStage) close() error { return s.up.close() }
 
-// byRow is the rule of folds without a column.
+// byRow is the fold rule without a column.
 type byRow struct{ row, folds int64 }
 
 func (f *byRow) fold(arrow.Record, int) (int, error) {

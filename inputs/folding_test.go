@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// folded returns a data set with a class, a group, a number, a date and an id of each row.
+// folded returns a data set with a class, group, number, date and id for each row.
 func folded(t testing.TB, classes, groups []int64) Indexed {
 	t.Helper()
 	n := len(classes)
@@ -32,7 +32,7 @@ func foldings(n int) []Folding {
 	return []Folding{{Folds: n}, {Folds: n, Stratify: "class"}, {Folds: n, Group: "group"}, {Folds: n, Time: "time"}, {Folds: n, Time: "date"}, {Folds: n, Time: FileOrder}}
 }
 
-// TestFoldsDivideRows: whatever the rows, each is held out once or, of the first block by time, never; and folds train on the others.
+// TestFoldsDivideRows: each row is held out once, or never if it is in the first block by time; folds train on the other rows.
 func TestFoldsDivideRows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 60).Draw(r, "rows")
@@ -42,7 +42,7 @@ func TestFoldsDivideRows(t *testing.T) {
 		size := rapid.IntRange(1, 9).Draw(r, "batch")
 		ds := folded(t, classes, groups)
 		for _, f := range foldings(folds) {
-			of := map[int64]int{} // the fold that holds a row out
+			of := map[int64]int{} // the fold that holds out a row
 			for k := range folds {
 				out := flat(ids(t, Pipe(ds, f.Keep(k, true), Batch(size, false))))
 				in := flat(ids(t, Pipe(streamOf(ds), f.Keep(k, false), Batch(3, false))))
@@ -67,7 +67,7 @@ func TestFoldsDivideRows(t *testing.T) {
 	})
 }
 
-// checkFolds checks what a folding promises.
+// checkFolds checks the properties of a folding.
 func checkFolds(r *rapid.T, f Folding, of map[int64]int, classes, groups []int64) {
 	perClass, group := map[[2]int64]int{}, map[int64]int{}
 	for id, k := range of {
@@ -114,7 +114,7 @@ func TestFoldsByTime(t *testing.T) {
 			}
 		}
 	}
-	// Rows of one time are not divided.
+	// Rows with the same time stay together.
 	same, err := Slices(nil, Slice("time", Feature, []int64{1, 2, 2, 2, 2, 3}), Slice("id", Label, []int64{0, 1, 2, 3, 4, 5}))
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func drainAll(ds Dataset) (int, error) {
 	}
 }
 
-// TestSplitColumns: a split goes by columns that the model does not get, in every mode, and on every worker.
+// TestSplitColumns: a split can use columns that the model does not get, in every mode and on every worker.
 func TestSplitColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := "x,who,y\n"
@@ -249,7 +249,7 @@ func TestSplitColumns(t *testing.T) {
 	}
 }
 
-// TestManyGroups: those behind the bound of what is remembered are whole, too, and damaged positions are refused.
+// TestManyGroups: groups beyond the remembered ones also stay whole, and damaged positions are refused.
 func TestManyGroups(t *testing.T) {
 	n := mostFoldValues + 1000
 	groups := make([]int64, 2*n)

@@ -14,16 +14,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// timeBlocks are where the blocks by time begin. A pass over all rows finds them, once.
+// timeBlocks holds where the blocks by time begin. One pass over all rows finds that.
 type timeBlocks struct {
 	f  Folding
 	up *node
 
 	mu     sync.Mutex
-	starts []int64 // keys of the first times of all blocks but the first; rows by FileOrder
+	starts []int64 // keys of the first times of all blocks but the first; by FileOrder, row numbers
 }
 
-// find reads the times.
+// find sets starts.
 func (b *timeBlocks) find(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,10 +56,10 @@ func (b *timeBlocks) find(ctx context.Context) error {
 	return nil
 }
 
-// blockStart is the first row of block k of n.
+// blockStart returns the first row of block k of n.
 func blockStart(rows, k, n int64) int64 { return rows/n*k + rows%n*k/n }
 
-// read returns the keys of all rows, unsorted and none by FileOrder, and the number of rows.
+// read returns the keys of all rows, unsorted, and the number of rows. By FileOrder there are no keys.
 func (b *timeBlocks) read(ctx context.Context, st stage) (keys []int64, rows int64, err error) {
 	at := b.up.schema.Index(b.f.column())
 	dates := false
@@ -88,10 +88,10 @@ func (b *timeBlocks) read(ctx context.Context, st stage) (keys []int64, rows int
 	}
 }
 
-// byTime is the rule of folds by time.
+// byTime is the fold rule by time.
 type byTime struct {
 	blocks *timeBlocks
-	at     int // of the column; -1: FileOrder
+	at     int // index of the column; -1: FileOrder
 	row    int64
 }
 
@@ -116,10 +116,10 @@ func (f *byTime) fold(rec arrow.Record, row int) (int, error) {
 func (f *byTime) save(w *stateWriter)       { w.int(f.row) }
 func (f *byTime) load(r *stateReader) error { f.row = r.count(math.MaxInt64); return r.err }
 
-// timeLayouts are those of ISO 8601 that are read, each with or without a fraction of a second. Times without a zone are in UTC.
+// timeLayouts are the accepted layouts of ISO 8601, each with or without fractions of a second. Times without a zone are in UTC.
 var timeLayouts = []string{time.RFC3339, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"}
 
-// timeKey returns a number that orders times as they follow each other, and whether it is of a date.
+// timeKey returns a number that sorts as the time does, and whether the time is a date.
 func timeKey(column arrow.Array, row int) (key int64, date bool, err error) {
 	switch a := column.(type) {
 	case *array.Float32:
@@ -144,7 +144,7 @@ func timeKey(column arrow.Array, row int) (key int64, date bool, err error) {
 	return key, false, err
 }
 
-// floatKey is a whole number with the order of x. Zeros of both signs are equal.
+// floatKey returns an integer that sorts as x does. Zeros of both signs are equal.
 func floatKey(x float64) (int64, error) {
 	if math.IsNaN(x) {
 		return 0, errors.New("value NaN is no time: correct it, or leave the row out")

@@ -14,20 +14,20 @@ import (
 // mostFoldValues bounds the classes and groups that a pass remembers.
 const mostFoldValues = 1 << 16
 
-// byValue is the rule of folds by classes or groups.
+// byValue is the fold rule by classes or groups.
 type byValue struct {
 	f     Folding
-	at    int // of the column
+	at    int // index of the column
 	seen  map[rowHash]*foldValue
-	order []*foldValue // of seen, as they came
-	bytes []byte       // of the present value
+	order []*foldValue // values of seen, in order of appearance
+	bytes []byte       // of the current value
 }
 
 // foldValue is a class or a group.
 type foldValue struct {
 	hash  rowHash
-	index int   // among all, in the order of their first rows
-	count int64 // rows seen, of a class
+	index int   // among all, in order of appearance
+	count int64 // rows of a class seen so far
 }
 
 func (f *byValue) fold(rec arrow.Record, row int) (int, error) {
@@ -63,7 +63,7 @@ func (f *byValue) add(h rowHash, count int64) *foldValue {
 	return v
 }
 
-// check refuses NaN, which is no class and no group.
+// check refuses NaN, which is neither a class nor a group.
 func (f *byValue) check(column arrow.Array, row int) error {
 	x := 0.0
 	switch a := column.(type) {

@@ -9,8 +9,8 @@ import (
 // cutter cuts records of any size into records of the requested size.
 type cutter struct{ rest arrow.Record }
 
-// pull returns at most limit rows (all of a record where limit is 0), taking
-// from next when nothing is left over.
+// pull returns at most limit rows, or a whole record if limit is 0. It calls
+// next when nothing is left over.
 func (c *cutter) pull(ctx context.Context, limit int, next func(context.Context) (arrow.Record, error)) (arrow.Record, error) {
 	rec := c.rest
 	c.rest = nil
@@ -40,7 +40,7 @@ func (c *cutter) discard() {
 	}
 }
 
-// foreign is a pass over a Dataset that is not of this package.
+// foreign is a pass over a Dataset of another package.
 type foreign struct {
 	it   Iterator
 	node *node
@@ -94,12 +94,12 @@ func (s *foreign) close() error {
 	return s.it.Close()
 }
 
-// failure is the end of a pass that found some rows before it: they are delivered first. It stays, since a source may go on behind what
-// it could not read.
+// failure is the error that ends a pass. If rows were found before it, they are delivered first. Later calls return it again, since
+// the source might continue after what it could not read.
 type failure struct{ err error }
 
-// after keeps err for the next call, and reports whether there are rows to deliver before it. A call whose context ended
-// is repeated.
+// after keeps err for the next call, and reports whether rows have to be delivered before it. If ctx has ended, it keeps nothing:
+// the next call tries again.
 func (f *failure) after(ctx context.Context, err error, rows bool) bool {
 	if ctx.Err() == nil {
 		f.err = err

@@ -9,10 +9,10 @@ import (
 )
 
 // A Frame is a record with reusable memory: its maker fills it again once the last
-// reference is released. A pipeline that makes one record after the other then
+// reference is released. A pipeline that makes one record after another then
 // allocates nothing. A TensorReader reads it without asking for its columns.
 //
-// A caller that asks for columns may keep them, as with any record. Such a frame is
+// A caller that asks for columns may keep them, as with any record. The frame is then
 // not reused, and its memory is garbage collected.
 type Frame struct {
 	schema  *arrow.Schema
@@ -26,19 +26,19 @@ type Frame struct {
 var _ arrow.Record = (*Frame)(nil)
 
 // Reset makes f a record of rows rows, with one reference. Each column must be of
-// its field's type; f takes over a reference to each and keeps the slice. When the
-// record is released, reuse is called with the columns still referenced, or, where
-// a caller may keep columns, the references are released and reuse is not called.
+// its field's type. f takes over a reference to each column and keeps the slice. On
+// release of the record, reuse is called with the columns still referenced; if a
+// caller may still hold columns, they are released instead.
 func (f *Frame) Reset(schema *arrow.Schema, columns []arrow.Array, rows int64, reuse func()) {
 	f.schema, f.columns, f.rows, f.reuse = schema, columns, rows, reuse
 	f.shared.Store(false)
 	f.refs.Store(1)
 }
 
-// Retain adds a reference.
+// Retain increments the reference count.
 func (f *Frame) Retain() { f.refs.Add(1) }
 
-// Release takes a reference away.
+// Release decrements the reference count.
 func (f *Frame) Release() {
 	switch n := f.refs.Add(-1); {
 	case n > 0:
@@ -54,34 +54,34 @@ func (f *Frame) Release() {
 	}
 }
 
-// Schema is the record's.
+// Schema returns the record's schema.
 func (f *Frame) Schema() *arrow.Schema { return f.schema }
 
-// NumRows is the number of rows.
+// NumRows returns the number of rows.
 func (f *Frame) NumRows() int64 { return f.rows }
 
-// NumCols is the number of columns.
+// NumCols returns the number of columns.
 func (f *Frame) NumCols() int64 { return int64(len(f.columns)) }
 
-// ColumnName is the name of column i.
+// ColumnName returns the name of column i.
 func (f *Frame) ColumnName(i int) string { return f.schema.Field(i).Name }
 
-// Columns returns all columns; f is not used again.
+// Columns returns all columns; f is then not reused.
 func (f *Frame) Columns() []arrow.Array {
 	f.shared.Store(true)
 	return f.columns
 }
 
-// Column returns column i; f is not used again.
+// Column returns column i; f is then not reused.
 func (f *Frame) Column(i int) arrow.Array {
 	f.shared.Store(true)
 	return f.columns[i]
 }
 
-// record is an ordinary record of the columns.
+// record returns an ordinary record of the columns.
 func (f *Frame) record() arrow.Record { return array.NewRecord(f.schema, f.Columns(), f.rows) }
 
-// SetColumn returns a record with another column i.
+// SetColumn returns a record with column i replaced.
 func (f *Frame) SetColumn(i int, col arrow.Array) (arrow.Record, error) {
 	rec := f.record()
 	defer rec.Release()
@@ -95,21 +95,21 @@ func (f *Frame) NewSlice(i, j int64) arrow.Record {
 	return rec.NewSlice(i, j)
 }
 
-// MarshalJSON encodes the record as any other.
+// MarshalJSON encodes the record like any other.
 func (f *Frame) MarshalJSON() ([]byte, error) {
 	rec := f.record()
 	defer rec.Release()
 	return rec.MarshalJSON()
 }
 
-// String shows the record as any other.
+// String formats the record like any other.
 func (f *Frame) String() string {
 	rec := f.record()
 	defer rec.Release()
 	return fmt.Sprint(rec)
 }
 
-// peek returns column i of a record, to read until the record is released.
+// peek returns column i of a record, for reading until the record is released.
 func peek(rec arrow.Record, i int) arrow.Array {
 	if f, ok := rec.(*Frame); ok {
 		return f.columns[i]

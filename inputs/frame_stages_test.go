@@ -15,7 +15,7 @@ import (
 )
 
 // failAfter returns the records of a data set as frames whose memory is overwritten
-// when they are released: a stage that still reads one reads garbage.
+// on release: a stage that still reads one gets garbage.
 type failAfter struct{ Dataset }
 
 func (p failAfter) Iterate(ctx context.Context) (Iterator, error) { return p.IterateEpoch(ctx, 0) }
@@ -55,8 +55,8 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return f, nil
 }
 
-// TestStagesRelease: no stage reads a record that it has released, in any
-// combination with other stages, and no stage releases a record that is held.
+// TestStagesRelease: in any combination, no stage reads a record that it has released,
+// and no stage releases a record that is still held.
 func TestStagesRelease(t *testing.T) {
 	same := Mapper{Name: "same", Map: func(_ context.Context, rec arrow.Record, _ Rows) (arrow.Record, error) {
 		rec.Retain()
@@ -85,7 +85,7 @@ func TestStagesRelease(t *testing.T) {
 			plain, poisonous = Pipe(plain, s), failAfter{Pipe(poisonous, s)}
 		}
 		plain, poisonous = Pipe(plain, Batch(5, false)), failAfter{Pipe(poisonous, Batch(5, false))}
-		for pass := range 2 { // of a cache, the second is another
+		for pass := range 2 { // the second pass over a cache differs
 			if diff := cmp.Diff(passOf(t, plain), passOf(t, poisonous)); diff != "" {
 				rt.Fatalf("pass %d: %s", pass, diff)
 			}
@@ -93,7 +93,7 @@ func TestStagesRelease(t *testing.T) {
 	})
 }
 
-// passOf is a pass in a printable form, including the error at its beginning or end.
+// passOf returns a pass in a printable form, including the error at its beginning or end.
 func passOf(t *testing.T, ds Dataset) (out []string) {
 	it, err := ds.Iterate(context.Background())
 	if err != nil { // there is nothing to cache

@@ -23,7 +23,7 @@ func frameOf(t *testing.T, values []int64, reuse func()) (*Frame, *Schema) {
 	return f, s
 }
 
-// TestFrameIsReused: once the last reference is gone, and not before.
+// TestFrameIsReused: a frame is reused once the last reference is gone, and not before.
 func TestFrameIsReused(t *testing.T) {
 	back := 0
 	f, s := frameOf(t, []int64{3, 4}, func() { back++ })
@@ -66,7 +66,7 @@ func TestFrameWithColumnsKept(t *testing.T) {
 	}
 }
 
-// TestFrameIsARecord: it looks like a record of its columns.
+// TestFrameIsARecord: a frame looks like a record of its columns.
 func TestFrameIsARecord(t *testing.T) {
 	f, s := frameOf(t, []int64{3, 4}, func() {})
 	want := array.NewRecord(s.Arrow(), f.Columns(), 2)

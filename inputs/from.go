@@ -11,21 +11,21 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// StreamOptions describe a source whose rows come only once.
+// StreamOptions describes a source whose rows come only once.
 type StreamOptions struct {
 	ArrowOptions
 	// Resume says what a restored position means; the zero value is ResumeError.
 	Resume Resume
 }
 
-// FromStructs returns a data set of structs, or of pointers to structs, in memory: a column for each exported field.
+// FromStructs returns a data set of structs in memory, or of pointers to structs. Each exported field is a column.
 //
-// Names and options are in the field's tag, whose form is encoding/json's: `input:"price,label"`. A field without the tag has
-// the name of its json tag, else its own; "-" leaves it out, and the fields of an embedded struct are columns, too. The
-// options are label, weight, shape=28x28x1 (of a slice) and, as the last one, default=value for a pointer that is nil.
+// The tag of a field has its column's name and options, in encoding/json's form: `input:"price,label"`. A field without it has
+// the name in its json tag, else its own; "-" leaves it out. The fields of an embedded struct are columns, too. The
+// options are label, weight, shape=28x28x1 (for a slice) and, as the last one, default=value for a nil pointer.
 //
 // Numbers keep their types (int is int64, uint uint64), string and []byte are strings, arrays are columns of their
-// shape, slices ragged columns. Columns in o choose among the fields and change role, type, default or vocabulary, as
+// shape, slices are ragged columns. Columns in o choose among the fields and change role, type, default or vocabulary, as
 // for files. The structs are copied.
 func FromStructs[T any](rows []T, o ArrowOptions) (Indexed, error) {
 	p, err := planStruct(reflect.TypeFor[T](), o)
@@ -39,7 +39,7 @@ func FromStructs[T any](rows []T, o ArrowOptions) (Indexed, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: the slice of %s has no element", ErrEmpty, reflect.TypeFor[T]())
 	}
-	// A data set is never closed: its rows are garbage collected.
+	// A data set is never closed, so its rows have to be garbage collected.
 	recs, err := p.records(memory.NewGoAllocator(), values)
 	if err != nil {
 		return nil, err
@@ -52,10 +52,10 @@ func FromStructs[T any](rows []T, o ArrowOptions) (Indexed, error) {
 	return ix, nil
 }
 
-// FromFunc returns the structs that a function yields; FromStructs says what becomes of their fields. Each pass
-// calls the function once, with a context that ends with the pass. An error that it yields ends the pass.
+// FromFunc returns the structs that a function yields; their fields become columns as for FromStructs. Each pass
+// calls the function once, with a context that ends with the pass. An error that the function yields ends the pass.
 //
-// A position is restored by leaving out the rows that were delivered, so the function must yield the same rows in each
+// Restoring a position skips the rows delivered before, so the function must yield the same rows in each
 // pass. Generator does the same for rows that are maps.
 func FromFunc[T any](rows func(ctx context.Context) iter.Seq2[T, error], o ArrowOptions) (Dataset, error) {
 	p, err := planStruct(reflect.TypeFor[T](), o)
@@ -74,7 +74,7 @@ func FromFunc[T any](rows func(ctx context.Context) iter.Seq2[T, error], o Arrow
 			row, err, ok := next()
 			if !ok {
 				err = io.EOF
-				if ctx.Err() != nil { // the function stopped for it: these are not all rows
+				if ctx.Err() != nil { // the function stopped early: these are not all rows
 					err = context.Cause(ctx)
 				}
 			}
@@ -84,10 +84,10 @@ func FromFunc[T any](rows func(ctx context.Context) iter.Seq2[T, error], o Arrow
 	}), nil
 }
 
-// FromChannel returns the structs of a channel, until it is closed; FromStructs says what becomes of their fields.
+// FromChannel returns the structs received from a channel until it is closed; their fields become columns as for FromStructs.
 //
-// What a channel gave is gone: every pass goes on with what is left in it, and o.Resume says what a restored position
-// means. A pass that waits for the channel ends with its context.
+// Received values are gone: every pass continues with what is left in the channel, and o.Resume says what a restored
+// position means. A pass that waits for the channel ends with its context.
 func FromChannel[T any](rows <-chan T, o StreamOptions) (Dataset, error) {
 	p, err := planStruct(reflect.TypeFor[T](), o.ArrowOptions)
 	if err != nil {
@@ -116,7 +116,7 @@ func FromChannel[T any](rows <-chan T, o StreamOptions) (Dataset, error) {
 	}), nil
 }
 
-// structReader reads structs one after the other.
+// structReader reads structs one after another.
 type structReader[T any] struct {
 	plan *structPlan
 	mem  memory.Allocator
@@ -124,7 +124,7 @@ type structReader[T any] struct {
 	stop func()
 	held []T   // taken, but not delivered
 	row  int64 // rows delivered
-	err  error // found after good rows; includes io.EOF
+	err  error // found after good rows, or io.EOF
 }
 
 func (r *structReader[T]) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -134,7 +134,7 @@ func (r *structReader[T]) read(ctx context.Context, limit int) (arrow.Record, er
 	for len(r.held) < limit && r.err == nil {
 		row, err := r.take(ctx)
 		if err != nil && ctx.Err() != nil {
-			return nil, err // what is held stays for the next call
+			return nil, err // held rows stay for the next call
 		}
 		if err != nil && !eof(err) {
 			err = &DataError{Row: r.row + int64(len(r.held)) + 1, Err: err}

@@ -18,11 +18,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FromRows returns the rows of a query's result, from where they stand. Columns in o choose among the query's columns and say role, type,
-// default and vocabulary, as for files; without them all are read in the types that the driver reports: integers as
+// FromRows returns the remaining rows of a query's result. Columns in o choose among the query's columns and set role, type,
+// default and vocabulary, as for files; without them all columns are read with the types that the driver reports: integers as
 // int64, other numbers as float64, text, bytes and times (2006-01-02T15:04:05Z) as strings.
 //
-// The rows come once: the first pass reads and closes them, a second one is an error that wraps ErrNoResume, and o.Resume
+// The rows come once: the first pass reads and closes them, a second one fails with an error that wraps ErrNoResume, and o.Resume
 // says what a restored position means. FromQuery reads again in each pass. A pass that waits for the database ends
 // with the context of the query.
 func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
@@ -46,11 +46,11 @@ func FromRows(rows *sql.Rows, o StreamOptions) (Dataset, error) {
 	}), nil
 }
 
-// FromQuery returns the rows of a query; FromRows says in which types. It asks the database once for the columns, and
+// FromQuery returns the rows of a query, with types as for FromRows. It asks the database once for the columns, and
 // again in each pass, whose context ends the query.
 //
-// A position is restored by leaving out the rows that were delivered: give the query an ORDER BY, so that it returns the
-// same rows in the same order, and let the table be.
+// Restoring a position skips the rows delivered before: give the query an ORDER BY, so that it returns the
+// same rows in the same order, and do not change the table.
 func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o ArrowOptions) (Dataset, error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -72,7 +72,7 @@ func FromQuery(ctx context.Context, db *sql.DB, query string, args []any, o Arro
 	}), nil
 }
 
-// queryColumns returns the columns to read of a query's result.
+// queryColumns returns the columns of a query's result that are to be read.
 func queryColumns(rows *sql.Rows, o ArrowOptions) ([]textField, *Schema, error) {
 	types, err := rows.ColumnTypes()
 	if err != nil {
@@ -109,7 +109,7 @@ func queryNames(types []*sql.ColumnType) string {
 	return strings.Join(names, ", ")
 }
 
-// queryType returns the type in which a column of a query is read.
+// queryType returns the type with which a column of a query is read.
 func queryType(t *sql.ColumnType) (string, error) {
 	if d, ok := scanType(t.ScanType()); ok {
 		return d.String(), nil
@@ -133,7 +133,7 @@ func queryType(t *sql.ColumnType) (string, error) {
 		t.Name(), t.DatabaseTypeName())
 }
 
-// scanType returns the element type of what a driver says that it returns.
+// scanType returns the element type for a driver's scan type.
 func scanType(t reflect.Type) (tensor.DType, bool) {
 	if t == nil {
 		return 0, false
@@ -151,7 +151,7 @@ func scanType(t reflect.Type) (tensor.DType, bool) {
 	case reflect.String:
 		return tensor.String, true
 	}
-	return 0, false // bytes, too: drivers return decimals as such
+	return 0, false // also for bytes: drivers return decimals as bytes
 }
 
 // sqlReader reads the rows of a query.
@@ -159,21 +159,21 @@ type sqlReader struct {
 	node   *node
 	rows   *sql.Rows
 	fields []textField
-	at     []int // of each field among the query's columns
+	at     []int // index of each field among the query's columns
 	cells  []any
 	row    int64 // rows read
 	out    leftOut
-	err    error // found after good rows; includes io.EOF
+	err    error // found after good rows, or io.EOF
 }
 
-// leftOut is what becomes of rows that cannot be read.
+// leftOut handles rows that cannot be read.
 type leftOut struct {
-	damaged *Damaged // nil: the first is an error
-	pass    livePass // over the rows of the query in its database
+	damaged *Damaged // nil: the first such row is an error
+	pass    livePass // counts over the rows of the query in its database
 	hidden  hiddenName
 }
 
-// row is the error of a row behind which reading can go on.
+// row returns the error of a row after which reading can continue.
 func (l *leftOut) row(row int64, column string, err error) error {
 	return l.pass.row(l.hidden.in(&DataError{Row: row, Name: column, Err: err}))
 }
@@ -215,7 +215,7 @@ func (r *sqlReader) read(ctx context.Context, limit int) (arrow.Record, error) {
 		}
 		return r.append(b)
 	})
-	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // else the next call goes on
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // otherwise the next call continues
 		r.err = err
 	}
 	if eof(err) && r.out.damaged != nil {
@@ -236,7 +236,7 @@ func (r *sqlReader) next() error {
 	return io.EOF
 }
 
-// failed is the error of the query at a row: that of its context where that has ended.
+// failed returns the error of the query at a row, nil if there is none.
 func (r *sqlReader) failed(row int64) error {
 	if err := r.rows.Err(); err != nil {
 		return &DataError{Row: row, Err: fmt.Errorf("query failed: %w", err)}
@@ -251,11 +251,11 @@ func (r *sqlReader) append(b *array.RecordBuilder) error {
 	return r.scan(b)
 }
 
-// scan appends the present row.
+// scan appends the current row.
 func (r *sqlReader) scan(b *array.RecordBuilder) error {
 	if err := r.rows.Scan(r.cells...); err != nil {
 		if failed := r.failed(r.row); failed != nil {
-			return failed // which says nothing about the row
+			return failed // not an error of the row
 		}
 		return r.out.row(r.row, "", fmt.Errorf("row cannot be read: %w", err))
 	}
@@ -274,7 +274,7 @@ func (r *sqlReader) scan(b *array.RecordBuilder) error {
 	return nil
 }
 
-// sqlValueOf is the value of a cell as the value of a JSON object. A time is a text as RFC 3339 has it.
+// sqlValueOf returns a cell as a JSON value. A time becomes text in RFC 3339 format.
 func sqlValueOf(v any, t arrow.DataType) (any, error) {
 	at, ok := v.(time.Time)
 	switch {

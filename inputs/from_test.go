@@ -27,7 +27,7 @@ type base struct {
 	Note string
 }
 
-// sample has a field of each form.
+// sample has a field of each kind.
 type sample struct {
 	base
 	X     [2]float32 `json:"x"`
@@ -54,7 +54,7 @@ func sampleOf(i int) sample {
 	return e
 }
 
-// samples returns n structs, by pointers.
+// samples returns pointers to n structs.
 func samples(n int) []*sample {
 	out := make([]*sample, n)
 	for i := range out {
@@ -80,7 +80,7 @@ func yield[T any](rows []T, last error) func(context.Context) iter.Seq2[T, error
 	}
 }
 
-// must returns a data set that can be made.
+// must returns a function that fails the test on an error.
 func must[D Dataset](t testing.TB) func(D, error) D {
 	return func(ds D, err error) D {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestStructOptions(t *testing.T) {
 	}
 }
 
-// TestSourcesOfGoAgree compares the sources of one list of structs.
+// TestSourcesOfGoAgree compares the sources for the same list of structs.
 func TestSourcesOfGoAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rows := samples(rapid.IntRange(1, 600).Draw(rt, "rows"))
@@ -220,7 +220,7 @@ type tagged struct {
 
 func second[D any](_ D, err error) error { return err }
 
-// TestFailingProducer: rows before the failure arrive, then the failure with its row, and again.
+// TestFailingProducer: rows before the failure arrive, then the failure with its row, on every further call.
 func TestFailingProducer(t *testing.T) {
 	broken := errors.New("broken")
 	for name, ds := range map[string]Dataset{
@@ -255,7 +255,7 @@ func TestFailingProducer(t *testing.T) {
 	}
 }
 
-// TestChannelStopsEarly: a pass that waits for a channel ends with its context, and what it took stays for the next call.
+// TestChannelStopsEarly: a pass that waits for a channel ends with its context, and the rows it took stay for the next call.
 func TestChannelStopsEarly(t *testing.T) {
 	ch := make(chan tagged, 3)
 	ch <- tagged{X: 1}
@@ -264,7 +264,7 @@ func TestChannelStopsEarly(t *testing.T) {
 	it := iterate(t, Pipe(ds, Batch(3, false)))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		for len(ch) > 0 { // until both were taken
+		for len(ch) > 0 { // until both were received
 			time.Sleep(time.Microsecond)
 		}
 		cancel()
@@ -287,7 +287,7 @@ func TestChannelStopsEarly(t *testing.T) {
 	}
 }
 
-// TestResume restores a position after 20 rows of 40 into a pass over a channel that gives all rows again, and one that gives the rest.
+// TestResume restores a position after 20 of 40 rows, for a channel that sends all rows again and one that sends the rest.
 func TestResume(t *testing.T) {
 	open := func(from int, resume Resume, steps ...Transform) Iterator {
 		ch := make(chan *sample, 40)
@@ -400,7 +400,7 @@ func TestQueryErrors(t *testing.T) {
 	}
 }
 
-// liveSources are the sources of this file for the table of all data sets.
+// liveSources returns the sources of this file, for the table of all data sets.
 func liveSources(t testing.TB, mem memory.Allocator) map[string]Dataset {
 	o := ArrowOptions{Allocator: mem}
 	query := must[Dataset](t)(FromQuery(t.Context(), numbersTable(37).open(t), "select", nil, o))

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// choices are numbers that a fuzzer chooses.
+// choices are numbers chosen by a fuzzer.
 type choices struct{ left []byte }
 
-// below returns a number from 0 to n-1; 0 where no more are chosen.
+// below returns a number from 0 to n-1; it is 0 once there are no more choices.
 func (c *choices) below(n int) int {
 	if len(c.left) == 0 {
 		return 0
@@ -29,7 +29,7 @@ func (c *choices) below(n int) int {
 	return x
 }
 
-// source returns rows of the columns "v", a list, and "id", with random access or not.
+// source returns rows with a list column "v" and "id", with random access or without.
 func (c *choices) source(t testing.TB) Dataset {
 	lengths := make([]int, 1+c.below(20))
 	for i := range lengths {
@@ -42,7 +42,7 @@ func (c *choices) source(t testing.TB) Dataset {
 	return ds
 }
 
-// step returns a transform. Some do not fit the rows, and refuse them.
+// step returns a transform. Some transforms do not fit the rows and refuse them.
 func (c *choices) step(t testing.TB) Transform {
 	seed := int64(c.below(5))
 	steps := []func() Transform{
@@ -105,7 +105,7 @@ func (c *choices) pipeline(t testing.TB) Dataset {
 	return ds
 }
 
-// depth is the number of steps of a pipeline.
+// depth returns the number of steps of a pipeline.
 func (n *node) depth() (steps int) {
 	for ; n != nil; n = n.up {
 		steps++
@@ -113,10 +113,10 @@ func (n *node) depth() (steps int) {
 	return steps
 }
 
-// mostShown bounds the records of a pass that are compared.
+// mostShown bounds the number of records that are compared.
 const mostShown = 60
 
-// shown returns the first records of a pass, and the error that ends it before.
+// shownRecords returns the first records of a pass, and the error that ends it earlier.
 func shownRecords(t testing.TB, it Iterator, s *Schema) (records []string) {
 	for len(records) < mostShown {
 		rec, err := it.Next(context.Background())
@@ -137,8 +137,8 @@ func failed(records []string) bool {
 	return len(records) > 0 && strings.HasPrefix(records[len(records)-1], "error: ")
 }
 
-// FuzzSteps: any steps, in any order, deliver the same records in each pass, and behind each position that is restored; they release
-// what they hold. TestMain finds goroutines that are left.
+// FuzzSteps: any steps, in any order, deliver the same records in each pass and after each restored position, and release
+// what they hold. TestMain finds leaked goroutines.
 func FuzzSteps(f *testing.F) {
 	for step := range byte(22) {
 		f.Add([]byte{9, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 0, 1, step, 2, 1, 1, 0, 2, 3, 1, 3, 1, step, 1})
@@ -189,7 +189,7 @@ func FuzzSteps(f *testing.F) {
 		got, whole := shownRecords(t, rest, ds.Schema()), len(want)
 		if failed(want) && len(got) > 0 {
 			whole--                                                   // steps that read ahead may deliver more before the error
-			lacksMemory := strings.Contains(want[whole], "memory_mb") // a restored buffer has no rows that were delivered
+			lacksMemory := strings.Contains(want[whole], "memory_mb") // a restored buffer does not hold delivered rows
 			if !failed(got) && len(got) < mostShown && !lacksMemory {
 				t.Fatalf("%s: behind %d records the error is gone: %s", adopt(ds).desc, at, want[whole])
 			}
@@ -200,7 +200,7 @@ func FuzzSteps(f *testing.F) {
 	})
 }
 
-// FuzzQuery reads values of any type as columns of any type.
+// FuzzQuery reads values of any type into columns of any type.
 func FuzzQuery(f *testing.F) {
 	f.Add("12", []byte{1, 1, 1, 1, 2, 3, 4, 5, 6, 7})
 	f.Add("\xff\x00", []byte{2, 3, 0, 0, 5, 5, 5, 1, 7, 3, 2, 1, 0, 4})
@@ -250,7 +250,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// keptMessages are what a writer sends.
+// keptMessages are the messages of a writer.
 type keptMessages []*flight.FlightData
 
 func (k *keptMessages) Send(m *flight.FlightData) error {
@@ -258,7 +258,7 @@ func (k *keptMessages) Send(m *flight.FlightData) error {
 	return nil
 }
 
-// pairMessages are the message of the columns and that of a batch.
+// pairMessages returns the schema message and a batch message.
 func pairMessages(t testing.TB, ids ...int64) keptMessages {
 	t.Helper()
 	var k keptMessages
@@ -271,10 +271,10 @@ func pairMessages(t testing.TB, ids ...int64) keptMessages {
 	return k
 }
 
-// FuzzFlight: whatever a service sends is rows or an error.
+// FuzzFlight: anything that a service sends gives rows or an error.
 func FuzzFlight(f *testing.F) {
 	messages := pairMessages(f, 7, 8)
-	var head, body []byte // behind the columns
+	var head, body []byte // the message after the schema
 	var mu sync.Mutex
 	service := &pairs{streams: func(s flight.FlightService_DoGetServer) error {
 		mu.Lock()

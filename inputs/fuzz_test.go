@@ -13,7 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// exhaust reads rows to the end or an error; the input must not make it panic, leak
+// exhaust reads rows to the end or an error; no input may make it panic, leak
 // or run forever.
 func exhaust(t *testing.T, r rowReader, schema *Schema) {
 	defer r.close()
@@ -40,7 +40,7 @@ func FuzzCSV(f *testing.F) {
 		if aligned {
 			delimiter = whitespace
 		}
-		// Errors are explained from the content of a file of that name.
+		// Errors are explained from the content of a file with that name.
 		name := filepath.Join(t.TempDir(), "fuzz.csv")
 		if err := os.WriteFile(name, data, 0o644); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // span is a run of consecutive rows of one of several chunks.
 type span struct{ chunk, start, n int }
 
-// appendSpan appends a run, merging it with the previous one where it continues it.
+// appendSpan appends a run, or extends the previous one if s continues it.
 func appendSpan(spans []span, s span) []span {
 	if k := len(spans) - 1; k >= 0 && spans[k].chunk == s.chunk && spans[k].start+spans[k].n == s.start {
 		spans[k].n += s.n
@@ -25,7 +25,7 @@ func appendSpan(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// sharedValues is how many values a record has at least whose columns are gathered by several goroutines.
+// sharedValues is the least number of values in a record whose columns are gathered by several goroutines.
 const sharedValues = 1 << 16
 
 // gatherRecord copies rows of several records of one schema into one record.
@@ -64,7 +64,7 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 	return array.NewRecord(schema, cols, int64(rows)), nil
 }
 
-// forColumns calls column for each of n, several at a time where there are many rows.
+// forColumns calls column n times, in parallel if there are many values.
 func forColumns(n, rows int, column func(i int) error) error {
 	workers := 1
 	if n*rows >= sharedValues {
@@ -73,7 +73,7 @@ func forColumns(n, rows int, column func(i int) error) error {
 	return severally(n, workers, column)
 }
 
-// usedOnly leaves out records that no span is of: a batch takes rows of few of a shuffle's many.
+// usedOnly leaves out records without spans: a batch takes rows from few of a shuffle's many records.
 func usedOnly(recs []arrow.Record, spans []span) ([]arrow.Record, []span) {
 	if len(recs) < 2 {
 		return recs, spans
@@ -92,7 +92,7 @@ func usedOnly(recs []arrow.Record, spans []span) ([]arrow.Record, []span) {
 	return used, out
 }
 
-// concat returns one record of all rows of recs, releasing them. It copies
+// concat returns one record of all rows of recs, and releases recs. It copies
 // unless there is only one.
 func concat(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record) (arrow.Record, error) {
 	if len(recs) == 1 {
@@ -157,7 +157,7 @@ func (g *gatherer) data(dt arrow.DataType) (arrow.ArrayData, error) {
 	return nil, fmt.Errorf("rows of Arrow type %s cannot be copied", dt)
 }
 
-// finish makes the array's data; the buffers but the validity change owners.
+// finish makes the array's data. It takes over all buffers but the validity bitmap.
 func (g *gatherer) finish(dt arrow.DataType, nulls int, child arrow.ArrayData, buffers ...*memory.Buffer) arrow.ArrayData {
 	var children []arrow.ArrayData
 	if child != nil {
@@ -183,7 +183,7 @@ func newBuffer(mem memory.Allocator, size int) *memory.Buffer {
 	return b
 }
 
-// validity returns the validity bitmap, nil where no row is null.
+// validity returns the validity bitmap, nil if no row is null.
 func (g *gatherer) validity() (*memory.Buffer, int) {
 	if !slices.ContainsFunc(g.chunks, hasNulls) {
 		return nil, 0
@@ -218,7 +218,7 @@ func (g *gatherer) fixed(width int) *memory.Buffer {
 	out := newBuffer(g.mem, g.n*width)
 	values := make([][]byte, len(g.chunks))
 	for k, d := range g.chunks {
-		if b := d.Buffers()[1]; b != nil && d.Len() > 0 { // nothing may come without a buffer
+		if b := d.Buffers()[1]; b != nil && d.Len() > 0 { // an empty array may have no buffer
 			values[k] = b.Bytes()[d.Offset()*width:]
 		}
 	}
@@ -233,7 +233,7 @@ func (g *gatherer) fixed(width int) *memory.Buffer {
 	}
 	for _, s := range g.spans {
 		src := values[s.chunk]
-		switch { // single rows need no call
+		switch { // avoids a call for single rows
 		case s.n == 1 && width == 4:
 			binary.NativeEndian.PutUint32(dst, binary.NativeEndian.Uint32(src[4*s.start:]))
 			dst = dst[4:]
@@ -256,7 +256,7 @@ func (g *gatherer) children() []arrow.ArrayData {
 	return out
 }
 
-// fixedSpans returns the spans of the elements of lists of a fixed size.
+// fixedSpans returns the spans of elements in fixed-size lists.
 func (g *gatherer) fixedSpans(size int) []span {
 	out := make([]span, len(g.spans))
 	for i, s := range g.spans {
@@ -297,8 +297,8 @@ func (g *gatherer) binary() (offsets, data *memory.Buffer, err error) {
 	return offsets, data, nil
 }
 
-// offsets returns the rebased 32-bit offsets of variable-length rows and the
-// spans of what they enclose.
+// offsets returns the 32-bit offsets of variable-length rows, rebased to 0, and the
+// spans of their elements.
 func (g *gatherer) offsets() (*memory.Buffer, []span, error) {
 	out := newBuffer(g.mem, 4*(g.n+1))
 	dst := out.Bytes()

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestGathersManyRows: columns that several goroutines gather are those of the rows, and no buffer is left.
+// TestGathersManyRows: columns gathered by several goroutines have the right rows, and no buffer is leaked.
 func TestGathersManyRows(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 	defer mem.AssertSize(t, 0)
@@ -29,7 +29,7 @@ func TestGathersManyRows(t *testing.T) {
 	}
 	rec := b.NewRecord()
 	defer rec.Release()
-	for _, n := range []int{rows, rows + 1} { // in this goroutine, and in several
+	for _, n := range []int{rows, rows + 1} { // by one goroutine, and by several
 		spans := make([]span, n)
 		for i := range spans {
 			spans[i] = span{0, i * 5 % rows, 1}

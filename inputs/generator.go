@@ -15,16 +15,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// Row has the values of one example by the names of their columns: numbers, strings,
-// bools, []byte, and slices of these for columns with a shape and ragged ones. A value
+// Row maps the column names of one example to its values: numbers, strings,
+// bools, []byte, and slices of these for columns with a shape and ragged columns. A value
 // that is nil or absent is missing.
 type Row map[string]any
 
-// Generator returns the rows that a function yields, like tf.data's from_generator: rows of a database, of a
-// channel, of a simulation. Each pass calls the function once, with a context that ends with the pass; an
-// error that it yields ends the pass. Columns that o does not list are ignored.
+// Generator returns the rows that a function yields, like tf.data's from_generator: rows of a database, a
+// channel, a simulation. Each pass calls the function once, with a context that ends with the pass. An
+// error that the function yields ends the pass. Columns that o does not list are ignored.
 //
-// A position is restored by skipping the rows that were delivered, and a pass that was cancelled is over. A
+// Restoring a position skips the rows delivered before; a cancelled pass cannot continue. A
 // training job resumes exactly only if the function yields the same rows in each pass.
 func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOptions) (Dataset, error) {
 	fields, schema, err := declared("a generator", o)
@@ -40,15 +40,15 @@ func Generator(rows func(ctx context.Context) iter.Seq2[Row, error], o ArrowOpti
 		}}
 	}
 	n = source(context.Background()).node(n, "generator")
-	n.files, n.origin = nil, origin{} // it has none
+	n.files, n.origin = nil, origin{} // a generator reads no files
 	n.generated = true
-	n.place = nil // reading again to look for a bad row would consume further rows
+	n.place = nil // searching for a bad row again would consume further rows
 	n.start = func(ctx context.Context, _ int64) (stage, error) { return &fileStage{ctx: ctx, src: source(ctx)}, nil }
 	return n, nil
 }
 
-// Generated reports whether the rows of a data set come from a Generator or from a Dataset that another package implements without random access, so
-// that a function of the program decides whether another process, or another pass, gets the same ones. It looks through transforms of this package.
+// Generated reports whether the rows of a data set come from a Generator, or from another package's Dataset without random access. Only the
+// program knows whether another process, or another pass, gets the same rows. Generated looks through transforms of this package.
 func Generated(ds Dataset) bool { return adopt(ds).anyGenerated() }
 
 func (n *node) anyGenerated() bool {
@@ -62,14 +62,14 @@ func (n *node) anyGenerated() bool {
 
 // generatorReader reads the rows of one pass.
 type generatorReader struct {
-	ctx    context.Context // of the last call that asked for rows
+	ctx    context.Context // context of the last call that asked for rows
 	node   *node
 	fields []textField
 	next   func() (Row, error, bool)
 	cancel func() // ends ctx
 	stop   func()
 	row    int64 // rows taken
-	err    error // found after good rows; includes io.EOF
+	err    error // found after good rows, or io.EOF
 }
 
 func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, error) {
@@ -95,7 +95,7 @@ func (r *generatorReader) read(ctx context.Context, limit int) (arrow.Record, er
 func (r *generatorReader) take() (Row, error) {
 	row, err, ok := r.next()
 	switch {
-	case !ok && r.ctx.Err() != nil: // the function stopped for it: these are not all rows
+	case !ok && r.ctx.Err() != nil: // the function stopped early: these are not all rows
 		return nil, r.ctx.Err()
 	case !ok:
 		return nil, io.EOF
@@ -143,7 +143,7 @@ func (r *generatorReader) close() error {
 	return nil
 }
 
-// jsonValueOf returns a value of Go as the value of a JSON object.
+// jsonValueOf returns a Go value as a JSON value.
 func jsonValueOf(v any, t arrow.DataType) (any, error) {
 	switch x := v.(type) {
 	case nil, string, bool:
@@ -163,14 +163,14 @@ func jsonValueOf(v any, t arrow.DataType) (any, error) {
 		return floatValue(r.Float(), 64), nil
 	case reflect.Slice, reflect.Array:
 		if _, list := t.(arrow.ListLikeType); !list && r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
-			return string(r.Bytes()), nil // a text, as database/sql gives it
+			return string(r.Bytes()), nil // database/sql returns text as bytes
 		}
 		return jsonListOf(r, t)
 	}
 	return nil, fmt.Errorf("value is of type %T, expected a number, a string, a bool, []byte or a slice of these", v)
 }
 
-// floatValue returns a number as text; whole ones without an exponent, as columns of integers read them.
+// floatValue returns a number as text; integers have no exponent, so that integer columns can read them.
 func floatValue(x float64, bits int) json.Number {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return json.Number(strconv.FormatFloat(x, 'f', -1, bits))
@@ -178,7 +178,7 @@ func floatValue(x float64, bits int) json.Number {
 	return json.Number(strconv.FormatFloat(x, 'g', -1, bits))
 }
 
-// jsonListOf returns a slice as the list of a JSON object.
+// jsonListOf returns a slice as a JSON list.
 func jsonListOf(r reflect.Value, t arrow.DataType) (any, error) {
 	elem := t
 	if l, ok := t.(arrow.ListLikeType); ok {
@@ -195,7 +195,7 @@ func jsonListOf(r reflect.Value, t arrow.DataType) (any, error) {
 }
 
 // RowsOf yields the rows of a channel until it is closed or the context ends. A channel
-// can be read once: a data set of it serves one pass, and its position cannot be restored.
+// can be read once, so its data set serves one pass and cannot restore a position.
 func RowsOf(rows <-chan Row) func(ctx context.Context) iter.Seq2[Row, error] {
 	return func(ctx context.Context) iter.Seq2[Row, error] {
 		return func(yield func(Row, error) bool) {

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// generated yields n rows of the types that a generator may yield.
+// generated yields n rows with all types that a generator may yield.
 func generated(t testing.TB, mem memory.Allocator, n int) Dataset {
 	t.Helper()
 	ds, err := Generator(func(context.Context) iter.Seq2[Row, error] {
@@ -171,7 +171,7 @@ func TestRowsOf(t *testing.T) {
 	}
 	rec.Release()
 
-	// A channel that is never closed ends with the context.
+	// A channel that is never closed: the read ends with the context.
 	ctx, cancel := context.WithCancel(t.Context())
 	ds, _ = Generator(RowsOf(make(chan Row)), ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}})
 	waiting, err := ds.Iterate(ctx)
@@ -185,7 +185,7 @@ func TestRowsOf(t *testing.T) {
 	}
 }
 
-// TestGeneratorEndsWithIterator: a pass whose channel is silent ends when it is closed, also under Prefetch.
+// TestGeneratorEndsWithIterator: a pass over a silent channel ends when it is closed, even under Prefetch.
 func TestGeneratorEndsWithIterator(t *testing.T) {
 	ended := make(chan struct{})
 	ds, err := Generator(func(ctx context.Context) iter.Seq2[Row, error] {
@@ -247,7 +247,7 @@ func TestPipeOfNothing(t *testing.T) {
 	}
 }
 
-// TestCancelledGeneratorIsNotAtItsEnd: a function that returns when its context ends has not yielded all rows.
+// TestCancelledGeneratorIsNotAtItsEnd: a function that returns because its context ended has not yielded all rows.
 func TestCancelledGeneratorIsNotAtItsEnd(t *testing.T) {
 	ds, err := Generator(func(ctx context.Context) iter.Seq2[Row, error] {
 		return func(yield func(Row, error) bool) {
@@ -276,14 +276,14 @@ func TestCancelledGeneratorIsNotAtItsEnd(t *testing.T) {
 			t.Errorf("got %v, expected that the context ended", err)
 		}
 	}
-	last, stop := context.WithTimeout(t.Context(), time.Second) // the function may still wait where both calls ended before they asked it
+	last, stop := context.WithTimeout(t.Context(), time.Second) // the function may still be waiting, if both calls ended before they asked it
 	defer stop()
 	if rec, err := it.Next(last); errors.Is(err, io.EOF) {
 		t.Errorf("got %v, %v: expected no end of the rows", rec, err)
 	}
 }
 
-// TestGenerated: a generator is known behind the transforms of a training input, and no other source is one.
+// TestGenerated: a generator is recognized behind the transforms of a training input; other sources are not generators.
 func TestGenerated(t *testing.T) {
 	o := ArrowOptions{Columns: []ColumnSpec{{Name: "x"}}}
 	ds, err := Generator(RowsOf(make(chan Row)), o)

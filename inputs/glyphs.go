@@ -21,7 +21,7 @@ func imageSchema(shape ...int) (*Schema, error) {
 
 var labelColumn = Column{Name: "label", DType: tensor.Int64, Role: Label}
 
-// Glyphs returns count procedurally drawn digits, endlessly many where count is 0:
+// Glyphs returns count procedurally drawn digits, or endlessly many if count is 0:
 // "image" uint8[28,28,1] and "label" int64, 0 to 9. Image i depends only on seed
 // and i.
 func Glyphs(seed, count int64, mem memory.Allocator) (Indexed, error) {
@@ -64,7 +64,7 @@ func imageRecord(ctx context.Context, n *node, rows int, draw func(i int, image 
 	return recordOf(n.schema.Arrow(), rows, images, labels), nil
 }
 
-// recordOf makes a record of dense columns without nulls out of their elements.
+// recordOf makes a record of dense columns without nulls from the buffers of their elements.
 // It does not release the buffers.
 func recordOf(schema *arrow.Schema, rows int, buffers ...*memory.Buffer) arrow.Record {
 	cols := make([]arrow.Array, len(buffers))

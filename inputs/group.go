@@ -19,14 +19,14 @@ type Grouping struct {
 	Name string
 	// Key sets the key of each row of a record.
 	Key func(ctx context.Context, rec arrow.Record, keys []int64) error
-	// Size returns the rows of a record of a key, > 0.
+	// Size returns the number of rows in a record of a key, > 0.
 	Size func(key int64) int
-	// DropRemainder leaves out groups that the end of the rows finds incomplete. Else they come last, by their keys.
+	// DropRemainder leaves out groups that are incomplete at the end of the rows. Otherwise they come last, sorted by key.
 	DropRemainder bool
 }
 
-// GroupBy makes records of rows of one key each, once their group is complete, as tf.data's group_by_window. It takes the place
-// of Batch; a group that is not complete stays in memory.
+// GroupBy makes records whose rows have the same key, as tf.data's group_by_window; a record comes once its group is complete. GroupBy
+// takes the place of Batch. Incomplete groups stay in memory.
 func GroupBy(g Grouping) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -48,9 +48,9 @@ func GroupBy(g Grouping) Transform {
 
 // Buckets are ranges of lengths, with a batch size for each.
 type Buckets struct {
-	Column        string // a ragged one, whose length counts
+	Column        string // a ragged column, bucketed by its length
 	Boundaries    []int  // ascending: the lengths at which the second and further buckets begin
-	BatchSizes    []int  // one more than boundaries
+	BatchSizes    []int  // one more than Boundaries
 	DropRemainder bool
 }
 
@@ -108,7 +108,7 @@ func (b Buckets) validate(s *Schema) error {
 	return nil
 }
 
-// GroupByColumn makes batches of up to size rows that have the same value of a column, which has one text or whole number in each row.
+// GroupByColumn makes batches of up to size rows with the same value of a column, which has one text or integer in each row.
 func GroupByColumn(column string, size int, dropRemainder bool) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -145,7 +145,7 @@ func GroupByColumn(column string, size int, dropRemainder bool) Transform {
 	}
 }
 
-// group holds rows of one key.
+// group holds rows with the same key.
 type group struct {
 	parts []arrow.Record
 	n     int
@@ -157,7 +157,7 @@ type groupStage struct {
 	g      Grouping
 	groups map[int64]*group
 	ready  []arrow.Record // complete groups
-	ended  bool           // upstream has
+	ended  bool           // upstream has ended
 	cutter
 }
 
@@ -180,7 +180,7 @@ func (s *groupStage) next(ctx context.Context) (arrow.Record, error) {
 	return rec, nil
 }
 
-// fetch divides further rows among the groups.
+// fetch divides the next rows among the groups.
 func (s *groupStage) fetch(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (s *groupStage) divide(ctx context.Context, rec arrow.Record) (err error) {
 	if err := s.g.Key(ctx, rec, keys); err != nil {
 		return fmt.Errorf("grouping %q: %w", s.g.Name, err)
 	}
-	open := map[int64][]span{} // rows of rec that are in no part
+	open := map[int64][]span{} // rows of rec that are not yet in a part
 	for i, key := range keys {
 		size := s.g.Size(key)
 		if size <= 0 {
@@ -252,7 +252,7 @@ func (s *groupStage) addPart(g *group, rec arrow.Record, spans []span) error {
 	return err
 }
 
-// complete moves a group to those that are ready.
+// complete moves a group to ready.
 func (s *groupStage) complete(key int64) error {
 	rec, err := s.joined(s.groups[key])
 	if err == nil {
@@ -262,7 +262,7 @@ func (s *groupStage) complete(key int64) error {
 	return err
 }
 
-// joined makes one part of a group's, and returns it.
+// joined concatenates the parts of a group, and returns the result.
 func (s *groupStage) joined(g *group) (arrow.Record, error) {
 	rec, err := concat(s.node.mem, s.node.schema.Arrow(), g.parts)
 	if g.parts = nil; err == nil {
@@ -271,7 +271,7 @@ func (s *groupStage) joined(g *group) (arrow.Record, error) {
 	return rec, err
 }
 
-// flush completes the groups that the end of the rows leaves.
+// flush completes or drops the groups that are left at the end of the rows.
 func (s *groupStage) flush() error {
 	for _, key := range s.keys() {
 		if s.g.DropRemainder {

@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// checked returns an allocator that fails the test if anything is left in it.
+// checked returns an allocator that fails the test on a memory leak.
 func checked(t testing.TB) *memory.CheckedAllocator {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	t.Cleanup(func() { mem.AssertSize(t, 0) })
 	return mem
 }
 
-// numbers returns a data set of the numbers 0 to n-1 as "x" float32[2] {i, -i}, "id" int64.
+// numbers returns a data set with "x" float32[2] {i, -i} and "id" int64 i, for i from 0 to n-1.
 func numbers(t testing.TB, mem memory.Allocator, n int) Indexed {
 	t.Helper()
 	xs, ids := make([]float32, 2*n), make([]int64, n)

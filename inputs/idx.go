@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// idxTypes are the element types of the IDX format by their code.
+// idxTypes maps the type codes of the IDX format to element types.
 // Source: the description of the IDX file format on the MNIST page (LeCun, Cortes, Burges).
 var idxTypes = map[byte]tensor.DType{
 	0x08: tensor.Uint8, 0x09: tensor.Int8, 0x0b: tensor.Int16,
@@ -27,7 +27,7 @@ type IDXFiles struct {
 }
 
 // IDX reads the files of an IDX data set (MNIST's format) into memory: "image" of
-// the file's type, [height, width, 1] where examples are matrices, and "label" int64.
+// the file's type, [height, width, 1] if examples are matrices, and "label" int64.
 func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
 	return openIDX(context.Background(), files, mem)
 }
@@ -73,7 +73,7 @@ func openIDX(ctx context.Context, files IDXFiles, mem memory.Allocator) (Indexed
 	}), nil
 }
 
-// idxRecord copies rows of the images, and of the labels where there are any.
+// idxRecord copies rows of the images, and of the labels if there are any.
 func idxRecord(ctx context.Context, n *node, images *tensor.Tensor, ids []int64, rows []int64) arrow.Record {
 	size, mem := len(images.Bytes)/images.Shape[0], memoryOf(ctx, n.mem)
 	b := newBuffer(mem, len(rows)*size)
@@ -136,7 +136,7 @@ func parseIDX(data []byte) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("file has %d bytes of data, its header says %v %s, that is %d bytes: it is cut short or damaged, get it again",
 			len(body), t.Shape, t.DType, want)
 	}
-	// A fresh, aligned copy where elements are wider than a byte, in host order.
+	// Elements wider than a byte are copied to aligned memory, in host byte order.
 	t.Bytes = body
 	if w := t.DType.Size(); w > 1 {
 		t.Bytes = tensor.New(tensor.Uint8, len(body)).Bytes
@@ -149,7 +149,7 @@ func parseIDX(data []byte) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// idxLabels widens labels of any integer type.
+// idxLabels converts labels of any integer type to int64.
 func idxLabels(t *tensor.Tensor) ([]int64, error) {
 	if len(t.Shape) != 1 {
 		return nil, fmt.Errorf("labels have shape %v, expected one dimension: is this the file of the images?", t.Shape)

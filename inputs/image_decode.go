@@ -19,13 +19,13 @@ import (
 
 const imageColumnType = tensor.Uint8
 
-// maxPixels bounds decoded images, so that few bytes do not take all memory.
+// maxPixels bounds decoded images, so that a small file cannot take all memory.
 const maxPixels = 1 << 26
 
-// maxImageFile bounds the files of images.
+// maxImageFile bounds the size of an image file in bytes.
 const maxImageFile = 1 << 28
 
-// picture is a decoded image: rows of pixels, channels bytes each.
+// picture is a decoded image: rows of pixels, each of channels bytes.
 type picture struct {
 	h, w, channels int
 	pixels         []byte
@@ -46,7 +46,7 @@ func readImage(ctx context.Context, name string, channels int) (*picture, error)
 
 var errImageKind = errors.New("it is not a PNG, JPEG, WebP, GIF or BMP image")
 
-// decodeImage decodes an image by its first bytes.
+// decodeImage decodes an image, whose format its first bytes tell.
 func decodeImage(data []byte, channels int) (*picture, error) {
 	p := &picture{channels: channels}
 	room := func(h, w, c int) ([]byte, error) {
@@ -73,7 +73,7 @@ func decodeImage(data []byte, channels int) (*picture, error) {
 	return nil, errImageKind
 }
 
-// codec decodes images of a kind into images of the standard library.
+// codec decodes images of one format to images of the standard library.
 type codec struct {
 	kind   string
 	header func(io.Reader) (stdimage.Config, error)
@@ -131,7 +131,7 @@ func grey(r, g, b byte) byte {
 	return color.GrayModel.Convert(color.NRGBA{r, g, b, 255}).(color.Gray).Y
 }
 
-// fill writes the pixels of an image of the standard library, without its transparency.
+// fill writes the pixels of a standard library image, ignoring transparency.
 func (p *picture) fill(out []byte, im stdimage.Image) {
 	b := im.Bounds()
 	k := 0

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// resized returns the image in another size, by a triangle filter that grows where the image shrinks, as tf.image.resize
-// with method bilinear and antialias; pixels are rounded. An image that would take far more memory on the way is an error.
+// resized returns the image in another size. It uses a triangle filter that widens as the image shrinks, like tf.image.resize
+// with method bilinear and antialias, and rounds pixels. An image whose intermediate result takes far more memory is an error.
 func (p *picture) resized(h, w int) ([]byte, error) {
 	if most := max(maxPixels, h*w); p.h > most/w {
 		return nil, fmt.Errorf("image of %d x %d pixels cannot be resized to %d x %d: that takes %d x %d pixels on the way, more than %d: crop it, or set a smaller width", p.h, p.w, h, w, p.h, w, most)
 	}
 	across, down := triangles(p.w, w), triangles(p.h, h)
-	rows := make([]float32, p.h*w*p.channels) // of the new width
+	rows := make([]float32, p.h*w*p.channels) // already of the new width
 	for y := range p.h {
 		line := p.pixels[y*p.w*p.channels:][:p.w*p.channels]
 		for x, f := range across {
@@ -42,13 +42,13 @@ func (p *picture) resized(h, w int) ([]byte, error) {
 	return out, nil
 }
 
-// filter is the weights of the consecutive pixels that make one pixel.
+// filter has the weights of the consecutive pixels that make one pixel.
 type filter struct {
 	first   int
 	weights []float32
 }
 
-// triangles returns the filters of the pixels of a side of size to, made of one of size from.
+// triangles returns the filter of each pixel when a side of from pixels is resized to to pixels.
 func triangles(from, to int) []filter {
 	scale := float64(from) / float64(to)
 	radius := max(scale, 1)

@@ -27,24 +27,24 @@ import (
 type Images struct {
 	// Classes are the names of the folders, in the order of their labels; empty: all folders, sorted.
 	Classes []string
-	// Height and Width are what each image is resized to; 0: the size of the first image, which all must have.
+	// Height and Width are the size that images are resized to; 0: the size of the first image, which all must have.
 	Height, Width int
 	// Channels of a pixel: 1 (grey) or 3; 0: 3.
 	Channels int
-	// Unlabeled leaves out the labels; the images may then lie in the folder itself, and an image may take the place of the folder.
+	// Unlabeled leaves out the labels. The images may then lie in the folder itself, and dir may be a single image.
 	Unlabeled bool
-	// Missing allows classes without a folder, as of data to evaluate or to predict.
+	// Missing allows classes without a folder, for evaluation and prediction.
 	Missing bool
 	// Names adds the column "file", with the name of each file below the folder.
 	Names bool
-	// Damaged leaves out images that are damaged, all of which are decoded once to find them; nil: the first one that is read is an error.
+	// Damaged leaves out damaged images; all images are decoded once to find them. Nil: the first damaged image read is an error.
 	Damaged   *Damaged
 	Allocator memory.Allocator
 }
 
-// ImageFolder returns the images of a folder that has a folder for each class, as Keras' image_dataset_from_directory: "image"
-// uint8[height, width, channels] and "label" int64. The folder may be the URL of one in a bucket. They are PNG, JPEG, WebP, GIF (the first frame) or BMP files, by their content; files
-// whose names end otherwise are passed over. The order is by classes and names. The result has random access, and decodes images when they are read, several at a time.
+// ImageFolder returns the images of a folder with a subfolder per class, local or the URL of one in a bucket, as Keras' image_dataset_from_directory: "image"
+// uint8[height, width, channels] and "label" int64. Images are PNG, JPEG, WebP, GIF (the first frame) or BMP by their content; files
+// with other extensions are skipped. They are ordered by class and name. The result has random access; it decodes images when they are read, several at a time.
 func ImageFolder(dir string, o Images) (Indexed, error) {
 	return openImages(context.Background(), dir, o)
 }
@@ -74,7 +74,7 @@ func openImages(ctx context.Context, dir string, o Images) (Indexed, error) {
 	return f.dataset("images", Column{Name: "image", DType: imageColumnType, Shape: []int{f.Height, f.Width, f.Channels}})
 }
 
-// ImageClasses returns the names of the classes of a folder of images, of this machine or of a bucket: its folders, sorted.
+// ImageClasses returns the class names of a folder of images, local or in a bucket: its subfolders, sorted.
 func ImageClasses(dir string) ([]string, error) { return classesIn(context.Background(), dir) }
 
 func classesIn(ctx context.Context, dir string) ([]string, error) {
@@ -101,8 +101,8 @@ func isFolder(dir string, e fs.DirEntry) bool {
 	return err == nil && st.IsDir()
 }
 
-// isFile reports whether an entry is a regular file or a link to one, and no pipe or device, which may have no end. It is true for a link to
-// nothing, so that reading reports it.
+// isFile reports whether an entry is a regular file or a link to one, not a pipe or device, which may have no end. A broken link
+// counts as a file, so that reading it reports the error.
 func isFile(dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()
@@ -111,11 +111,11 @@ func isFile(dir string, e fs.DirEntry) bool {
 	return err != nil || st.Mode().IsRegular()
 }
 
-// imageFolder is a list of images, or of other files in a folder for each class.
+// imageFolder is a list of images or other files, in a folder with a subfolder per class.
 type imageFolder struct {
 	Images
 	dir      string
-	suffixes []string // of the files
+	suffixes []string // file extensions
 	files    []string
 	labels   []int64
 	fixed    bool                                             // the size is the first image's
@@ -159,7 +159,7 @@ func listFiles(ctx context.Context, dir string, o Images, suffixes []string) (*i
 
 var imageSuffixes = []string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"}
 
-// ImageExtensions returns the extensions of the files that ImageFolder reads, in lower case; case does not count.
+// ImageExtensions returns the file extensions that ImageFolder reads, in lower case; case is ignored.
 func ImageExtensions() []string { return slices.Clone(imageSuffixes) }
 
 // add lists the images of a folder.
@@ -182,7 +182,7 @@ func (f *imageFolder) add(ctx context.Context, dir string, label int64) error {
 	return nil
 }
 
-// sizeOfFirst gives all the size of the first image, with Damaged of the first one that can be decoded.
+// sizeOfFirst sets the size to the first image's; with Damaged, to that of the first image that can be decoded.
 func (f *imageFolder) sizeOfFirst(ctx context.Context) error {
 	var damaged error
 	for _, name := range f.files {
@@ -203,7 +203,7 @@ func (f *imageFolder) allDamaged(first error) error {
 	return fmt.Errorf("all %d files of %s are damaged: %w", len(f.files), f.dir, first)
 }
 
-// skipDamaged leaves out what cannot be decoded.
+// skipDamaged leaves out files that cannot be decoded.
 func (f *imageFolder) skipDamaged(ctx context.Context) error {
 	failed := make([]error, len(f.files))
 	var g errgroup.Group
@@ -239,7 +239,7 @@ func (f *imageFolder) skipDamaged(ctx context.Context) error {
 	return nil
 }
 
-// atOnce is how many files are read at the same time. Those of a bucket are waited for.
+// atOnce is the number of files read in parallel. It is larger for a bucket, where reads mostly wait.
 func (f *imageFolder) atOnce() int {
 	n := runtime.GOMAXPROCS(0)
 	if IsURL(f.dir) {
@@ -248,7 +248,7 @@ func (f *imageFolder) atOnce() int {
 	return n
 }
 
-// pixels decodes an image in the size of all.
+// pixels decodes an image and resizes it to the common size.
 func (f *imageFolder) pixels(ctx context.Context, i int) ([]byte, error) {
 	im, err := readImage(ctx, f.files[i], f.Channels)
 	if err != nil {
@@ -267,7 +267,7 @@ func (f *imageFolder) pixels(ctx context.Context, i int) ([]byte, error) {
 	return pixels, nil
 }
 
-// dataset returns the files as rows of a column and their labels.
+// dataset returns the files as rows of one column, with their labels.
 func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	columns := []Column{column}
 	if !f.Unlabeled {
@@ -287,10 +287,10 @@ func (f *imageFolder) dataset(format string, column Column) (Indexed, error) {
 	}), nil
 }
 
-// fileColumn is the column of the names of files.
+// fileColumn is the name of the column of file names.
 const fileColumn = "file"
 
-// gather returns the rows of these numbers. The error is the error of the first row that fails.
+// gather returns the rows with these numbers. The error is the first failing row's.
 func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.Record, error) {
 	size := n.schema.columns[0].Size() * n.schema.columns[0].DType.Size()
 	mem := memoryOf(ctx, n.mem)
@@ -314,7 +314,7 @@ func (f *imageFolder) gather(ctx context.Context, n *node, rows []int64) (arrow.
 	return rec, nil
 }
 
-// decodeRows decodes files into their places of out, several at a time.
+// decodeRows decodes files into their places in out, several at a time.
 func (f *imageFolder) decodeRows(ctx context.Context, rows []int64, out []byte, size int) error {
 	failed := make([]error, len(rows))
 	var next atomic.Int64
@@ -352,7 +352,7 @@ func (f *imageFolder) labelsOf(mem memory.Allocator, rows []int64) arrow.Array {
 	return denseArray(arrow.PrimitiveTypes.Int64, len(rows), labels)
 }
 
-// namesOf are the names of files below the folder, with slashes.
+// namesOf returns file paths relative to the folder, with slashes.
 func (f *imageFolder) namesOf(mem memory.Allocator, t arrow.DataType, rows []int64) arrow.Array {
 	b := array.NewBinaryBuilder(mem, t.(arrow.BinaryDataType))
 	defer b.Release()
@@ -384,10 +384,10 @@ func (s Spec) ClassNames() ([]string, error) {
 	return ImageClasses(s.Files[0])
 }
 
-// ofFolders reports whether the rows are files in a folder for each class.
+// ofFolders reports whether the rows are files in a folder with a subfolder per class.
 func (s Spec) ofFolders() bool { return s.Format == "images" || s.Format == "audio" }
 
-// filesAlone reports whether no column is listed but the names of files, which are texts and features.
+// filesAlone reports whether the only listed columns are of file names, as texts and features.
 func (s Spec) filesAlone() bool {
 	return !slices.ContainsFunc(s.Columns, func(c ColumnSpec) bool {
 		named := c.Name == fileColumn && c.Role == Feature && (c.DType == "" || c.DType == "string")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPipeIsNoImage: a named pipe, which nobody may write to, is not read.
+// TestPipeIsNoImage: a named pipe, to which nobody may ever write, is not read.
 func TestPipeIsNoImage(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"a/1.png": pngOf(t, drawn(4, 6, 1))})
 	if err := syscall.Mkfifo(filepath.Join(dir, "a", "0.png"), 0o600); err != nil {
@@ -21,7 +21,7 @@ func TestPipeIsNoImage(t *testing.T) {
 	}
 }
 
-// TestPipeIsNoInput: a file is read more than once, for its kind and for its rows, so that a pipe is refused before it is waited for.
+// TestPipeIsNoInput: a file is read twice, for its kind and for its rows, so a pipe is refused before anything waits for it.
 func TestPipeIsNoInput(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe.csv")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -118,7 +118,7 @@ func TestImageOptions(t *testing.T) {
 	}
 }
 
-// TestImageNames: a column has the names of the files below the folder, and one file takes the place of a folder where no label is wanted.
+// TestImageNames: a column has the file names relative to the folder, and a single file may replace the folder if no label is needed.
 func TestImageNames(t *testing.T) {
 	dir := animals(t)
 	ds := must[Indexed](t)(ImageFolder(dir, Images{Names: true, Allocator: checked(t)}))
@@ -163,7 +163,7 @@ func fileNames(t *testing.T, ds Indexed, rows ...int64) (names []string) {
 	return names
 }
 
-// TestGIFAndBMP: the first frame and palettes are read, in colours and in grey, and half a file is an error.
+// TestGIFAndBMP: the first frame and palettes are read, in colour and in grey, and half a file is an error.
 func TestGIFAndBMP(t *testing.T) {
 	first, second := stdimage.NewPaletted(stdimage.Rect(0, 0, 3, 2), palette.WebSafe), stdimage.NewPaletted(stdimage.Rect(0, 0, 3, 2), palette.WebSafe)
 	first.Set(2, 1, color.RGBA{0, 0xff, 0x33, 255})
@@ -196,7 +196,7 @@ func TestGIFAndBMP(t *testing.T) {
 	}
 }
 
-// TestDamagedImages: the file is named, or left out and counted.
+// TestDamagedImages: a damaged file is named, or left out and counted.
 func TestDamagedImages(t *testing.T) {
 	good := pngOf(t, drawn(4, 6, 1))
 	dir := imageFiles(t, map[string][]byte{"a/1.png": good, "a/2.png": good[:len(good)/2], "a/3.jpg": []byte("\xff\xd8\xffgarbage"), "b/4.png": []byte("text"), "b/5.png": good, "b/6.webp": []byte("RIFF\x10\x00\x00\x00WEBPVP8 zzzz")})
@@ -234,7 +234,7 @@ func TestWrongImageFolders(t *testing.T) {
 	}
 }
 
-// TestResizedAsTensorFlow compares tf.image.resize(..., antialias=True) of the same pixels, rounded.
+// TestResizedAsTensorFlow compares with tf.image.resize(..., antialias=True) of the same pixels, rounded.
 func TestResizedAsTensorFlow(t *testing.T) {
 	p := &picture{h: 5, w: 7, channels: 1}
 	for i := range 35 {
@@ -294,7 +294,7 @@ func TestImageSpec(t *testing.T) {
 	}
 }
 
-// TestFileColumn: of the columns of a folder only the names of files may be listed, and nothing may be said of them that is not done.
+// TestFileColumn: for a folder, only the column of file names may be listed, and only with keys that have an effect.
 func TestFileColumn(t *testing.T) {
 	file := ColumnSpec{Name: "file"}
 	for _, format := range []string{"images", "audio"} {

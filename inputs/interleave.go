@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Interleave takes block rows in turn of each of cycle data sets that are open at a time; where one ends, the next one takes its place
-// when it would be its turn again. The order is the same as with tf.data's interleave. All have the same columns.
+// Interleave keeps cycle data sets open and takes block rows from each in turn. When one ends, the next data set takes its place
+// at its next turn. The order is the same as in tf.data's interleave. All must have the same columns.
 func Interleave(cycle, block int, inputs ...Dataset) Dataset {
 	d := alike(fmt.Sprintf("interleave[%d,%d]", cycle, block), inputs)
 	if d.err == nil && (cycle <= 0 || block <= 0) {
@@ -22,7 +22,7 @@ func Interleave(cycle, block int, inputs ...Dataset) Dataset {
 	return d
 }
 
-// slot is one of the data sets that are open at a time.
+// slot is one of the open data sets.
 type slot struct {
 	*tap
 	input int
@@ -33,10 +33,10 @@ type interleaveStage struct {
 	epoch  int64
 	block  int64
 	slots  []*slot // nil: not open
-	turn   int     // of slots
-	taken  int64   // rows of this turn
+	turn   int     // index of the current slot
+	taken  int64   // rows taken in this turn
 	next   int     // input to open next
-	open   int     // slots that are
+	open   int     // number of open slots
 	failed failure
 }
 
@@ -67,7 +67,7 @@ func (s *interleaveStage) pull(ctx context.Context, limit int) (arrow.Record, er
 	return p.record(memoryOf(ctx, s.node.mem), s.node.schema.Arrow())
 }
 
-// step takes rows of the data set whose turn it is, or opens the next one there.
+// step takes rows from the data set whose turn it is. If that has ended, it opens the next one.
 func (s *interleaveStage) step(ctx context.Context, p *picks, most int64) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

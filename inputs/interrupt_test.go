@@ -12,7 +12,7 @@ import (
 )
 
 // interrupted is a data set whose Next fails every other time, as if its
-// context had ended, without losing a record.
+// context had ended, but loses no record.
 type interrupted struct{ Dataset }
 
 func (d interrupted) Iterate(ctx context.Context) (Iterator, error) {
@@ -32,7 +32,7 @@ func (it *interruptedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// patient reads a pass and repeats interrupted calls; it checks that the state in
+// patient reads a pass and repeats interrupted calls. It checks that the state in
 // between leads to the same record.
 func patient(t *testing.T, ds Dataset) []string {
 	t.Helper()
@@ -61,7 +61,7 @@ func patient(t *testing.T, ds Dataset) []string {
 	return nil
 }
 
-// TestRestoringReadsLittleAgain: reading ahead takes a snapshot now and then, and a restored pass starts from
+// TestRestoringReadsLittleAgain: reading ahead takes snapshots, and a restored pass starts from
 // the last one.
 func TestRestoringReadsLittleAgain(t *testing.T) {
 	var made atomic.Int64

@@ -16,9 +16,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// JSONL returns the rows of files that hold one JSON object on each line, gzip or not. Names are the
-// columns', null and absent values are missing, lists (nested or not) fill a column's shape, or are the
-// values of a ragged one. Other names are ignored.
+// JSONL returns the rows of files with one JSON object on each line, gzip or not. Names are
+// column names; null and absent values are missing. A list, nested or not, fills a column's shape, or has the
+// values of a ragged column. Other names are ignored.
 func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 	return openJSONL(context.Background(), files, o)
 }
@@ -77,11 +77,11 @@ type jsonReader struct {
 	format *jsonFormat
 	ctx    context.Context // of the pass
 	name   string
-	first  []byte // of a stream, which cannot be opened again to look at them
+	first  []byte // first bytes of a stream, which cannot be opened again
 	lines  *bufio.Scanner
 	closer io.Closer // nil in tests
 	line   int
-	err    error // found after good rows; includes io.EOF
+	err    error // found after good rows, or io.EOF
 }
 
 // next moves to the next line that is not empty.
@@ -98,7 +98,7 @@ func (r *jsonReader) next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// broken is the failure of what is read, within a line.
+// broken returns the error of a read that failed within a line.
 func (r *jsonReader) broken(line int) error {
 	return &DataError{File: r.name, Line: line, Err: fmt.Errorf("line cannot be read: %w", r.lines.Err())}
 }
@@ -125,7 +125,7 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	}
 	obj, err := jsonObject(line)
 	if err != nil && r.lines.Err() != nil {
-		return r.broken(r.line) // the line was cut
+		return r.broken(r.line) // the line is incomplete
 	}
 	if err != nil {
 		if r.format.damaged == nil && !json.Valid(line) {
@@ -143,7 +143,7 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	return nil
 }
 
-// mistaken returns the error of a text that is of another known kind, else nil.
+// mistaken returns an error if the text is of another known kind, else nil.
 func (r *jsonReader) mistaken() error {
 	if r.first != nil {
 		return mistaken(r.name, "jsonl", "JSON lines", r.first)
@@ -155,7 +155,7 @@ func (r *jsonReader) damage(column string, err error) error {
 	return &damagedRow{r.name, int64(r.line), &DataError{File: r.name, Line: r.line, Name: column, Err: err}}
 }
 
-// jsonObject returns the only value of a line.
+// jsonObject parses a line that holds a single JSON object.
 func jsonObject(line []byte) (map[string]any, error) {
 	var obj map[string]any
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -190,7 +190,7 @@ func badJSON(line []byte, err error) error {
 	return fmt.Errorf("line is not a JSON object: %w", err)
 }
 
-// notANumber reports whether a line has a number there that JSON does not allow,
+// notANumber reports whether position at of a line has a number that JSON does not allow,
 // such as NaN.
 func notANumber(line []byte, at int) bool {
 	for _, word := range []string{"NaN", "Infinity", "nan", "inf"} {
@@ -273,7 +273,7 @@ func (f textField) jsonCell(b array.Builder, v any) error {
 	return fmt.Errorf("value is an object, expected a number, a string, true or false")
 }
 
-// whole is a whole number without the point or exponent that it may have: pandas writes 8.0 where another row has no number.
+// whole returns an integer without the point or exponent that pandas may write: 8.0, if another row has no number.
 func whole(n json.Number) (string, bool) {
 	v, err := n.Float64()
 	if err != nil || v != math.Trunc(v) || math.Abs(v) > 1<<53 {

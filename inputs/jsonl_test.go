@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWholeNumbers: a whole number of JSON is an integer also where it is written with a point or an exponent; strings are as they are.
+// TestWholeNumbers: a JSON number with an integer value is an integer even if it has a point or an exponent; strings are unchanged.
 func TestWholeNumbers(t *testing.T) {
 	columns := []ColumnSpec{{Name: "id", DType: "int64"}, {Name: "s", DType: "string"}, {Name: "y", Role: Label, Vocabulary: []string{"0", "8"}}}
 	read := func(id string) ([]NamedTensor, error) {

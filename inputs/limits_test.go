@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// TestAutomaticCache: a shuffle of small files keeps their rows, but not what steps make of them, and no images or glyphs.
+// TestAutomaticCache: a shuffle of small files keeps their rows in memory, but not the output of steps, images or glyphs.
 func TestAutomaticCache(t *testing.T) {
 	files := csvFiles(t, 1)
 	columns := []ColumnSpec{{Name: "id", DType: "int64", Role: Label}}
@@ -36,7 +36,7 @@ func TestAutomaticCache(t *testing.T) {
 	}
 }
 
-// TestAutomaticCacheNeedsMemory: the rows of small files that are shuffled count in full for memory_mb, as its text says.
+// TestAutomaticCacheNeedsMemory: the rows of small shuffled files count fully toward memory_mb, as documented.
 func TestAutomaticCacheNeedsMemory(t *testing.T) {
 	s := Spec{Format: "csv", Files: []string{write(t, "t.csv", bytes.Repeat([]byte("1\n"), 200_000))}, Columns: []ColumnSpec{{Name: "id", DType: "int64"}}, Shuffle: 2, BatchSize: 100}
 	for mib, want := range map[int]string{1: "small files that are shuffled, are kept in memory and need more than 1 MiB: raise memory_mb", 8: ""} {
@@ -47,7 +47,7 @@ func TestAutomaticCacheNeedsMemory(t *testing.T) {
 	}
 }
 
-// TestWindowsFarApart: rows between windows are not held, nor asked for in one record.
+// TestWindowsFarApart: rows between windows are neither held nor requested in one record.
 func TestWindowsFarApart(t *testing.T) {
 	largest := int64(0)
 	src := Filter("largest", func(_ context.Context, rec arrow.Record, keep []bool) error {
@@ -81,7 +81,7 @@ func TestWindowsFarApart(t *testing.T) {
 	}
 }
 
-// TestBoundsOfTransforms: config files cannot ask for lengths and shifts without bound.
+// TestBoundsOfTransforms: config files cannot ask for unbounded lengths and shifts.
 func TestBoundsOfTransforms(t *testing.T) {
 	for text, want := range map[string]string{
 		"{kind: pad, column: v, length: 16777217}": "length",
@@ -96,7 +96,7 @@ func TestBoundsOfTransforms(t *testing.T) {
 	}
 }
 
-// TestResizedInBoundedMemory: few bytes of a file do not take all memory on the way to another size.
+// TestResizedInBoundedMemory: a small file cannot take all memory while it is resized.
 func TestResizedInBoundedMemory(t *testing.T) {
 	const h = 200_000
 	dir := imageFiles(t, map[string][]byte{"a/1.png": pngOf(t, drawn(4, 6, 1)), "a/tall.png": pngOf(t, drawn(h, 1, 1))})
@@ -115,7 +115,7 @@ func TestResizedInBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestFirstImageDamaged: the size is that of the first image that is left.
+// TestFirstImageDamaged: the first image that is not damaged sets the size.
 func TestFirstImageDamaged(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"a/1.png": []byte("no"), "a/2.png": pngOf(t, drawn(4, 6, 1))})
 	ds := must[Indexed](t)(ImageFolder(dir, Images{Damaged: silent(), Allocator: checked(t)}))

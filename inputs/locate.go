@@ -12,7 +12,7 @@ import (
 // order of the files, without shuffles, repeats and batches, until check or a step of the data
 // set fails at a row.
 //
-// It returns that failure with its place. The result is nil where nothing fails, for data
+// It returns that failure with its place. The result is nil if nothing fails, for data
 // without an end, and for data that this package does not read.
 func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.Record) error) *DataError {
 	t := retrace(adopt(ds), check)
@@ -39,15 +39,15 @@ func Locate(ctx context.Context, ds Dataset, check func(context.Context, arrow.R
 	}
 }
 
-// rowStep applies a step of a pipeline to the rows of a record, each by itself. It takes ownership
-// of the record, and returns nil where no row is left. seen counts the rows that came to the step.
+// rowStep applies a step of a pipeline to each row of a record on its own. It takes ownership
+// of the record, and returns nil if no row is left. seen counts the rows that reached the step.
 type rowStep func(ctx context.Context, rec arrow.Record, seen *int64) (arrow.Record, error)
 
-// retraced is a data set that is read in the order of its source.
+// retraced reads a data set in the order of its source.
 type retraced struct {
 	source *node
 	steps  []rowStep
-	seen   []int64 // by each step
+	seen   []int64 // rows that reached each step
 	check  func(context.Context, arrow.Record) error
 }
 
@@ -88,7 +88,7 @@ func (t *retraced) search(ctx context.Context, rec arrow.Record) (row int64, err
 			return i, err
 		}
 	}
-	return 0, nil // only the whole fails
+	return 0, nil // only the record as a whole fails
 }
 
 // run passes a record through all steps, then checks the remaining rows.
@@ -104,7 +104,7 @@ func (t *retraced) run(ctx context.Context, rec arrow.Record) error {
 	return t.check(ctx, rec)
 }
 
-// describe returns an error of row at of the record that st delivered last, whose first row is row first of the source.
+// describe returns the error of row at of the last record of st, which has rows rows and begins at row first of the source.
 func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64, err error) *DataError {
 	if ctx.Err() != nil {
 		return nil
@@ -116,13 +116,13 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 	}
 	row := first + at
 	if f, ok := unmetered(st).(*fileStage); ok {
-		row = f.row - rows + at // of the row's file
+		row = f.row - rows + at // row of the file
 		if d := f.src.placeOf(ctx, f.src.files[f.file], row, column, element); d != nil {
 			d.Name, d.Err = column, err
 			return d
 		}
 		d := &DataError{File: f.src.files[f.file], Row: row + 1, Name: column, Err: err}
-		if f.src.damaged != nil { // row counts those that were delivered
+		if f.src.damaged != nil { // row counts only delivered rows
 			d.Row = 0
 		}
 		return d
@@ -132,13 +132,13 @@ func (t *retraced) describe(ctx context.Context, st stage, first, rows, at int64
 	return &d
 }
 
-// placed is a reader that knows where the values of the last row that it read begin.
+// placed is a reader that knows the places of the values of the last row read.
 type placed interface {
-	// placeOf returns the place of an element of a column; "" or a name that is not read: of the row.
+	// placeOf returns the place of an element of a column, or the row's place if column is "" or is not read.
 	placeOf(column string, element int) DataError
 }
 
-// placeOf returns the place of a value of a row of a file, nil where only the row is known.
+// placeOf returns the place of a value in a row of a file, nil if only the row is known.
 func (src fileSource) placeOf(ctx context.Context, name string, row int64, column string, element int) *DataError {
 	r, err := src.reader(ctx, name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 var errBadValue = errors.New("bad value")
 
-// refuse is a check that a column holds no value like bad.
+// refuse returns a check that a column has no value like bad.
 func refuse(s *Schema, column string, bad float64) func(context.Context, arrow.Record) error {
 	return func(_ context.Context, rec arrow.Record) error {
 		ts, err := Tensors(rec, s)
@@ -33,8 +33,8 @@ func refuse(s *Schema, column string, bad float64) func(context.Context, arrow.R
 	}
 }
 
-// TestLocate: a row is found in its file for every order that the pipeline makes, and only if the pipeline
-// has it.
+// TestLocate: a row is found in its file for every order of the pipeline, and only if the pipeline
+// delivers it.
 func TestLocate(t *testing.T) {
 	double := Mapper{Name: "double", Map: func(_ context.Context, in arrow.Record, _ Rows) (arrow.Record, error) {
 		in.Retain()
@@ -110,7 +110,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestLocateMeasured: a pass that is measured finds the same place.
+// TestLocateMeasured: measuring a pass does not change the place.
 func TestLocateMeasured(t *testing.T) {
 	path := write(t, "a.csv", []byte("1\n2\n3\n"))
 	ds, err := CSV([]string{path}, CSVOptions{Columns: []ColumnSpec{{Name: "x"}}})
@@ -123,7 +123,7 @@ func TestLocateMeasured(t *testing.T) {
 	}
 }
 
-// adoptSchema is the schema of a record.
+// adoptSchema returns the schema of a record.
 func adoptSchema(rec arrow.Record) *Schema {
 	s, err := SchemaFromArrow(rec.Schema())
 	if err != nil {
@@ -132,7 +132,7 @@ func adoptSchema(rec arrow.Record) *Schema {
 	return s
 }
 
-// TestLocateInFormats: each format gives the place of a row as its other errors do.
+// TestLocateInFormats: each format gives the place of a row in the same form as its other errors.
 func TestLocateInFormats(t *testing.T) {
 	columns := []ColumnSpec{{Name: "a"}, {Name: "b"}}
 	arrows := ArrowOptions{Columns: columns, Allocator: checked(t)}
@@ -195,7 +195,7 @@ func TestLocateInFormats(t *testing.T) {
 	}
 }
 
-// TestLocateFindsFailuresOfSteps: the failure of a step of the data set at a row has a place, as a check's.
+// TestLocateFindsFailuresOfSteps: the failure of a step at a row has a place, like the failure of a check.
 // Failures without a row, an ended context and data of other packages have none.
 func TestLocateFindsFailuresOfSteps(t *testing.T) {
 	src := numbers(t, checked(t), 300)

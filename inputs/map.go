@@ -17,16 +17,16 @@ type Mapper struct {
 	// Name distinguishes this mapper from others; it becomes part of the pipeline's
 	// description, so include its settings.
 	Name string
-	// Schema returns the schema of the results; nil: it does not change.
+	// Schema returns the schema of the results; nil: the input's.
 	Schema func(in *Schema) (*Schema, error)
-	// Map returns the record that replaces in, with as many rows. It does not
-	// release in. The rows of one call may be any part of the stream, so each
+	// Map returns the record that replaces in, with the same number of rows. It does not
+	// release in. A call gets any part of the stream, so each row
 	// must be mapped on its own. ParallelMap calls it concurrently.
 	Map func(ctx context.Context, in arrow.Record, rows Rows) (arrow.Record, error)
 	// Seed seeds Rows.Seed.
 	Seed int64
 
-	parts []string // the names of those that Compose has made it of
+	parts []string // names of the mappers that Compose joined
 }
 
 // Rows tells a Mapper which rows of the stream a record holds.
@@ -97,7 +97,7 @@ func (m Mapper) bind(n *node, epoch int64) boundMapper {
 	return boundMapper{Mapper: m, node: n, key: splitmix.Mix(uint64(m.Seed), uint64(epoch), 0x3a)}
 }
 
-// apply maps the record whose first row is row first of the pass. It does not
+// apply maps a record that begins at row first of the pass. It does not
 // release in.
 func (m boundMapper) apply(ctx context.Context, in arrow.Record, first int64) (out arrow.Record, err error) {
 	defer func() {
@@ -121,9 +121,9 @@ type mapStage struct {
 	up      stage
 	in      *node
 	m       boundMapper
-	row     int64        // rows of upstream that were mapped
-	limit   int          // of the present call
-	pending arrow.Record // pulled, but not mapped after a failure: the next call tries again
+	row     int64        // rows of upstream mapped so far
+	limit   int          // limit of the current call
+	pending arrow.Record // pulled, but not mapped after a failure; the next call tries again
 	cutter
 }
 
@@ -174,7 +174,7 @@ func (s *mapStage) load(ctx context.Context, r *stateReader) error {
 	return s.up.load(ctx, r)
 }
 
-// discardPending releases the record that waits to be mapped.
+// discardPending releases the pending record.
 func (s *mapStage) discardPending() {
 	if s.pending != nil {
 		s.pending.Release()

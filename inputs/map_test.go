@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestMapOfInvalidPipeline: the columns are the mapper's, so that the error is the one of the pipeline.
+// TestMapOfInvalidPipeline: the schema is the mapper's, so that the reported error is the pipeline's.
 func TestMapOfInvalidPipeline(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, []float32{1, 2}))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestMark: a mark gives the state at its time, even after the pass went on or ended.
+// TestMark: a mark gives the state at its time, even after the pass has continued or ended.
 func TestMark(t *testing.T) {
 	for name, ds := range pipelines(numbers(t, memory.NewGoAllocator(), 900), 8) {
 		it := iterate(t, ds)

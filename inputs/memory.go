@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Records returns a data set of records that are in memory; all must have s's
+// Records returns a data set of records in memory; all must have s's
 // Arrow schema. It does not retain them: the caller releases them when the data
 // set is no longer used.
 func Records(s *Schema, recs []arrow.Record, mem memory.Allocator) (Indexed, error) {
@@ -55,7 +55,7 @@ func indexRecords(s *Schema, recs []arrow.Record, mem memory.Allocator) (*indexe
 	return ix, nil
 }
 
-// sliceRecord returns consecutive rows without a copy.
+// sliceRecord returns consecutive rows of a record without a copy.
 func sliceRecord(schema *arrow.Schema, rec arrow.Record, s span) arrow.Record {
 	cols := make([]arrow.Array, rec.NumCols())
 	for i, c := range rec.Columns() {
@@ -68,7 +68,7 @@ func sliceRecord(schema *arrow.Schema, rec arrow.Record, s span) arrow.Record {
 	return out
 }
 
-// sameTypes reports whether two schemas agree in names and types.
+// sameTypes reports whether two schemas have the same names and types.
 func sameTypes(a, b *arrow.Schema) bool {
 	if a.NumFields() != b.NumFields() {
 		return false
@@ -81,7 +81,7 @@ func sameTypes(a, b *arrow.Schema) bool {
 	return true
 }
 
-// locate finds rows among records that end at the given row numbers.
+// locate finds rows in a list of records that end at the given row numbers.
 func locate(ends []int64, rows []int64) []span {
 	spans := make([]span, 0, len(rows))
 	for _, row := range rows {
@@ -91,7 +91,7 @@ func locate(ends []int64, rows []int64) []span {
 	return spans
 }
 
-// locateRow returns the record that a row lies in, and the row's number within it.
+// locateRow returns the record that has a row, and the row's number within it.
 func locateRow(ends []int64, row int64) (int, int64) {
 	k := sort.Search(len(ends), func(k int) bool { return row < ends[k] })
 	if k > 0 {
@@ -100,12 +100,12 @@ func locateRow(ends []int64, row int64) (int, int64) {
 	return k, row
 }
 
-// Slice returns a column of examples of the given shape, one after the other in data.
+// Slice returns a column of examples of the given shape, which follow each other in data.
 func Slice[T tensor.Element](name string, role Role, data []T, shape ...int) NamedTensor {
 	size := max(tensor.NumElements(shape), 1)
 	rows := len(data) / size
 	t, err := tensor.FromSlice(data, append([]int{rows}, shape...)...)
-	if err != nil { // not whole examples: Slices reports it
+	if err != nil { // not a multiple of the shape: Slices reports it
 		t = &tensor.Tensor{DType: tensor.TypeOf[T](), Shape: []int{-len(data)}}
 	}
 	return NamedTensor{Name: name, Role: role, Tensor: t}
@@ -120,7 +120,7 @@ func Strings(name string, role Role, data []string) NamedTensor {
 	return NamedTensor{Name: name, Role: role, Tensor: t}
 }
 
-// InMemory reports whether the rows of a data set lie in memory and no step computes with them, so that reading them ahead
+// InMemory reports whether the rows of a data set are in memory and no step computes with them. Reading ahead then
 // gains nothing.
 func InMemory(ds Dataset) bool {
 	n := adopt(ds)
@@ -157,7 +157,7 @@ func Slices(mem memory.Allocator, columns ...NamedTensor) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Copies are made by Go's allocator, since a data set is never closed.
+	// Copies use Go's allocator, since a data set is never closed.
 	arrays := make([]arrow.Array, len(columns))
 	for i, c := range columns {
 		arrays[i] = tensorArray(s.Arrow().Field(i).Type, c.Tensor, rows)

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Meter measures how long the steps of pipelines work, without the time in which they wait for each other. It looks at one of
-// sampleEvery records, and takes the others to be like it.
+// A Meter measures how long the steps of pipelines work, without the time in which they wait for each other. It measures one of
+// every sampleEvery records, and scales the times up.
 type Meter struct {
 	now   func() time.Time
 	every int
@@ -22,38 +22,38 @@ type Meter struct {
 	parts map[behind]int
 }
 
-// behind is what works ahead for a node: what it reads, or its own workers.
+// behind is the part of a pipeline that works ahead for a node: its upstream, or its own workers.
 type behind struct {
 	node    *node
 	workers bool
 }
 
-// sampleEvery is a prime, so that steps which do more for every so many records are seen as they are.
+// sampleEvery is a prime, so that a step which does more work at regular intervals is measured fairly.
 const sampleEvery = 7
 
 // StepTime is how long one step of a pipeline has worked.
 type StepTime struct {
-	Name string // of the step, such as shuffle, or of the source's format
-	// Part numbers the parts of the pipeline that work at the same time: Prefetch and ParallelMap divide it. The steps of a
+	Name string // name of the step, such as shuffle, or format of the source
+	// Part numbers the parts of the pipeline that work in parallel; Prefetch and ParallelMap divide it. The steps of a
 	// part work in turn.
 	Part int
-	Busy time.Duration // since the Meter was made; of several workers their mean
+	Busy time.Duration // since the Meter was made; for several workers, their mean
 }
 
-// stepClock is the time of a step.
+// stepClock is the working time of a step.
 type stepClock struct {
 	name string
 	part int
 	busy atomic.Int64 // nanoseconds
 }
 
-// part is what one goroutine does in a pass.
+// part is the work of one goroutine in a pass.
 type part struct {
 	meter  *Meter
 	number int
-	pulls  int           // by what is outside of the part
-	depth  int           // steps that are calling each other now
-	nested time.Duration // in the steps that the present one has called
+	pulls  int           // calls from outside the part
+	depth  int           // nested calls of steps
+	nested time.Duration // time in the steps that the current one called
 }
 
 type meterKey struct{}
@@ -77,7 +77,7 @@ func partOf(ctx context.Context) *part {
 	return p
 }
 
-// Steps returns the times so far, the steps in the order in which they were opened.
+// Steps returns the times so far, in the order in which the steps were opened.
 func (m *Meter) Steps() []StepTime {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +88,7 @@ func (m *Meter) Steps() []StepTime {
 	return out
 }
 
-// partBehind numbers a part.
+// partBehind returns the number of a part.
 func (m *Meter) partBehind(n behind) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +98,7 @@ func (m *Meter) partBehind(n behind) int {
 	return m.parts[n]
 }
 
-// clock is the clock of a node, the same in all passes.
+// clock returns the clock of a node, the same one in all passes.
 func (m *Meter) clock(n *node, part int) *stepClock {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,7 +110,7 @@ func (m *Meter) clock(n *node, part int) *stepClock {
 	return c
 }
 
-// stepName is the name of a node's step, without its settings.
+// stepName returns the name of a node's step, without its settings.
 func (n *node) stepName() string {
 	if n.label != "" {
 		return n.label
@@ -118,7 +118,7 @@ func (n *node) stepName() string {
 	return nameOf(n.desc[strings.LastIndexByte(n.desc, '|')+1:])
 }
 
-// nameOf is what stands before settings.
+// nameOf returns the text before the settings.
 func nameOf(text string) string {
 	if i := strings.IndexAny(text, "([{,\"*"); i >= 0 {
 		text = text[:i]
@@ -126,7 +126,7 @@ func nameOf(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// inBackground is the context of what is done ahead for a node.
+// inBackground returns the context for work done ahead for a node.
 func inBackground(ctx context.Context, n *node) context.Context {
 	p := partOf(ctx)
 	if p == nil {
@@ -135,7 +135,7 @@ func inBackground(ctx context.Context, n *node) context.Context {
 	return withPart(ctx, &part{meter: p.meter, number: p.meter.partBehind(behind{node: n})})
 }
 
-// unmeasured is the context of data sets of other packages, whose goroutines are their own.
+// unmeasured returns the context for data sets of other packages, which have their own goroutines.
 func unmeasured(ctx context.Context) context.Context {
 	if partOf(ctx) == nil {
 		return ctx
@@ -147,10 +147,10 @@ func unmeasured(ctx context.Context) context.Context {
 type meteredStage struct {
 	stage
 	part  *part
-	clock *stepClock // nil: a stage that waits for others
+	clock *stepClock // nil: the stage only waits for others
 }
 
-// metered returns the stage of a node, measured if the pass is.
+// metered returns the stage of a node, measured if the pass has a Meter.
 func metered(ctx context.Context, n *node, st stage) stage {
 	p := partOf(ctx)
 	if p == nil {
@@ -160,12 +160,12 @@ func metered(ctx context.Context, n *node, st stage) stage {
 	if a, ok := st.(*aheadStage); !ok {
 		m.clock = p.meter.clock(n, p.number)
 	} else if a.m != nil {
-		a.clock = p.meter.clock(n, p.meter.partBehind(behind{n, true})) // which its workers share
+		a.clock = p.meter.clock(n, p.meter.partBehind(behind{n, true})) // shared by its workers
 	}
 	return m
 }
 
-// unmetered is the stage that a measured one measures.
+// unmetered returns the stage inside a meteredStage, or st itself.
 func unmetered(st stage) stage {
 	if m, ok := st.(*meteredStage); ok {
 		return m.stage
@@ -173,7 +173,7 @@ func unmetered(st stage) stage {
 	return st
 }
 
-// pull pulls, and counts the time of the stage where it is one of those that are looked at.
+// pull pulls, and measures one of every few calls.
 func (s *meteredStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	p := s.part
 	if p.depth == 0 {
@@ -187,7 +187,7 @@ func (s *meteredStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	return s.timed(ctx, limit)
 }
 
-// timed counts the time of the stage without that of the stages which it calls.
+// timed measures the time of the stage without the stages that it calls.
 func (s *meteredStage) timed(ctx context.Context, limit int) (arrow.Record, error) {
 	p := s.part
 	began, outer := p.meter.now(), p.nested
@@ -201,8 +201,8 @@ func (s *meteredStage) timed(ctx context.Context, limit int) (arrow.Record, erro
 	return rec, err
 }
 
-// Bottleneck names the step that bounds the speed of a pipeline between two readings of its Meter: of the part that has worked
-// longest, the step that has. "" where none has worked.
+// Bottleneck names the step that limited a pipeline between two readings of its Meter: the busiest step of the busiest
+// part. It is "" if no step has worked.
 func Bottleneck(before, after []StepTime) string {
 	now := slices.Clone(after)
 	total := map[int]time.Duration{}

@@ -13,10 +13,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// handClock is a clock that mappers move.
+// handClock is a clock that mappers advance.
 type handClock struct{ at time.Time }
 
-// takes is a mapper that takes that long for each record.
+// takes returns a mapper that takes d for each record.
 func (c *handClock) takes(name string, d time.Duration) Mapper {
 	return Mapper{Name: name, Map: func(_ context.Context, in arrow.Record, _ Rows) (arrow.Record, error) {
 		if d > 0 {
@@ -47,7 +47,7 @@ func wholePass(t *testing.T, ctx context.Context, ds Dataset) {
 	}
 }
 
-// TestMeter: a step has the time of its own, without that of the steps before it, over all passes and epochs.
+// TestMeter: a step's time is its own, without the steps before it, over all passes and epochs.
 func TestMeter(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 600)))
 	if err != nil {
@@ -69,7 +69,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterParts: what works at the same time is apart, in each pass alike.
+// TestMeterParts: steps that work in parallel are in different parts, the same in each pass.
 func TestMeterParts(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 600)))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestMeterParts(t *testing.T) {
 	}
 }
 
-// TestBottleneck: of the part that has worked longest since, the step that has.
+// TestBottleneck: the busiest step of the busiest part since the first reading.
 func TestBottleneck(t *testing.T) {
 	steps := func(busy ...time.Duration) []StepTime {
 		all := []StepTime{{"source", 1, 0}, {"shuffle", 1, 0}, {"map", 2, 0}, {"take", 0, 0}}[:len(busy)]
@@ -119,7 +119,7 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// TestStepNames: people see names, not settings.
+// TestStepNames: names are shown without settings.
 func TestStepNames(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 6)))
 	if err != nil {
@@ -136,7 +136,7 @@ func TestStepNames(t *testing.T) {
 	}
 }
 
-// TestSourceNames: people see what is read, not the query.
+// TestSourceNames: the name tells the kind of source, not the query.
 func TestSourceNames(t *testing.T) {
 	query := querySpec("3")
 	query.SQL.Query = "SELECT x, id FROM t"
@@ -157,7 +157,7 @@ func TestSourceNames(t *testing.T) {
 	}
 }
 
-// TestMeterChangesNothing: rows and positions are those of a pass that is not measured.
+// TestMeterChangesNothing: a measured pass has the same rows and positions.
 func TestMeterChangesNothing(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, []float32{1, 2, 3, 4, 5, 6, 7}))
 	if err != nil {
@@ -191,8 +191,8 @@ func TestMeterChangesNothing(t *testing.T) {
 	}
 }
 
-// TestMeterOfARestoredPass: the steps behind Prefetch are a part of their own when a restored position opens them, too. The race
-// detector sees where they are not.
+// TestMeterOfARestoredPass: the steps before Prefetch are a part of their own even if a restored position opens them. Otherwise the race
+// detector reports it.
 func TestMeterOfARestoredPass(t *testing.T) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 600)))
 	if err != nil {
@@ -231,7 +231,7 @@ func TestMeterOfARestoredPass(t *testing.T) {
 	}
 }
 
-// BenchmarkMeter is what a measured record costs: compare with and without.
+// BenchmarkMeter measures the cost of a measured record: compare with and without.
 func BenchmarkMeter(b *testing.B) {
 	ds, err := Slices(nil, Slice("x", Feature, make([]float32, 512)))
 	if err != nil {

@@ -14,7 +14,7 @@ type StateMismatchError struct {
 	Saved, Now string // the descriptions of both pipelines
 }
 
-// Error says what to set back, then what the first step that differs is now.
+// Error says how the first step that differs has changed, and how to change it back.
 func (e *StateMismatchError) Error() string {
 	saved, now := strings.Split(e.Saved, " | "), strings.Split(e.Now, " | ")
 	if saved[0] != now[0] {
@@ -30,12 +30,12 @@ func (e *StateMismatchError) Error() string {
 	return stepsMismatch(saved[same:], now[same:])
 }
 
-// configured are the steps that a Spec asks for: a Shuffle adds its cache by itself.
+// configured returns the steps that a Spec asks for, without the cache that a Shuffle adds.
 func configured(steps []string) []string {
 	return slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return s == "cache" })
 }
 
-// stepsMismatch compares the steps after the first ones, which are the same.
+// stepsMismatch compares the steps after those that are the same.
 func stepsMismatch(saved, now []string) string {
 	switch {
 	case len(now) == 0 || len(saved) > 0 && !hasStep(now, saved[0]):
@@ -58,7 +58,7 @@ func (e *StateMismatchError) Unwrap() error { return ErrStateMismatch }
 // sourceForm is the description of files: format(names)[columns].
 var sourceForm = regexp.MustCompile(`(?s)^(\w+)\((.*)\)\[(.*)\]$`)
 
-// sourceMismatch compares what the rows are read from.
+// sourceMismatch compares the sources of two descriptions.
 func sourceMismatch(saved, now string) string {
 	a, b := sourceForm.FindStringSubmatch(saved), sourceForm.FindStringSubmatch(now)
 	switch {
@@ -98,7 +98,7 @@ func instead(gone, come []string) string {
 	return fmt.Sprintf("gone are %s; new are %s", listed(gone), listed(come))
 }
 
-// differences returns what only a has, and what only b has.
+// differences returns what is only in a, and what is only in b.
 func differences(a, b []string) (onlyA, onlyB []string) {
 	lacks := func(list []string) func(string) bool {
 		return func(s string) bool { return slices.Contains(list, s) }
@@ -106,7 +106,7 @@ func differences(a, b []string) (onlyA, onlyB []string) {
 	return slices.DeleteFunc(slices.Clone(a), lacks(b)), slices.DeleteFunc(slices.Clone(b), lacks(a))
 }
 
-// listed lists the first of some names.
+// listed lists the first few names.
 func listed(names []string) string {
 	const most = 3
 	if len(names) > most {
@@ -118,11 +118,11 @@ func listed(names []string) string {
 // stepForm is the description of a step: name(settings).
 var stepForm = regexp.MustCompile(`(?s)^(\w+)\((.*)\)\*?$`)
 
-// settings are the names in a Spec of the settings of a step, in their order, for the settings
-// that have one.
+// settings has the keys in a Spec for the settings of a step, in order, for settings
+// that have a key.
 var settings = map[string][]string{"shuffle": {"shuffle", "seed"}, "batch": {"batch_size", "drop_remainder"}, "skip": {"skip"}, "take": {"take"}}
 
-// stepMismatch compares a step on the way from the rows to batches.
+// stepMismatch compares a step after the source.
 func stepMismatch(saved, now string) string {
 	a, b := stepForm.FindStringSubmatch(saved), stepForm.FindStringSubmatch(now)
 	if a != nil && b != nil && a[1] == b[1] {
@@ -136,5 +136,5 @@ func stepMismatch(saved, now string) string {
 	return fmt.Sprintf("put the input's step %s back, where %s is now", shortened(saved), shortened(now))
 }
 
-// shortened is a description that is not too long for a message.
+// shortened returns a description that is short enough for a message.
 func shortened(s string) string { return printable.Short(s, 80) }

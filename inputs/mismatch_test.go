@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestStateMismatch: the error begins with what to set as it was.
+// TestStateMismatch: the error begins with the setting to change back.
 func TestStateMismatch(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string {

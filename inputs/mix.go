@@ -13,15 +13,15 @@ import (
 
 // Mixture says how Mix draws rows from several data sets.
 type Mixture struct {
-	Weights []float64 // of the data sets, in any unit; empty: equal ones
+	Weights []float64 // of the data sets, in any unit; empty: equal weights
 	Seed    int64
-	// StopOnEmpty ends the rows where the data set that is drawn has none left. Else the others go on, by their weights,
+	// StopOnEmpty ends the rows when the chosen data set has none left. Otherwise the others continue, by their weights,
 	// until all have ended.
 	StopOnEmpty bool
 }
 
-// Mix draws each row from a data set that is chosen at random by weights, as tf.data's sample_from_datasets; the choice
-// depends only on the seed, the epoch and the position. The rows of each data set keep their order. All have the same columns.
+// Mix draws each row from a data set chosen at random by weight, as tf.data's sample_from_datasets. The choice depends
+// only on the seed, the epoch and the position. The rows of each data set keep their order. All must have the same columns.
 func Mix(m Mixture, inputs ...Dataset) Dataset {
 	weights := m.Weights
 	if len(weights) == 0 {
@@ -90,7 +90,7 @@ func (s *mixStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	return p.record(memoryOf(ctx, s.node.mem), s.node.schema.Arrow())
 }
 
-// draw returns the data set of the next row, which has one.
+// draw chooses the data set of the next row; it has at least one row left.
 func (s *mixStage) draw(ctx context.Context) (*tap, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -113,7 +113,7 @@ func (s *mixStage) draw(ctx context.Context) (*tap, error) {
 	}
 }
 
-// choose draws one of the data sets that have not ended, -1 where all have.
+// choose draws one of the data sets that have not ended, -1 if all have.
 func (s *mixStage) choose(rng *splitmix.Source) int {
 	total, last := 0.0, -1
 	for i, t := range s.taps {
@@ -137,7 +137,7 @@ func (s *mixStage) choose(rng *splitmix.Source) int {
 	return last // rounding
 }
 
-// over reports whether a data set is known to have ended. With stopOnEmpty it is drawn once more.
+// over reports whether a data set is known to have ended. With stopOnEmpty it may still be drawn, which ends the rows.
 func (s *mixStage) over(t *tap) bool {
 	return t.done && !s.stopOnEmpty && (t.rec == nil || t.at == t.rec.NumRows())
 }

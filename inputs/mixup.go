@@ -12,21 +12,21 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Mixing blends each example of a batch with another one of it, labels too.
+// Mixing blends each example of a batch with another example of the batch, including their labels.
 type Mixing struct {
 	// Mixup is the alpha of Zhang et al., "mixup: Beyond Empirical Risk Minimization" (2018): features and labels become
-	// lambda x + (1 - lambda) x' with lambda of the distribution Beta(alpha, alpha), drawn for each example. 0: no mixup.
+	// lambda x + (1 - lambda) x', where lambda is drawn from Beta(alpha, alpha) for each example. 0: no mixup.
 	Mixup float64
-	// CutMix is the alpha of Yun et al., "CutMix" (2019): a box of the image, 1 - lambda of its area, comes from the other image, and labels are
-	// mixed by the share that it has. 0: none. Where both are set, each batch takes one of them, at even odds.
+	// CutMix is the alpha of Yun et al., "CutMix" (2019): a box with 1 - lambda of the image's area comes from the other image, and labels are
+	// mixed by area. 0: no CutMix. If both are set, each batch uses one of them, with equal probability.
 	CutMix float64
-	// Classes is the number of classes of labels that are class ids: of 2 classes, an id becomes the probability of the second, float32; of
-	// more, a float32 for each class. Labels that are floats are mixed as they are, and need none.
+	// Classes is the number of classes of labels that are class ids. With 2 classes, an id becomes the probability of the second, float32; with
+	// more, one float32 per class. Float labels are mixed directly, and do not need Classes.
 	Classes int
 	Seed    int64 // decides partners and shares, with the epoch and the row
 }
 
-// Mapper returns a Mapper that mixes the rows of each record: it belongs behind Batch.
+// Mapper returns a Mapper that mixes the rows of each record. Use it after Batch.
 func (m Mixing) Mapper() Mapper {
 	out := Mapper{Name: fmt.Sprintf("mix(%v,%v,%d)", m.Mixup, m.CutMix, m.Classes), Seed: m.Seed}
 	out.Schema = func(in *Schema) (*Schema, error) {
@@ -71,18 +71,18 @@ func (m Mixing) of(s *Schema) (columnMap, error) {
 	return columnMap{plan: d.plan}, nil
 }
 
-// maxAlpha bounds the alphas: from there on every lambda is about one half.
+// maxAlpha bounds the alphas: beyond it, lambda is always about one half.
 const maxAlpha = 1000
 
-// mixDraw draws partners and shares for images of a size, 0 where there are none.
+// mixDraw draws partners and shares. h and w are the size of the images, 0 if there are none.
 type mixDraw struct {
 	Mixing
 	h, w int
 }
 
-// plan returns what becomes of a column.
+// plan returns the mixed column and the function that computes it.
 func (d *mixDraw) plan(c Column) (Column, columnFunc, error) {
-	c.Default = nil // data to predict is not mixed
+	c.Default = nil // predictions use unmixed data
 	switch {
 	case c.Role == Label && !c.DType.Float():
 		return d.planIDs(c)
@@ -97,7 +97,7 @@ func (d *mixDraw) plan(c Column) (Column, columnFunc, error) {
 	return c, d.mixFloats, nil
 }
 
-// planIDs makes probabilities of class ids.
+// planIDs turns class ids into probabilities.
 func (d *mixDraw) planIDs(c Column) (Column, columnFunc, error) {
 	if c.Ragged || c.Size() != 1 || c.DType == tensor.String || c.DType == tensor.Bool {
 		return c, nil, fmt.Errorf("labels are mixed that are one class id, or floats, this is %s", c)
@@ -130,7 +130,7 @@ func (d *mixDraw) planIDs(c Column) (Column, columnFunc, error) {
 	}, nil
 }
 
-// exampleMix is how an example is mixed.
+// exampleMix describes how an example is mixed.
 type exampleMix struct {
 	partner  int
 	own      float32 // its own share of the label
@@ -139,7 +139,7 @@ type exampleMix struct {
 	yto, xto int
 }
 
-// draw returns how each of n examples is mixed: the same for every column of a record.
+// draw returns how each of n examples is mixed. The result is the same for all columns of a record.
 func (d *mixDraw) draw(n int, rows Rows) []exampleMix {
 	out := make([]exampleMix, n)
 	if n == 0 {
@@ -157,7 +157,7 @@ func (d *mixDraw) draw(n int, rows Rows) []exampleMix {
 	}
 	for i := range out {
 		rnd := splitmix.Source(rows.Seed(i))
-		_ = rnd.Next() // the first number of row 0 is taken
+		_ = rnd.Next() // the first number of row 0 was used for the whole batch
 		m := exampleMix{partner: order[i], cut: cut}
 		if m.own = float32(beta(&rnd, d.Mixup)); cut {
 			m.box(&rnd, beta(&rnd, d.CutMix), d.h, d.w)
@@ -170,7 +170,7 @@ func (d *mixDraw) draw(n int, rows Rows) []exampleMix {
 	return out
 }
 
-// box draws the box of 1 - lambda of the area, cut off at the edges; own becomes the share that is left.
+// box draws a box with 1 - lambda of the area, clipped at the edges. It sets own to the share of the area outside the box.
 func (m *exampleMix) box(rnd *splitmix.Source, lambda float64, h, w int) {
 	side := math.Sqrt(1 - lambda)
 	bh, bw := int(float64(h)*side), int(float64(w)*side)
@@ -227,7 +227,7 @@ func blend[T float32 | float64](out, own, other []T, share T) {
 	}
 }
 
-// beta draws from Beta(alpha, alpha), 1 for alpha 0.
+// beta draws from Beta(alpha, alpha); it is 1 for alpha 0.
 func beta(rnd *splitmix.Source, alpha float64) float64 {
 	if alpha == 0 {
 		return 1
@@ -236,7 +236,7 @@ func beta(rnd *splitmix.Source, alpha float64) float64 {
 	return 1 / (1 + math.Exp(y-x))
 }
 
-// logGamma draws the logarithm of a number of Gamma(alpha, 1), by Marsaglia and Tsang (2000).
+// logGamma draws the logarithm of a Gamma(alpha, 1) variate, by Marsaglia and Tsang (2000).
 func logGamma(rnd *splitmix.Source, alpha float64) float64 {
 	boost := 0.0
 	if alpha < 1 {
@@ -245,7 +245,7 @@ func logGamma(rnd *splitmix.Source, alpha float64) float64 {
 	}
 	d := alpha - 1.0/3
 	for {
-		x := math.Sqrt(-2*math.Log(unit(rnd))) * math.Cos(2*math.Pi*unit(rnd)) // a normal number, by Box and Muller
+		x := math.Sqrt(-2*math.Log(unit(rnd))) * math.Cos(2*math.Pi*unit(rnd)) // normally distributed, by Box and Muller
 		v := 1 + x/math.Sqrt(9*d)
 		if v <= 0 {
 			continue
@@ -257,7 +257,7 @@ func logGamma(rnd *splitmix.Source, alpha float64) float64 {
 	}
 }
 
-// unit draws a number above 0 and up to 1.
+// unit draws a number in (0, 1].
 func unit(rnd *splitmix.Source) float64 { return (float64(rnd.Next()>>11) + 1) / (1 << 53) }
 
 // Mixes reports whether labels are mixed.

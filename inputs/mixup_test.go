@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// levels are n images of 4 x 4 pixels that all have the value of their label.
+// levels returns n images of 4 x 4 pixels, all with the value of their label.
 func levels(t testing.TB, n int) Dataset {
 	t.Helper()
 	pixels, labels := make([]float32, 16*n), make([]int64, n)
@@ -29,7 +29,7 @@ func levels(t testing.TB, n int) Dataset {
 	return ds
 }
 
-// TestMixing: images and labels are mixed by the same shares with the same partners.
+// TestMixing: images and labels are mixed with the same shares and the same partners.
 func TestMixing(t *testing.T) {
 	for name, m := range map[string]Mixing{
 		"mixup": {Mixup: 0.4, Classes: 5, Seed: 3}, "cutmix": {CutMix: 1, Classes: 5, Seed: 3}, "both": {Mixup: 2, CutMix: 0.5, Classes: 5, Seed: 3},
@@ -74,7 +74,7 @@ func TestMixing(t *testing.T) {
 	}
 }
 
-// TestMixingOfNumbers: floats of labels and features are mixed as they are, two classes become the probability of the second.
+// TestMixingOfNumbers: float labels and features are mixed directly; two classes become the probability of the second.
 func TestMixingOfNumbers(t *testing.T) {
 	xs, ys, ids := make([]float64, 20), make([]float32, 20), make([]int64, 20)
 	for i := range xs {
@@ -99,7 +99,7 @@ func TestMixingOfNumbers(t *testing.T) {
 	}
 }
 
-// TestBeta compares mean and variance of Beta(alpha, alpha): 1/2 and 1 / (4 (2 alpha + 1)).
+// TestBeta compares mean and variance with those of Beta(alpha, alpha): 1/2 and 1 / (4 (2 alpha + 1)).
 func TestBeta(t *testing.T) {
 	for _, alpha := range []float64{0.05, 0.2, 1, 3, maxAlpha} {
 		const n = 20_000
@@ -169,7 +169,7 @@ func TestRandAugment(t *testing.T) {
 	}
 }
 
-// TestRandOps checks operations against values by hand.
+// TestRandOps checks operations against values computed by hand.
 func TestRandOps(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   func(im *byteImage)

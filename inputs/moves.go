@@ -6,18 +6,18 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// move is a single row to copy: from a row of a chunk to a row of the result.
+// move copies a single row from a row of a chunk to a row of the result.
 type move struct{ chunk, from, to int32 }
 
-// A shuffle gathers many rows that lie anywhere in memory. Columns of numbers are copied in the order of the rows' places,
-// to within pageRows of them, so that each page of memory is visited once and not once for each row. For few rows the
-// order costs more than it saves.
+// A shuffle gathers many rows from anywhere in memory. Columns of numbers are copied in the order of their source pages,
+// of 1<<pageBits rows, so that each page of memory is visited once, not once per row. For few rows, sorting costs
+// more than it saves.
 const (
 	pageBits = 10 // 4 KiB of 4-byte numbers
 	fewRows  = 4 << pageBits
 )
 
-// movesOf returns the moves of single rows in the order of their places; nil where spans are few, or of several rows.
+// movesOf returns the moves of single rows, sorted by source page; nil if there are few rows or most spans have several rows.
 func movesOf(recs []arrow.Record, spans []span, rows int) []move {
 	if rows < fewRows || rows > math.MaxInt32 || 2*len(spans) < rows {
 		return nil
@@ -30,7 +30,7 @@ func movesOf(recs []arrow.Record, spans []span, rows int) []move {
 		}
 		pages[k+1] = pages[k] + int32((n+1<<pageBits-1)>>pageBits)
 	}
-	at := make([]int32, pages[len(recs)]+1) // where the moves of each page begin
+	at := make([]int32, pages[len(recs)]+1) // where the moves from each page begin
 	for _, s := range spans {
 		for row := s.start; row < s.start+s.n; row++ {
 			at[pages[s.chunk]+int32(row>>pageBits)+1]++

@@ -9,11 +9,11 @@ import (
 
 // Normalization makes float32 features: (x/Scale - Mean) / Std.
 type Normalization struct {
-	Columns []string  // which ones; empty: all dense numeric features
-	Except  []string  // features that stay as they are
-	Scale   float64   // divisor, for example 255 for bytes; 0 means 1
-	Mean    []float64 // one value, or one for each entry of the last dimension (channel); empty: 0
-	Std     []float64 // as many as Mean; empty: 1
+	Columns []string  // columns to normalize; empty: all dense numeric features
+	Except  []string  // features that stay unchanged
+	Scale   float64   // divisor, for example 255 for bytes; 0: 1
+	Mean    []float64 // one value, or one per entry of the last dimension (channel); empty: 0
+	Std     []float64 // as many values as Mean; empty: 1
 }
 
 // Normalize returns a Mapper that normalises features.
@@ -43,7 +43,7 @@ func (n Normalization) wants(c Column) bool {
 	return c.Role == Feature && !slices.Contains(n.Except, c.Name) && !c.Ragged && c.DType != tensor.String && c.DType != tensor.Bool && c.DType != tensor.Float16
 }
 
-// channels holds one affine map for each channel.
+// channels holds one affine function per channel.
 type channels struct {
 	scale     float64
 	mean, std []float64
@@ -117,7 +117,7 @@ func (t *channels) write(dst []byte, src *tensor.Tensor, _ Rows) error {
 	return nil
 }
 
-// bytes uses a table: a byte has only 256 values.
+// bytes uses a table, since a byte has only 256 values.
 func (t *channels) bytes(out []float32, src []byte) {
 	n := len(t.mean)
 	table := make([][256]float32, n)

@@ -21,11 +21,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// NPY returns arrays of NumPy's files as columns of one table: each file is a column, the first dimension of all is the row. Columns in o
-// belong to the files, in their order; without them a column has the name of its file, without the extension. Where o leaves out
+// NPY returns NumPy array files as the columns of one table: each file is a column, and the first dimension is the row. Columns in o
+// belong to the files, in order; without them a column is named after its file, without the extension. If o leaves out
 // labels, their files may be left out, too.
 //
-// Rows are read from the files by number, as they are asked for, so that o.Damaged leaves out none; Open does. An array of more than one dimension in Fortran's order, or in a packed file, is read into memory.
+// Rows are read by number, on demand, so o.Damaged leaves out none; Open does. Arrays of several dimensions in Fortran order, or in compressed files, are read into memory.
 func NPY(files []string, o ArrowOptions) (Indexed, error) {
 	return arraysOfNPY(context.Background(), files, o)
 }
@@ -44,7 +44,7 @@ func arraysOfNPY(ctx context.Context, files []string, o ArrowOptions) (Indexed, 
 		if specs[i].Role == Ignore || specs[i].Role == Label && o.Unlabeled {
 			continue
 		}
-		f, err := openSeekable(context.WithoutCancel(ctx), file) // it stays open as long as the data set
+		f, err := openSeekable(context.WithoutCancel(ctx), file) // stays open as long as the data set
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func arraysOfNPY(ctx context.Context, files []string, o ArrowOptions) (Indexed, 
 	return newArrayTable("npy", files, []*arrayPart{part}, o)
 }
 
-// npyColumns pairs the files with columns, and leaves out those of labels that are not read.
+// npyColumns pairs the files with columns, without labels that are not read.
 func npyColumns(files []string, o ArrowOptions) ([]ColumnSpec, []string, error) {
 	specs := slices.Clone(o.Columns)
 	if len(specs) == 0 {
@@ -79,7 +79,7 @@ func npyColumns(files []string, o ArrowOptions) ([]ColumnSpec, []string, error) 
 	return specs, files, nil
 }
 
-// columnOfFile is the name of a file without folder and extensions.
+// columnOfFile returns the name of a file without folder and extensions.
 func columnOfFile(file string) string {
 	name := path.Base(filepath.ToSlash(file))
 	if k := strings.Index(name, ".npy"); k > 0 {
@@ -96,11 +96,11 @@ func openNPY(f seekable) (*npz.Array, error) {
 	return npz.Open(f, size)
 }
 
-// NPZ returns the arrays of NumPy's archives as columns: each array is a column, and its first dimension is the row. The rows of several
-// archives follow one another. Columns in o choose among the arrays; without them all are read.
+// NPZ returns the arrays of NumPy archives as columns: each array is a column, and its first dimension is the row. The rows of several
+// archives follow each other. Columns in o choose among the arrays; without them all arrays are read.
 //
-// Rows of arrays that are stored are read by number, as they are asked for. Arrays of numpy.savez_compressed, and arrays of more than one
-// dimension in Fortran's order, are read into memory.
+// Rows of uncompressed arrays are read by number, on demand. Arrays of numpy.savez_compressed, and arrays with more than one
+// dimension in Fortran order, are read into memory.
 func NPZ(files []string, o ArrowOptions) (Indexed, error) {
 	return arraysOfNPZ(context.Background(), files, o)
 }
@@ -121,7 +121,7 @@ func arraysOfNPZ(ctx context.Context, files []string, o ArrowOptions) (Indexed, 
 }
 
 func openNPZ(ctx context.Context, file string, o ArrowOptions) (*arrayPart, error) {
-	f, err := openSeekable(context.WithoutCancel(ctx), file) // it stays open as long as the data set
+	f, err := openSeekable(context.WithoutCancel(ctx), file) // stays open as long as the data set
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ var errCutArchive = errors.New("it begins as an archive, and the list of its arr
 
 var errNoArrays = errors.New("it holds no file that ends in .npy")
 
-// unreadArray returns the error of a file of arrays that cannot be read.
+// unreadArray returns the error of an array file that cannot be read.
 func unreadArray(ctx context.Context, file, format, expected string, err error) error {
 	if errors.Is(err, errCutArchive) {
 		return fileError(file, "%w", err)
@@ -183,17 +183,17 @@ func unreadArray(ctx context.Context, file, format, expected string, err error) 
 	return notA(ctx, file, format, expected, err)
 }
 
-// arrayPart is rows of arrays of equal length.
+// arrayPart is a run of rows: arrays of equal length.
 type arrayPart struct {
 	columns []*npz.Array
-	files   []string // of each column
+	files   []string // file of each column
 }
 
 func (p *arrayPart) add(a *npz.Array, file string) {
 	p.columns, p.files = append(p.columns, a), append(p.files, file)
 }
 
-// schema returns the arrays as columns of Arrow.
+// schema returns the Arrow schema of the arrays.
 func (p *arrayPart) schema() (*arrow.Schema, error) {
 	var fields []arrow.Field
 	for i, a := range p.columns {
@@ -217,7 +217,7 @@ func (p *arrayPart) schema() (*arrow.Schema, error) {
 	return arrow.NewSchema(fields, nil), nil
 }
 
-// arrayTable is parts that follow one another.
+// arrayTable is a sequence of parts whose rows follow each other.
 type arrayTable struct {
 	parts   []*arrayPart
 	ends    []int64
@@ -263,7 +263,7 @@ func newArrayTable(format string, files []string, parts []*arrayPart, o ArrowOpt
 	}), nil
 }
 
-// gather reads rows, those that follow one another at once.
+// gather reads rows; consecutive rows are read together.
 func (t *arrayTable) gather(mem memory.Allocator, rows []int64) (arrow.Record, error) {
 	spans := locate(t.ends, rows)
 	columns := make([]arrow.Array, 0, len(t.parts[0].columns))
@@ -289,7 +289,7 @@ func (t *arrayTable) gather(mem memory.Allocator, rows []int64) (arrow.Record, e
 	return rec, nil
 }
 
-// read returns the elements of a column in some rows.
+// read returns the elements of a column in the given rows.
 func (t *arrayTable) read(mem memory.Allocator, column int, spans []span, rows int) (*memory.Buffer, error) {
 	first := t.parts[0].columns[column]
 	size := tensor.NumElements(first.Shape[1:]) * first.DType.Size()
@@ -310,7 +310,7 @@ func (t *arrayTable) read(mem memory.Allocator, column int, spans []span, rows i
 	return bitsOf(mem, b.Bytes()), nil
 }
 
-// bitsOf returns bytes of 0 and 1 as Arrow's bits.
+// bitsOf packs bytes of 0 and 1 into Arrow's bits.
 func bitsOf(mem memory.Allocator, bools []byte) *memory.Buffer {
 	out := newBuffer(mem, int(bitutil.BytesForBits(int64(len(bools)))))
 	bits := out.Bytes()
@@ -323,7 +323,7 @@ func bitsOf(mem memory.Allocator, bools []byte) *memory.Buffer {
 	return out
 }
 
-// explain finds the value that cannot be read.
+// explain finds the value that cannot be converted, and returns its error.
 func (t *arrayTable) explain(raw arrow.Record, rows []int64, err error) error {
 	for c, column := range t.conform.columns {
 		i := raw.Schema().FieldIndices(column.out.Name)[0]

@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// goodStep describes arrays without their damaged rows, in states. It is not damagedStep: a shuffle of all rows keeps their numbers, and so has another state.
+// goodStep describes arrays without their damaged rows, in states. It differs from damagedStep, since a shuffle of all rows keeps row numbers in its state.
 const goodStep = " | good rows"
 
-// arraysOf returns the rows of format npy or npz, without the damaged ones where o says so: they are then read in their order.
+// arraysOf returns the rows of format npy or npz. If o asks for it, damaged rows are left out, and the rows are read in order.
 func arraysOf(ctx context.Context, format string, files []string, o ArrowOptions) (Dataset, error) {
 	open := arraysOfNPY
 	if format == "npz" {
@@ -25,21 +25,21 @@ func arraysOf(ctx context.Context, format string, files []string, o ArrowOptions
 	}
 	up := adopt(all)
 	n := &node{schema: up.schema, mem: up.mem, origin: up.origin, desc: up.desc + goodStep, label: format}
-	n.place = func(int64) DataError { return DataError{} } // it depends on the rows that are left out
+	n.place = func(int64) DataError { return DataError{} } // unknown: it depends on the rows left out
 	n.start = func(context.Context, int64) (stage, error) {
 		return &goodRows{src: all, damaged: o.Damaged, name: baseNames(files), source: strings.Join(files, "\n")}, nil
 	}
 	return n, nil
 }
 
-// goodRows is a pass over rows that can be read by number, without those that cannot be converted.
+// goodRows is a pass over rows with random access, without those that cannot be converted.
 type goodRows struct {
 	src     Indexed
 	damaged *Damaged
-	name    string // of the files, for errors
+	name    string // names of the files, for errors
 	source  string // the same for Damaged
-	row     int64  // that is read next
-	given   int64  // rows that were delivered
+	row     int64  // next row to read
+	given   int64  // rows delivered
 }
 
 func (s *goodRows) pull(ctx context.Context, limit int) (arrow.Record, error) {
@@ -72,7 +72,7 @@ func (s *goodRows) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	return nil, io.EOF
 }
 
-// rows returns the rows from one on up to another, and finds the damaged ones by halves.
+// rows returns rows from to to-1 without the damaged ones, which it finds by bisection.
 func (s *goodRows) rows(ctx context.Context, from, to int64) ([]arrow.Record, error) {
 	numbers := make([]int64, to-from)
 	for i := range numbers {

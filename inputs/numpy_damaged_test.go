@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fractions is a file of whole numbers, except every nth.
+// fractions writes a file of integers in which every nth value is a fraction.
 func fractions(t *testing.T, n int, every int) string {
 	t.Helper()
 	var data []byte
@@ -26,7 +26,7 @@ func fractions(t *testing.T, n int, every int) string {
 	return write(t, "x.npy", npyFile("<f8", fmt.Sprintf("(%d,)", n), data))
 }
 
-// TestNumPyWithoutDamagedRows: values that are none of the column's type are left out and counted once, at any position, and other rows stay in order.
+// TestNumPyWithoutDamagedRows: values that do not fit the column's type are left out and counted once, at any position, and other rows stay in order.
 func TestNumPyWithoutDamagedRows(t *testing.T) {
 	const n, every = 700, 50
 	var want []int64

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/npz"
 )
 
-// npyFile is an array as numpy.save writes it.
+// npyFile returns an array as numpy.save writes it.
 func npyFile(descr, shape string, data []byte) []byte {
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape)
 	return slices.Concat([]byte("\x93NUMPY\x01\x00"), binary.LittleEndian.AppendUint16(nil, uint16(len(head))), []byte(head), data)
@@ -44,7 +44,7 @@ func TestNPY(t *testing.T) {
 	}
 }
 
-// TestNPZ: arrays of all types, stored and deflated, have the values that NumPy gave them.
+// TestNPZ: arrays of all types, stored and deflated, have the values from NumPy.
 func TestNPZ(t *testing.T) {
 	stored := must[Indexed](t)(NPZ([]string{"testdata/numpy/kinds.npz", "testdata/numpy/more.npz"}, ArrowOptions{Allocator: checked(t)}))
 	const kinds = "be int32 feature, bits bool[3] feature, bool bool feature, cols float64[3] feature, f2 float16 feature, f4 float32 feature, f8 float64 feature, i1 int8 feature, " +
@@ -144,7 +144,7 @@ func TestBadNumPy(t *testing.T) {
 	}
 }
 
-// TestNumPyChanges: a file that is cut short while it is read is an error that names the row.
+// TestNumPyChanges: a file that is truncated while it is read is an error that names the row.
 func TestNumPyChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npy")
 	if err := os.WriteFile(path, npyFile("<f4", "(4,)", make([]byte, 16)), 0o644); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
-// defaultCacheMB is how many MiB of objects a folder keeps where a config does not say it.
+// defaultCacheMB is the size of the cache folder in MiB if a config does not set it.
 const defaultCacheMB = 10240
 
 type objectCacheKey struct{}
@@ -15,13 +15,13 @@ type objectCacheKey struct{}
 // openCache opens the folder of a cache, once.
 type openCache func() (*bucket.Cache, error)
 
-// cacheIn returns what opens the folder that a context says, nil where it says none.
+// cacheIn returns the function of ctx that opens the cache, nil if ctx has none.
 func cacheIn(ctx context.Context) openCache {
 	open, _ := ctx.Value(objectCacheKey{}).(openCache)
 	return open
 }
 
-// objectCacheOf is the folder where objects that are opened within a context are kept, nil where there is none. The first object makes it.
+// objectCacheOf returns the cache of objects opened with ctx, nil if there is none. The first object creates the folder.
 func objectCacheOf(ctx context.Context) (*bucket.Cache, error) {
 	if open := cacheIn(ctx); open != nil {
 		return open()
@@ -29,7 +29,7 @@ func objectCacheOf(ctx context.Context) (*bucket.Cache, error) {
 	return nil, nil
 }
 
-// cacheObjects returns a context within which objects are kept where the input says.
+// cacheObjects returns a context with the cache that the input asks for.
 func (s Spec) cacheObjects(ctx context.Context) context.Context {
 	if s.Cache == "" {
 		return ctx

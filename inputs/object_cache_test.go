@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCachedObjects: later data sets read parts of objects from the folder, all passes of them, and an object that was replaced from the store.
+// TestCachedObjects: later data sets and all their passes read parts of objects from the cache folder; a replaced object comes from the store.
 func TestCachedObjects(t *testing.T) {
 	web, url := newStore(t)
 	web.Put("a.csv", string(tableText(1000)))
@@ -49,7 +49,7 @@ func TestCachedObjects(t *testing.T) {
 	}
 }
 
-// TestCacheOfLocalFiles: files of this machine need no folder for parts of objects.
+// TestCacheOfLocalFiles: local files need no cache folder.
 func TestCacheOfLocalFiles(t *testing.T) {
 	dir := t.TempDir()
 	file, cache := filepath.Join(dir, "a.csv"), filepath.Join(dir, "parts")

@@ -18,18 +18,18 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
-// buckets are those that files are read from. They stay open, with their connections and credentials.
+// buckets are the buckets that files are read from. They stay open, with their connections and credentials.
 var buckets bucket.Shared
 
-// statsAtOnce is how many objects are looked at at the same time.
+// statsAtOnce is the number of objects whose metadata is read in parallel.
 const statsAtOnce = 16
 
-// IsURL reports whether the name of an input file is a URL of an object store, such as s3://bucket/train.csv. file:///data/train.csv
-// is a file of this machine.
+// IsURL reports whether the name of an input file is a URL of an object store, such as s3://bucket/train.csv. It is false for
+// file:///data/train.csv, a local file.
 func IsURL(name string) bool { return bucket.IsURL(name) }
 
-// Join is the name of a file in a folder, which may be a URL. Names that are URLs or absolute stay as they are. A file named - is ./-, as
-// - is standard input.
+// Join returns the path of a file in a folder, which may be a URL. Names that are URLs or absolute paths stay the same. A file named -
+// becomes ./-, since - is standard input.
 func Join(dir, name string) string {
 	switch {
 	case filepath.IsAbs(name) || strings.Contains(name, "://"):
@@ -48,7 +48,7 @@ func Join(dir, name string) string {
 	return name
 }
 
-// BaseName is the last element of a file's name, of a URL without what escapes characters.
+// BaseName returns the last element of a file's path; for a URL, unescaped.
 func BaseName(name string) string {
 	if !strings.Contains(name, "://") {
 		return filepath.Base(name)
@@ -59,7 +59,7 @@ func BaseName(name string) string {
 	return path.Base(name)
 }
 
-// localName is the path of a file of this machine, which may be given as a URL.
+// localName returns the path of a local file, whose name may be a URL.
 func localName(name string) (string, error) {
 	local, err := bucket.Local(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func statObject(ctx context.Context, name string) (bucket.Version, error) {
 	return v, err
 }
 
-// openObject returns what opens an object, and its version.
+// openObject returns a function that opens an object, and the object's version.
 func openObject(ctx context.Context, name string) (open func() *bucket.File, v bucket.Version, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil {
@@ -106,7 +106,7 @@ func openObject(ctx context.Context, name string) (open func() *bucket.File, v b
 	}, v, nil
 }
 
-// expandObjects returns the objects that a URL names, that lie below the folder that it names, or that match its pattern.
+// expandObjects returns the objects that a URL names, all objects below the folder that it names, or the matches of its pattern.
 func expandObjects(ctx context.Context, pattern string) ([]string, error) {
 	at, err := bucket.ParseAny(pattern)
 	if err != nil {
@@ -132,8 +132,8 @@ func expandObjects(ctx context.Context, pattern string) ([]string, error) {
 	return names, nil
 }
 
-// matchingKeys returns the keys of the objects that match a pattern, or that lie below a folder which does, without hidden ones, as glob
-// and filesBelow do of files.
+// matchingKeys returns the keys of the objects that match a pattern, or lie below a folder that matches, without hidden ones, like glob
+// and filesBelow for files.
 func matchingKeys(ctx context.Context, b *blob.Bucket, pattern string) ([]string, error) {
 	parts := strings.Split(pattern, "/")
 	for _, p := range parts {
@@ -154,8 +154,8 @@ func matchingKeys(ctx context.Context, b *blob.Bucket, pattern string) ([]string
 	return bucket.Below(ctx, b, prefix, func(key string) bool { return matchesKey(parts, root, strings.Split(key, "/")) })
 }
 
-// matchesKey reports whether the parts of a key match those of a pattern, the first of which up to root are names. Without ** the pattern
-// may be of a folder that the key lies in.
+// matchesKey reports whether the parts of a key match the parts of a pattern, which are plain names up to root. A pattern without **
+// may match a folder of the key.
 func matchesKey(parts []string, root int, key []string) bool {
 	if slices.Contains(parts, "**") {
 		return len(key) > root && !slices.ContainsFunc(key[root:], hidden) && matches(parts, key)
@@ -192,19 +192,19 @@ func sizes(ctx context.Context, files []string) ([]int64, error) {
 	return out, work.Wait()
 }
 
-// seenObjects are the versions of objects that a data set has opened: its next passes read the same.
+// seenObjects has the versions of the objects that a data set has opened: later passes must read the same versions.
 type seenObjects struct {
-	cache openCache // of their blocks; nil: none
+	cache openCache // caches their blocks; nil: no cache
 	mu    sync.Mutex
 	of    map[string]bucket.Version
 }
 
 type seenKey struct{}
 
-// newSeen is for a data set that is made within a context.
+// newSeen returns the seenObjects of a data set made with ctx.
 func newSeen(ctx context.Context) *seenObjects { return &seenObjects{cache: cacheIn(ctx)} }
 
-// in returns a context whose files are compared with those that the data set has opened before.
+// in returns a context whose files are compared with the versions seen before.
 func (s *seenObjects) in(ctx context.Context) context.Context {
 	if s.cache != nil {
 		ctx = context.WithValue(ctx, objectCacheKey{}, s.cache)
@@ -212,7 +212,7 @@ func (s *seenObjects) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, seenKey{}, s)
 }
 
-// check fails for an object that is not what it was.
+// check fails if an object has changed since it was first seen.
 func (s *seenObjects) check(name string, v bucket.Version) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,7 @@ func (s *seenObjects) check(name string, v bucket.Version) error {
 	return nil
 }
 
-// checkSeen compares an object with what the data set has seen.
+// checkSeen compares an object with the version that the data set of ctx has seen.
 func checkSeen(ctx context.Context, name string, v bucket.Version) error {
 	if s, ok := ctx.Value(seenKey{}).(*seenObjects); ok {
 		return s.check(name, v)

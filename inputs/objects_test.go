@@ -23,14 +23,14 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit/s3server"
 )
 
-// newStore starts a bucket of a test's own: buckets stay open.
+// newStore starts an object store with a bucket for this test: buckets stay open.
 func newStore(t *testing.T) (web *s3server.Server, url func(key string) string) {
 	t.Helper()
 	name := "data-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "#", "-").Replace(t.Name()))
 	return s3server.New(t, name), func(key string) string { return "s3://" + name + "/" + key + "?use_path_style=true" }
 }
 
-// tableText is a CSV text of the columns x and y, of a few megabytes for 150,000 rows.
+// tableText returns a CSV text with the columns x and y, a few megabytes for 150,000 rows.
 func tableText(rows int) []byte {
 	var b bytes.Buffer
 	b.WriteString("x,y\n")
@@ -42,7 +42,7 @@ func tableText(rows int) []byte {
 
 var objectColumns = []ColumnSpec{{Name: "x", DType: "int64"}, {Name: "y", DType: "string"}}
 
-// objectCases are inputs of each format with files of this machine.
+// objectCases returns inputs of each format with local files.
 func objectCases(t testing.TB) map[string]Spec {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func objectCases(t testing.TB) map[string]Spec {
 	}
 }
 
-// moved returns an input whose files are elsewhere.
+// moved returns an input whose files were moved.
 func moved(t testing.TB, s Spec, to func(name string, data []byte) string) Spec {
 	t.Helper()
 	move := func(name string) string {
@@ -95,7 +95,7 @@ func moved(t testing.TB, s Spec, to func(name string, data []byte) string) Spec 
 	return s
 }
 
-// rowsOfInput reads an input, and halfway goes on from its state in another pass.
+// rowsOfInput reads an input; halfway it continues from its state in another pass.
 func rowsOfInput(t testing.TB, s Spec, ic Context) []string {
 	t.Helper()
 	s.BatchSize = 20_011
@@ -116,7 +116,7 @@ func rowsOfInput(t testing.TB, s Spec, ic Context) []string {
 	return append(out, drain(t, again, ds.Schema(), 1000)...)
 }
 
-// Every format has the same rows from an object store as from files.
+// Each format has the same rows from an object store as from local files.
 func TestObjectsOfEachFormat(t *testing.T) {
 	web, url := newStore(t)
 	mem, err := buckets.Open(t.Context(), "mem://inputs")
@@ -139,7 +139,7 @@ func TestObjectsOfEachFormat(t *testing.T) {
 			"file": func(key string, data []byte) string { return "file://" + write(t, key, data) },
 		} {
 			if testing.Short() && scheme != "s3" {
-				continue // the same goroutines read
+				continue // the same goroutines read them
 			}
 			got := rowsOfInput(t, moved(t, local, to), Context{Allocator: checked(t)})
 			if d := cmp.Diff(want, got); d != "" {
@@ -149,7 +149,7 @@ func TestObjectsOfEachFormat(t *testing.T) {
 	}
 }
 
-// Globs of URLs find objects in order, which pipelines share by files.
+// Globs of URLs find objects in order, and pipelines share these by files.
 func TestObjectGlobs(t *testing.T) {
 	web, url := newStore(t)
 	for i := range 4 {
@@ -175,7 +175,7 @@ func TestObjectGlobs(t *testing.T) {
 	}
 }
 
-// Folders of images and sounds have the same rows in a bucket as on this machine, with names of files that a URL escapes.
+// Folders of images and sounds have the same rows in a bucket as locally, with file names that have to be escaped in a URL.
 func TestObjectsOfClasses(t *testing.T) {
 	web, url := newStore(t)
 	for format, files := range map[string]map[string][]byte{
@@ -215,7 +215,7 @@ func TestObjectsOfClasses(t *testing.T) {
 	}
 }
 
-// What is too large is damaged, in a bucket too.
+// An object that is too large is damaged, like a file.
 func TestObjectTooLarge(t *testing.T) {
 	web, url := newStore(t)
 	web.Put("a", "123")
@@ -227,7 +227,7 @@ func TestObjectTooLarge(t *testing.T) {
 	}
 }
 
-// Damaged images of a bucket are left out where that is asked for, those that the store does not give never; one that is replaced is an error.
+// Damaged images in a bucket are left out on request, but not images that the store fails to deliver; a replaced image is an error.
 func TestObjectsOfClassesFail(t *testing.T) {
 	web, url := newStore(t)
 	for i := range 3 {
@@ -266,7 +266,7 @@ func TestObjectsOfClassesFail(t *testing.T) {
 	}
 }
 
-// Folders, named or matched, and ** stand for the objects below them, without hidden ones, and folders key=value are columns.
+// Folders, named or matched, and ** stand for the objects below them, without hidden ones, and key=value folders are columns.
 func TestObjectFolders(t *testing.T) {
 	web, url := newStore(t)
 	table, err := os.ReadFile("testdata/plain.arrow")
@@ -306,7 +306,7 @@ func TestObjectFolders(t *testing.T) {
 	}
 }
 
-// Names and patterns stand for the same objects as for files of this machine.
+// Names and patterns select the same objects as local files.
 func TestObjectsAsFiles(t *testing.T) {
 	web, url := newStore(t)
 	local := t.TempDir()
@@ -334,7 +334,7 @@ func TestObjectsAsFiles(t *testing.T) {
 	}
 }
 
-// What is wrong with a URL or its object is told, with the URL.
+// Errors of a URL or its object show the URL.
 func TestObjectErrors(t *testing.T) {
 	web, url := newStore(t)
 	web.Put("dir/a.csv", "x,y\n1,a\n")
@@ -363,7 +363,7 @@ func TestObjectErrors(t *testing.T) {
 	}
 }
 
-// An object that is replaced between epochs ends the data set; a new data set reads the new one.
+// An object that is replaced between epochs ends the data set; a new data set reads the new object.
 func TestObjectReplaced(t *testing.T) {
 	for _, format := range []string{"csv", "jsonl", "parquet"} {
 		t.Run(format, func(t *testing.T) {
@@ -382,7 +382,7 @@ func TestObjectReplaced(t *testing.T) {
 			if _, err := pass(ds); err != nil {
 				t.Fatal(err)
 			}
-			web.Put("a", text) // of the same size and content, at another time
+			web.Put("a", text) // same size and content, but another time
 			_, err := pass(ds)
 			var at *DataError
 			if !errors.Is(err, bucket.ErrChanged) || !errors.As(err, &at) || at.File != url("a") {
@@ -415,7 +415,7 @@ func pass(ds Dataset) (rows int64, err error) {
 	}
 }
 
-// Responses that end early are asked for again; where all do, it is an error also where damaged rows are skipped.
+// Responses that end early are requested again. If all do, that is an error, even if damaged rows are skipped.
 func TestObjectCutShort(t *testing.T) {
 	for format, text := range map[string]string{"csv": "x,y\n1,a\n2,b\n", "jsonl": "{\"x\":1,\"y\":\"a\"}\n{\"x\":2,\"y\":\"b\"}\n",
 		"tfrecord": string(records(t, map[string]any{"x": []int64{4}, "y": []string{"q"}}))} {

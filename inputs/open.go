@@ -11,13 +11,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// cacheBytes is the size of files up to which a shuffled text format is kept in
-// memory: parsed once, shuffled by row number.
+// cacheBytes is the largest size of files that are kept in
+// memory to be shuffled: parsed once, shuffled by row number.
 const cacheBytes = 64 << 20
 
-// Open returns the share of one pipeline in the data set that spec describes.
+// Open returns one pipeline's share of the data set that spec describes.
 // In mode Predict labels are neither needed nor read, and the rows keep their
-// order; augmentation is for Train alone.
+// order; augmentation is only for Train.
 func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	s, dropped := s.withSplitColumn()
 	source := ic
 	if by := s.Split.Folding().column(); by != "" && (s.isLabel(by) || len(s.AllColumns()) == 0 || s.ofFolders()) {
-		source.labeled = true // labels say where rows belong
+		source.labeled = true // labels decide the fold of a row
 	}
 	ds, files, shardRows, err := s.open(ctx, source)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	if len(ds.Schema().columns) == 0 {
 		return nil, fmt.Errorf("no column of %s is read: name at least one feature under columns", baseNames(files))
 	}
-	later := shardRows && len(s.Transforms) > 0 // which go by the order of all rows
+	later := shardRows && len(s.Transforms) > 0 // transforms depend on the order of all rows
 	steps := s.selectRows(ic, shardRows && !later)
 	if rest := remaining(ds.Schema(), dropped, ic.unlabeled()); len(rest) < len(ds.Schema().columns) {
 		steps = append(steps, Project(rest...))
@@ -80,8 +80,8 @@ func (s Spec) rows(ctx context.Context, ic Context) (Dataset, error) {
 	return out, adopt(out).err
 }
 
-// cached reports whether a shuffle keeps the rows in memory: it does so with small files that are taken as they are. Steps may make many more of them, or others
-// in each epoch; images are decoded when they are read, and glyphs need not end.
+// cached reports whether a shuffle keeps the rows in memory: only those of small files without transforms. Transforms may make many more rows, or different
+// ones in each epoch; images are decoded when they are read, and glyphs need not end.
 func (s Spec) cached(ctx context.Context, files []string) bool {
 	return !s.live() && len(s.Inputs()) == 0 && len(s.Transforms) == 0 && !s.ofFolders() && s.Format != "glyphs" && totalSize(ctx, files) <= cacheBytes
 }
@@ -145,7 +145,7 @@ func (s Spec) share(files []string, ic Context) ([]string, bool) {
 	return fileShare{ic.Pipeline, n}.of(files), false
 }
 
-// source opens the files, a share of all.
+// source opens files, this pipeline's share of all.
 func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Dataset, error) {
 	unlabeled := ic.unlabeled()
 	damaged := s.damaged(ic)
@@ -184,13 +184,13 @@ func (s Spec) source(ctx context.Context, files, all []string, ic Context) (Data
 	return nil, unknownFormat(s.Format)
 }
 
-// csv are the options of the format.
+// csv returns the options of format csv.
 func (s Spec) csv(ic Context, damaged *Damaged) CSVOptions {
 	return CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
 		Comment: s.Comment, Decimal: s.Decimal, Unlabeled: ic.unlabeled(), Damaged: damaged, Allocator: ic.Allocator}
 }
 
-// withSplitColumn makes an ignored column by which rows are split one that is read. dropped is its name, "" where it stays.
+// withSplitColumn reads the ignored column by which rows are split, if there is one. dropped is its name, "" if no column has to be dropped later.
 func (s Spec) withSplitColumn() (out Spec, dropped string) {
 	name := s.Split.Folding().column()
 	at := slices.IndexFunc(s.Columns, func(c ColumnSpec) bool { return c.Name == name })
@@ -208,7 +208,7 @@ func (s Spec) withSplitColumn() (out Spec, dropped string) {
 	return s, name
 }
 
-// remaining are the names of the columns that a model gets.
+// remaining returns the names of the columns that the model gets.
 func remaining(s *Schema, dropped string, unlabeled bool) []string {
 	var names []string
 	for _, c := range s.columns {
@@ -227,7 +227,7 @@ func glyphSeed(ic Context) int64 {
 	return int64(splitmix.Mix(uint64(ic.Seed), 0xe7a1))
 }
 
-// selectRows returns the steps that choose rows by position.
+// selectRows returns the steps that select rows by position.
 func (s Spec) selectRows(ic Context, shardRows bool) []Transform {
 	var steps []Transform
 	if s.Split.Folds > 0 {
@@ -282,13 +282,13 @@ func (s Spec) prepare(ic Context) []Transform {
 	return steps
 }
 
-// images returns the changes to single images.
+// images returns the random changes to single images.
 func (g AugmentSpec) images(seed int64) Augmentation {
 	return Augmentation{CropPadding: g.CropPadding, Flip: g.Flip, Rotate: g.Rotate, Brightness: g.Brightness,
 		Contrast: g.Contrast, Saturation: g.Saturation, Cutout: g.Cutout, Seed: seed}
 }
 
-// ids returns the names of the columns whose numbers are ids.
+// ids returns the names of the numeric columns whose values are ids.
 func (s Spec) ids() []string {
 	var ids []string
 	for _, c := range s.AllColumns() {
@@ -299,7 +299,7 @@ func (s Spec) ids() []string {
 	return ids
 }
 
-// totalSize is the size of all files, of those that can be looked at: an error comes when they are read.
+// totalSize returns the size of all files. It ignores files whose size cannot be read: reading them will fail.
 func totalSize(ctx context.Context, files []string) (total int64) {
 	all, err := sizes(ctx, files)
 	if err != nil {

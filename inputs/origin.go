@@ -8,19 +8,19 @@ import (
 	"path/filepath"
 )
 
-// origin is what the rows of a source come from, besides its description.
+// origin identifies what a source reads, in addition to its description.
 type origin struct {
 	files   []string
-	options string // of the reader
+	options string // options of the reader
 }
 
-// origin returns the options that decide on rows.
+// origin returns the options that affect the rows.
 func (o ArrowOptions) origin() origin {
 	o.Allocator, o.Damaged = nil, nil
 	return origin{options: fmt.Sprintf("%+v", o)}
 }
 
-// print writes the options, and the paths, sizes and times of the files. A file that cannot be looked at has its path alone.
+// print writes the options, and the path, size and time of each file. If a file cannot be found, it writes only the path.
 func (o origin) print(w io.Writer) {
 	fmt.Fprintf(w, "%q\n", o.options)
 	for _, name := range o.files {
@@ -46,7 +46,7 @@ func (o origin) print(w io.Writer) {
 	}
 }
 
-// printOrigins writes what all sources of a pipeline read.
+// printOrigins writes the origins of all sources of a pipeline.
 func (n *node) printOrigins(w io.Writer) {
 	for ; n != nil; n = n.up {
 		n.origin.print(w)

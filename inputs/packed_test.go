@@ -12,10 +12,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// bzipped is "x,y\n1,a\n2,b\n", packed with Python's bz2.
+// bzipped is "x,y\n1,a\n2,b\n", compressed with Python's bz2.
 const bzipped = "QlpoOTFBWSZTWdrAqzwAAAVZgAAQAAQwADAAAGAgACGmjCEMCK45YKCfF3JFOFCQ2sCrPA=="
 
-// packedFiles is one small CSV file, packed in each way.
+// packedFiles returns one small CSV file, in each compression.
 func packedFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	b, err := base64.StdEncoding.DecodeString(bzipped)

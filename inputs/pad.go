@@ -12,12 +12,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Padding makes a ragged column one of a fixed length.
+// Padding pads a ragged column to a fixed length.
 type Padding struct {
 	Column   string
 	Length   int
-	Value    any  // what is added behind the values, a number, string or bool; nil: 0 or ""
-	Truncate bool // leave out what is longer; else it is an error
+	Value    any  // added after the values, a number, string or bool; nil: 0 or ""
+	Truncate bool // cut off longer lists; otherwise they are an error
 }
 
 // Pad returns a Mapper that makes ragged columns dense, as tf.data's padded_batch does with padded_shapes.
@@ -54,12 +54,12 @@ func Pad(paddings ...Padding) Mapper {
 		}}
 }
 
-// PaddedBatch is Pad of each row, then Batch.
+// PaddedBatch applies Pad to each row, then Batch.
 func PaddedBatch(n int, dropRemainder bool, paddings ...Padding) Transform {
 	return func(ds Dataset) Dataset { return Pipe(ds, Map(Pad(paddings...)), Batch(n, dropRemainder)) }
 }
 
-// planPads returns the schema with dense columns, and the padding of each column, of length 0 where it has none.
+// planPads returns the schema with dense columns, and the padding of each column; length 0 means none.
 func planPads(in *Schema, paddings []Padding) (*Schema, []Padding, error) {
 	columns, pads := slices.Clone(in.columns), make([]Padding, len(in.columns))
 	for _, p := range paddings {
@@ -77,7 +77,7 @@ func planPads(in *Schema, paddings []Padding) (*Schema, []Padding, error) {
 		i := in.Index(p.Column)
 		pads[i] = p
 		columns[i].Ragged, columns[i].Shape = false, []int{p.Length}
-		fill, err := p.filler(columns[i], 1) // whether the value fits
+		fill, err := p.filler(columns[i], 1) // checks that the value fits
 		if err != nil {
 			return nil, nil, err
 		}
@@ -87,7 +87,7 @@ func planPads(in *Schema, paddings []Padding) (*Schema, []Padding, error) {
 	return s, pads, err
 }
 
-// filler returns n of the values that are added.
+// filler returns n padding values.
 func (p Padding) filler(c Column, n int) (arrow.Array, error) {
 	cell := ""
 	var err error
@@ -120,11 +120,11 @@ func (p Padding) filler(c Column, n int) (arrow.Array, error) {
 	return b.NewArray(), nil
 }
 
-// column returns a column of lists as lists of the same length.
+// column returns a ragged column as lists of a fixed length.
 func (p Padding) column(rows Rows, col arrow.Array, to *Schema, i int) (arrow.Array, error) {
 	list := col.(*array.List)
 	var spans []span
-	longest := 0 // run of added values
+	longest := 0 // most padding values in a row
 	for row := range list.Len() {
 		from, end := list.ValueOffsets(row)
 		n := int(end - from)

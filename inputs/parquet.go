@@ -25,17 +25,17 @@ func Parquet(files []string, o ArrowOptions) (Dataset, error) {
 	return openRecords(context.Background(), "parquet", files, o, openParquet)
 }
 
-// Rows of a record: more where they are short.
+// Rows per record: more if rows are short.
 const (
 	parquetBatch  = 1024
 	parquetMost   = 8 * parquetBatch
-	parquetRecord = 1 << 20 // bytes of more
+	parquetRecord = 1 << 20 // bytes per record above parquetBatch rows
 )
 
-// columnsOfObject is how many columns of an object are read at the same time: the blocks that it keeps are as many as two need.
+// columnsOfObject is the number of columns of an object read in parallel: an object caches enough blocks for two.
 const columnsOfObject = 2
 
-// parquetRows is how many rows a record of a table has.
+// parquetRows returns the number of rows per record of a table.
 func parquetRows(t arrow.Table) int64 {
 	bytes := int64(0)
 	for i := range int(t.NumCols()) {
@@ -62,7 +62,7 @@ func openParquet(ctx context.Context, name string, want []string) (*recordFile, 
 	return r, nil
 }
 
-// columnsAtOnce is how many columns of a file are read at the same time.
+// columnsAtOnce returns the number of columns of a file to read in parallel.
 func columnsAtOnce(f seekable) int {
 	workers := runtime.GOMAXPROCS(0)
 	if _, ok := f.(*bucket.File); ok {
@@ -71,7 +71,7 @@ func columnsAtOnce(f seekable) int {
 	return workers
 }
 
-// parquetRecords reads a file, as many columns at the same time as there are workers; closing the result closes f.
+// parquetRecords reads a file, with workers columns in parallel. Closing the result closes f.
 func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err error) {
 	defer recoverArrow("parquet", &err)
 	mem, err := boundedForFile(f)
@@ -82,7 +82,7 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 		return nil, err
 	}
 	props := parquet.NewReaderProperties(mem)
-	props.BufferedStreamEnabled = true // else a column of a row group lies in memory as it is in the file, twice
+	props.BufferedStreamEnabled = true // otherwise the stored bytes of each column chunk are in memory twice
 	r, err := pq.NewParquetReader(f, pq.WithReadProps(props))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func parquetRecords(f seekable, want []string, workers int) (_ *recordFile, err 
 	return &recordFile{schema: cr.Schema(), next: p.next, jump: p.jump, stop: p.close}, nil
 }
 
-// parquetFields returns the wanted fields, all where none are named, and one where the file has none of them: its rows count.
+// parquetFields returns the wanted fields, or all if want is empty. If the file has none of them, it returns one, to count rows.
 func parquetFields(s *arrow.Schema, want []string) []int {
 	var fields []int
 	for i, f := range s.Fields() {
@@ -121,12 +121,12 @@ type parquetFile struct {
 	fields  []int
 	pages   pageChecker
 	held    *held
-	workers int                // columns to read at the same time
-	group   int                // the first one to read
-	table   *array.TableReader // of the row group before that
+	workers int                // columns to read in parallel
+	group   int                // next row group to read
+	table   *array.TableReader // row group that is being delivered
 }
 
-// next returns the next record. A row group is read as a whole, so that each column
+// next returns the next record. It reads a whole row group at once, so that each column
 // has one dictionary.
 func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	for {
@@ -152,7 +152,7 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 	}
 }
 
-// read returns the next row group. Its columns are read in goroutines of this package, which turn a panic over damaged bytes into an error.
+// read returns the next row group. It reads columns in this package's own goroutines, which turn a panic over damaged bytes into an error.
 func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	for _, field := range p.fields {
 		for _, leaf := range p.reader.Leaves(field) {
@@ -188,7 +188,7 @@ func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
 	return array.NewTableFromRecords(rec.Schema(), []arrow.Record{rec}), nil
 }
 
-// check checks the pages of a leaf in the next row group.
+// check checks the pages of a leaf column in the next row group.
 func (p *parquetFile) check(leaf int) error {
 	c, err := p.file.MetaData().RowGroup(p.group).ColumnChunk(leaf)
 	if err != nil {
@@ -207,7 +207,7 @@ func (p *parquetFile) check(leaf int) error {
 	return nil
 }
 
-// supported fails for codecs and encodings that the library does not have.
+// supported fails for codecs and encodings that the library cannot read.
 func supported(c *metadata.ColumnChunkMetaData) error {
 	name := c.PathInSchema().String()
 	if _, err := compress.GetCodec(c.Compression()); err != nil {
@@ -221,7 +221,7 @@ func supported(c *metadata.ColumnChunkMetaData) error {
 	return nil
 }
 
-// encodings are those that the library reads.
+// encodings are the encodings that the library can read.
 var encodings = []parquet.Encoding{parquet.Encodings.Plain, parquet.Encodings.PlainDict, parquet.Encodings.RLE, parquet.Encodings.RLEDict, parquet.Encodings.BitPacked,
 	parquet.Encodings.DeltaBinaryPacked, parquet.Encodings.DeltaLengthByteArray, parquet.Encodings.DeltaByteArray}
 
@@ -232,7 +232,7 @@ func (p *parquetFile) drop() {
 	}
 }
 
-// jump passes over the row groups that lie within the first rows.
+// jump skips the row groups that lie entirely within the next rows rows.
 func (p *parquetFile) jump(rows int64) (int64, error) {
 	skipped := int64(0)
 	for p.group < p.file.NumRowGroups() {

@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// TestColumnsInParallel: several goroutines read the same rows and find the same damage as one does, whatever panics in the library, in flat columns and
-// nested ones.
+// TestColumnsInParallel: several goroutines read the same rows and find the same damage as one does, whatever panics in the library, in flat and
+// nested columns.
 func TestColumnsInParallel(t *testing.T) {
 	it := iterate(t, Pipe(manyRows(t, 2500), Batch(2500, false)))
 	flat, err := it.Next(t.Context())
@@ -84,7 +84,7 @@ func checkParallel(t *testing.T, rec arrow.Record) {
 	for i := range files {
 		data := bytes.Clone(file.Bytes())
 		if i > 0 {
-			data[r.IntN(len(data)-4000)] ^= byte(1 + r.IntN(255)) // not in its end
+			data[r.IntN(len(data)-4000)] ^= byte(1 + r.IntN(255)) // not in its footer
 		}
 		one, errOne := parquetSums(t, data, 1)
 		several, errSeveral := parquetSums(t, data, 4)
@@ -100,7 +100,7 @@ func checkParallel(t *testing.T, rec arrow.Record) {
 	}
 }
 
-// parquetSums reads a file with as many goroutines. It returns what each record holds.
+// parquetSums reads a file with the given number of goroutines. It returns what each record holds.
 func parquetSums(t *testing.T, data []byte, workers int) (records []string, err error) {
 	defer recoverArrow("test", &err)
 	f, err := parquetRecords(memoryFile{bytes.NewReader(data)}, nil, workers)

@@ -10,12 +10,12 @@ import (
 	columns "github.com/goestimator/goestimator/internal/format/parquet"
 )
 
-// checkParquetFooter checks a file's end before the library reads it, which makes room for as many elements as a list claims and as many nodes
-// as a group of the schema claims, and calls itself for each group in a group.
+// checkParquetFooter checks a file's footer before the library reads it. The library allocates as many elements as a list claims and as many
+// nodes as a group of the schema claims, and recurses for each nested group.
 func checkParquetFooter(f io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < int64(len(tail)) {
-		return nil // the library says what is wrong
+		return nil // the library will report the error
 	}
 	end := size - int64(len(tail))
 	if _, err := f.ReadAt(tail[:], end); err != nil {
@@ -45,7 +45,7 @@ func checkParquetFooter(f io.ReaderAt, size int64) error {
 	return nil
 }
 
-// schema reads a list of Parquet's SchemaElement, which are the nodes of a tree: each group before its nodes.
+// schema reads a list of Parquet's SchemaElement, the nodes of a tree in depth-first order.
 func (t *thriftReader) schema() error {
 	n, element, err := t.list()
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *thriftReader) schema() error {
 	if element != thriftStruct {
 		return errThrift
 	}
-	var groups []int64 // how many nodes are still to come of the groups around
+	var groups []int64 // nodes still to come in each of the enclosing groups
 	for left := n - 1; left >= 0; left-- {
 		nodes := int64(0)
 		err := t.fields(1, func(id int64, typ byte) (bool, error) {
@@ -68,7 +68,7 @@ func (t *thriftReader) schema() error {
 			return err
 		case nodes < 0 || nodes > left:
 			return fmt.Errorf("a group claims %d nodes, but %d follow", nodes, left)
-		case len(groups) > columns.MaxNested+1: // the root is around all
+		case len(groups) > columns.MaxNested+1: // the root is a group, too
 			return fmt.Errorf("columns lie in more than %d groups", columns.MaxNested)
 		}
 		if len(groups) > 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// schemaNode is an element of a list of structs: a group that claims to have nodes, or a column of 32 bits where there are none.
+// schemaNode returns an element of a list of structs: a group that claims that many nodes, or for 0 a 32-bit column.
 func schemaNode(nodes int64) []byte {
 	if nodes == 0 {
 		return append(append(thriftInt(1, 1), thriftInt(2, 1)...), 1<<4|thriftBinary, 1, 'x', thriftStop) // its type, optional, its name
@@ -17,12 +17,12 @@ func schemaNode(nodes int64) []byte {
 	return append(append([]byte{3<<4 | thriftI32, 2, 1<<4 | thriftBinary, 1, 'g'}, thriftInt(1, nodes)...), thriftStop)
 }
 
-// emptyFile is a file without rows, whose schema has the nodes.
+// emptyFile returns a file without rows, with the nodes in its schema.
 func emptyFile(nodes ...int64) []byte {
 	return fileOfFields(thriftInt(1, 2), schemaField(nodes), []byte{1<<4 | thriftI64, 0, 1<<4 | thriftList, thriftStruct})
 }
 
-// schemaField is the field of a file's end that comes behind the first one.
+// schemaField returns the schema field of a footer, which follows the first field.
 func schemaField(nodes []int64) []byte {
 	field := []byte{1<<4 | thriftList}
 	if len(nodes) < 15 {
@@ -36,14 +36,14 @@ func schemaField(nodes []int64) []byte {
 	return field
 }
 
-// fileOfFields is a file whose end has the fields.
+// fileOfFields returns a file with the fields in its footer.
 func fileOfFields(fields ...[]byte) []byte {
 	end := append(bytes.Join(fields, nil), thriftStop)
 	file := append([]byte("PAR1"), end...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(end))), "PAR1"...)
 }
 
-// inGroups are the nodes of a file with a column in so many groups.
+// inGroups returns the nodes of a file with a column in n nested groups.
 func inGroups(n int) []int64 {
 	nodes := make([]int64, n+2)
 	for i := range n + 1 {
@@ -52,7 +52,7 @@ func inGroups(n int) []int64 {
 	return nodes
 }
 
-// TestParquetSchemas: a schema that claims more nodes than it has, or goes deeper than columns may lie, is refused before the library makes room for it.
+// TestParquetSchemas: a schema that claims more nodes than it has, or is nested too deeply, is refused before the library allocates memory for it.
 func TestParquetSchemas(t *testing.T) {
 	claims := inGroups(90)
 	for i := range claims[1:91] {
@@ -85,7 +85,7 @@ func TestParquetSchemas(t *testing.T) {
 	}
 }
 
-// TestParquetEnds: an end whose lists claim more than it has, or that has a second schema, is refused before the library makes room for it.
+// TestParquetEnds: a footer with a second schema, or lists that claim more elements than they have, is refused before the library allocates memory for it.
 func TestParquetEnds(t *testing.T) {
 	version, schema := thriftInt(1, 2), schemaField([]int64{1, 0})
 	many := binary.AppendUvarint([]byte{15<<4 | thriftStruct}, 1<<31-1)
@@ -105,7 +105,7 @@ func TestParquetEnds(t *testing.T) {
 	}
 }
 
-// TestThriftNumbers: numbers of fields have 16 bits, as the library reads them.
+// TestThriftNumbers: field IDs have 16 bits, as the library reads them.
 func TestThriftNumbers(t *testing.T) {
 	head := append([]byte{thriftI32}, binary.AppendUvarint(nil, 2*(1<<16+2))...) // field 65538 is field 2
 	head = append(binary.AppendUvarint(head, 2*500), thriftStop)

@@ -12,9 +12,9 @@ import (
 	"github.com/golang/snappy"
 )
 
-// pageChunk is a column of a row group as the file's end describes it: pages, one after the other.
+// pageChunk is a column chunk of a row group, as the footer describes it: a sequence of pages.
 type pageChunk struct {
-	start, size int64 // bytes of the file
+	start, size int64 // bytes in the file
 	values      int64
 	codec       compress.Compression
 }
@@ -27,7 +27,7 @@ type pageChecker struct {
 	most int64 // bytes that a page may unpack to
 }
 
-// check fails where a page of the chunk claims, or unpacks to, more than the file can hold. It names the
+// check fails if a page of the chunk claims, or unpacks to, more than the file can hold. The error names the
 // page.
 func (c pageChecker) check(chunk pageChunk) error {
 	if chunk.start < 0 || chunk.size < 0 || chunk.start > c.size || chunk.size > c.size-chunk.start {
@@ -51,7 +51,7 @@ func (c pageChecker) check(chunk pageChunk) error {
 	return nil
 }
 
-// page checks the sizes of one page, whose content begins at the offset body.
+// page checks the sizes of one page, whose content begins at offset body.
 func (c pageChecker) page(h pageHeader, codec compress.Compression, body, end int64) error {
 	switch {
 	case h.packed < 0 || h.unpacked < 0 || h.values < 0 || h.levels < 0 || h.levels > h.packed || h.levels > h.unpacked:
@@ -69,7 +69,7 @@ func (c pageChecker) page(h pageHeader, codec compress.Compression, body, end in
 		return err
 	}
 	room := h.unpacked - h.levels
-	if codec == compress.Codecs.Zstd { // the size of its blocks is known roughly
+	if codec == compress.Codecs.Zstd { // zstdSize is only an upper bound
 		room = max(room, c.most)
 	}
 	if known && size > room || !known && room == 0 && content.Size() > emptyContent {
@@ -81,8 +81,8 @@ func (c pageChecker) page(h pageHeader, codec compress.Compression, body, end in
 // emptyContent is the largest compressed size of empty content.
 const emptyContent = 64
 
-// unpackedSize returns the unpacked size of compressed content, where the library reads the size from the
-// content and not from the page's header. It is exact for Snappy and an upper bound for Zstandard. For other
+// unpackedSize returns the unpacked size of compressed content, if the library reads the size from the
+// content and not from the page header. It is exact for Snappy and an upper bound for Zstandard. For other
 // codecs the library unpacks no more than the header says.
 func unpackedSize(content *io.SectionReader, codec compress.Compression) (size int64, known bool, err error) {
 	switch codec {
@@ -103,12 +103,12 @@ func unpackedSize(content *io.SectionReader, codec compress.Compression) (size i
 	return 0, false, nil
 }
 
-// pageHeader has the fields of Parquet's PageHeader that are checked.
+// pageHeader has the fields of Parquet's PageHeader that need checking.
 type pageHeader struct {
 	unpacked, packed int64
-	values           int64 // of a data page
-	levels           int64 // bytes before the content that are not compressed
-	plain            bool  // the content is not compressed either
+	values           int64 // in a data page
+	levels           int64 // uncompressed bytes before the content
+	plain            bool  // the content is not compressed
 }
 
 // thriftReader reads Thrift's compact protocol.
@@ -119,7 +119,7 @@ type thriftReader struct {
 
 var errThrift = errors.New("damaged Thrift data")
 
-// maxThrift bounds the bytes of a header that are skipped: statistics have values of
+// maxThrift bounds the bytes of a header that may be skipped: statistics have values of
 // any size.
 const maxThrift = 64 << 20
 
@@ -182,7 +182,7 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 		} else if id, err = t.varint(); err != nil {
 			return err
 		}
-		id = int64(int16(id)) // as the library reads it
+		id = int64(int16(id)) // like the library
 		taken, err := f(id, typ)
 		if err == nil && !taken {
 			err = t.skip(typ, depth)
@@ -193,7 +193,7 @@ func (t *thriftReader) fields(depth int, f func(id int64, typ byte) (bool, error
 	}
 }
 
-// skip skips a value, whose bytes must all be there.
+// skip skips a value, all of whose bytes must exist.
 func (t *thriftReader) skip(typ byte, depth int) error {
 	if depth > 16 {
 		return errThrift
@@ -234,7 +234,7 @@ func (t *thriftReader) element(typ byte, depth int) error {
 	return t.skip(typ, depth)
 }
 
-// list reads the head of a list: how many elements it claims, and their type.
+// list reads the head of a list: the number of elements that it claims, and their type.
 func (t *thriftReader) list() (n int64, element byte, err error) {
 	head, err := t.ReadByte()
 	if err != nil {
@@ -262,7 +262,7 @@ func (t *thriftReader) int(typ byte, to *int64) (bool, error) {
 	return true, err
 }
 
-// pageHeader reads Parquet's PageHeader, with the headers of data pages (5; 8 in version 2) and dictionaries in it.
+// pageHeader reads Parquet's PageHeader, including the headers of data pages (5; 8 in version 2) and dictionaries.
 func (t *thriftReader) pageHeader() (h pageHeader, err error) {
 	var definition, repetition int64
 	err = t.fields(0, func(id int64, typ byte) (bool, error) {

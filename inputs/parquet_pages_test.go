@@ -25,12 +25,12 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// thriftInt is an integer field of Thrift's compact protocol, delta after the one before.
+// thriftInt returns an integer field of Thrift's compact protocol; its ID is delta more than the previous one.
 func thriftInt(delta byte, v int64) []byte {
 	return binary.AppendUvarint([]byte{delta<<4 | thriftI32}, uint64(v<<1^v>>63))
 }
 
-// page is a data page: its header and content.
+// page returns a data page: its header and content.
 func page(unpacked, packed, values int64, content ...byte) []byte {
 	head := append(thriftInt(1, 0), thriftInt(1, unpacked)...)
 	head = append(append(head, thriftInt(1, packed)...), 2<<4|thriftStruct)
@@ -38,7 +38,7 @@ func page(unpacked, packed, values int64, content ...byte) []byte {
 	return append(head, content...)
 }
 
-// page2 is a data page of version 2, whose first bytes are levels.
+// page2 returns a data page of version 2, whose first bytes are levels.
 func page2(unpacked, packed, values, levels int64, plain bool, content ...byte) []byte {
 	head := append(thriftInt(1, 3), thriftInt(1, unpacked)...)
 	head = append(append(head, thriftInt(1, packed)...), 5<<4|thriftStruct)
@@ -62,7 +62,7 @@ func zipped(t *testing.T, data []byte) []byte {
 	return out.Bytes()
 }
 
-// zstdOf is a frame of one block of a kind and size, without a size of the whole.
+// zstdOf returns a frame with one block of a kind and size, without a content size.
 func zstdOf(kind, size uint32, content ...byte) []byte {
 	b := 1 | kind<<1 | size<<3
 	return append([]byte{0x28, 0xB5, 0x2F, 0xFD, 0, 0, byte(b), byte(b >> 8), byte(b >> 16)}, content...)
@@ -140,7 +140,7 @@ func TestZstdSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		data []byte
 		size int64 // -1: damaged
-		read int   // at most
+		read int   // most bytes read
 	}{
 		"nothing":            {nil, 0, 0},
 		"a large block":      {large, zstdBlock - 1, 1024},
@@ -195,7 +195,7 @@ func countRows(t *testing.T, name string) (rows int64, err error) {
 	}
 }
 
-// parquetOf writes a file of one column, with small pages.
+// parquetOf writes a file with one column and small pages.
 func parquetOf(t *testing.T, codec compress.Compression, version parquet.DataPageVersion) string {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil))
@@ -228,7 +228,7 @@ func parquetOf(t *testing.T, codec compress.Compression, version parquet.DataPag
 	return name
 }
 
-// TestPagesOfFiles: files of every compression are read, and a page of one that claims more is named.
+// TestPagesOfFiles: files with every compression are read, and a page that claims too much is named.
 func TestPagesOfFiles(t *testing.T) {
 	for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd} {
 		for _, version := range []parquet.DataPageVersion{parquet.DataPageV1, parquet.DataPageV2} {
@@ -281,7 +281,7 @@ func claimMore(t *testing.T, name string) {
 	}
 }
 
-// TestUnpackedInMemory: a gzip file that becomes far more than it is is not read into memory.
+// TestUnpackedInMemory: a gzip file that unpacks to far more than its size is not read into memory.
 func TestUnpackedInMemory(t *testing.T) {
 	testkit.NotConcurrent(t)
 	name := filepath.Join(t.TempDir(), "data.parquet.gz")

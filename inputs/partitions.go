@@ -13,11 +13,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// hiveNull is the value of a partition whose column is null.
+// hiveNull is the folder value of a null partition column.
 const hiveNull = "__HIVE_DEFAULT_PARTITION__"
 
-// partitionsOf returns the values of the folders key=value that a file lies in, percent-encoded as Hive and Spark write them. Of a key that
-// comes twice the inner folder counts.
+// partitionsOf returns the values of the key=value folders that a file lies in, without the percent-encoding of Hive and Spark. If a key
+// occurs twice, the inner folder counts.
 func partitionsOf(name string) map[string]string {
 	out := map[string]string{}
 	if u, err := url.Parse(name); err == nil && IsURL(name) {
@@ -31,7 +31,7 @@ func partitionsOf(name string) map[string]string {
 	return out
 }
 
-// decoded returns a text without its percent-encoding; what is none stays.
+// decoded returns s without its percent-encoding, or s itself if that is invalid.
 func decoded(s string) string {
 	if text, err := url.PathUnescape(s); err == nil {
 		return text
@@ -39,8 +39,8 @@ func decoded(s string) string {
 	return s
 }
 
-// PartitionColumns returns the columns of the folders key=value that all files lie in, sorted by name: of int64 where all values are whole
-// numbers or missing, else of texts.
+// PartitionColumns returns the columns of the key=value folders that all files lie in, sorted by name. A column is int64 if all values are
+// integers or missing, else text.
 func PartitionColumns(files []string) []Column {
 	var columns []Column
 	for _, f := range partitionColumns(files, nil) {
@@ -49,8 +49,8 @@ func PartitionColumns(files []string) []Column {
 	return columns
 }
 
-// partitionColumns returns the columns of the folders that all files lie in, sorted. They are int64 where all values are whole numbers and
-// specs do not ask for text, whose leading zeros count; else text.
+// partitionColumns returns the columns of the folders that all files lie in, sorted. A column is int64 if all values are integers and
+// specs do not ask for text, in which leading zeros count; else it is text.
 func partitionColumns(files []string, specs []ColumnSpec) []arrow.Field {
 	type use struct{ files, whole int }
 	uses := map[string]use{}
@@ -79,13 +79,13 @@ func partitionColumns(files []string, specs []ColumnSpec) []arrow.Field {
 	return fields
 }
 
-// wholeValue parses digits with or without a minus.
+// wholeValue parses an integer: digits with an optional minus.
 func wholeValue(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && s[0] != '+'
 }
 
-// partitioned adds to the columns of a file those of its folders that it does not have itself.
+// partitioned adds the columns of a file's folders that the file itself does not have.
 func (f *recordFile) partitioned(name string, fields []arrow.Field) *recordFile {
 	added := slices.DeleteFunc(slices.Clone(fields), func(field arrow.Field) bool { return f.schema.HasField(field.Name) })
 	if len(added) == 0 {
@@ -111,7 +111,7 @@ func (f *recordFile) partitioned(name string, fields []arrow.Field) *recordFile 
 	return &out
 }
 
-// constantColumn returns n times the value of a partition.
+// constantColumn returns a column of n times the value of a partition.
 func constantColumn(t arrow.DataType, value string, n int) arrow.Array {
 	if value == hiveNull {
 		return array.MakeArrayOfNull(memory.DefaultAllocator, t, n)
@@ -119,7 +119,7 @@ func constantColumn(t arrow.DataType, value string, n int) arrow.Array {
 	b := array.NewBuilder(memory.DefaultAllocator, t)
 	defer b.Release()
 	b.Reserve(n)
-	number, _ := wholeValue(value) // all values of an int64 column are
+	number, _ := wholeValue(value) // valid for an int64 column
 	for range n {
 		switch b := b.(type) {
 		case *array.Int64Builder:

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// idsFile is a Parquet file of a column.
+// idsFile returns a Parquet file with one column.
 func idsFile(t testing.TB, name string, ids ...int64) []byte {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: name, Type: arrow.PrimitiveTypes.Int64}}, nil))
@@ -26,7 +26,7 @@ func idsFile(t testing.TB, name string, ids ...int64) []byte {
 	return parquetFileOf(t, rec)
 }
 
-// sparkFolder is a folder as Spark writes it: a column id in the files, year and town in their folders.
+// sparkFolder returns a folder in Spark's layout: a column id in the files, year and town in their folders.
 func sparkFolder(t testing.TB) string {
 	t.Helper()
 	files := map[string][]byte{"_SUCCESS": {}, "_metadata": []byte("x"), ".part.crc": {1}, "_temporary/0/part-9.parquet": []byte("half")}
@@ -58,7 +58,7 @@ func textColumn(t *testing.T, ds Dataset, name string) []string {
 	}
 }
 
-// TestPartitions: the folders' values are columns, hidden files are passed over, by folder and by glob.
+// TestPartitions: the folders' values are columns, and hidden files are skipped, by folder and by glob.
 func TestPartitions(t *testing.T) {
 	dir := sparkFolder(t)
 	for _, pattern := range []string{dir, dir + string(filepath.Separator), dir + "/**/*.parquet", dir + "/year=*/*/*.parquet", dir + "/*=*", dir + "/year=*/**"} {
@@ -82,7 +82,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestPartitionValues: how values are written, and what type they have.
+// TestPartitionValues: encodings of values, and their types.
 func TestPartitionValues(t *testing.T) {
 	for _, c := range []struct {
 		folders []string
@@ -145,7 +145,7 @@ func TestPartitionErrors(t *testing.T) {
 	}
 }
 
-// TestPartitionsShared: the type of a column is that of all files, whatever share of them a pipeline reads.
+// TestPartitionsShared: all files decide the type of a column, whatever share of them a pipeline reads.
 func TestPartitionsShared(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"k=1/a.parquet": idsFile(t, "id", 1), "k=x/a.parquet": idsFile(t, "id", 2)})
 	for pipeline, want := range []string{"1", "x"} {
@@ -202,7 +202,7 @@ func TestExpandBelow(t *testing.T) {
 	}
 }
 
-// TestHiddenFolders: however a pattern is spelled, its stars match no hidden folder.
+// TestHiddenFolders: for any spelling of a pattern, its stars match no hidden folder.
 func TestHiddenFolders(t *testing.T) {
 	dir := sparkFolder(t)
 	t.Chdir(dir)
@@ -218,7 +218,7 @@ func TestHiddenFolders(t *testing.T) {
 	}
 }
 
-// TestFolderLinks: links to folders are followed, each folder once, also where they lead in circles.
+// TestFolderLinks: links to folders are followed, each folder once, even if they form a cycle.
 func TestFolderLinks(t *testing.T) {
 	dir := imageFiles(t, map[string][]byte{"data/b/1.csv": nil, "other/2.csv": nil})
 	for link, to := range map[string]string{"data/a": "data/b", "data/b/up": "data", "data/c": "other", "other/back": "data", "data/none.csv": "nothing", "root": "data"} {
@@ -228,7 +228,7 @@ func TestFolderLinks(t *testing.T) {
 	}
 	for _, root := range []string{"data", "root"} {
 		files, err := Expand(filepath.Join(dir, root))
-		want := []string{"b/1.csv", "c/2.csv", "none.csv"} // which is reported where it is opened
+		want := []string{"b/1.csv", "c/2.csv", "none.csv"} // opening none.csv reports that it is missing
 		for i := range want {
 			want[i] = filepath.Join(dir, root, want[i])
 		}

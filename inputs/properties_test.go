@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// draws a data set of n rows, with random access or not.
+// drawSource draws a data set with random access or without, and returns its number of rows.
 func drawSource(t *testing.T, rt *rapid.T) (Dataset, int) {
 	n := rapid.IntRange(1, 80).Draw(rt, "rows")
 	ds := Dataset(numbers(t, memory.DefaultAllocator, n))
@@ -120,7 +120,7 @@ func TestSelections(t *testing.T) {
 	})
 }
 
-// TestParallelismDoesNotMatter compares one worker without prefetching with many.
+// TestParallelismDoesNotMatter compares one worker without prefetching with many workers.
 func TestParallelismDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ds, _ := drawSource(t, rt)
@@ -137,7 +137,7 @@ func TestParallelismDoesNotMatter(t *testing.T) {
 
 // TestShuffleIsUniform counts which row comes at which place, over many seeds. With
 // a buffer of all rows each row comes at each place equally often. With a smaller
-// one, the first row is drawn uniformly from the buffer, and the odds of each place
+// buffer, the first row is drawn uniformly from the buffer, and the probabilities for each place
 // follow from the places before.
 func TestShuffleIsUniform(t *testing.T) {
 	testkit.NotConcurrent(t)
@@ -151,7 +151,7 @@ func TestShuffleIsUniform(t *testing.T) {
 					counts[place][row]++
 				}
 				if kind == "rows" && seed == seeds/10 {
-					break // they are drawn by the same code
+					break // the same code draws them
 				}
 			}
 			want := shuffleOdds(rows, buffer)
@@ -171,10 +171,10 @@ func TestShuffleIsUniform(t *testing.T) {
 	}
 }
 
-// shuffleOdds returns how likely each row is at each place: before a draw, row r is
-// in the buffer unless it was drawn before, once r < place+buffer.
+// shuffleOdds returns the probability of each row at each place: before a draw, row r is
+// in the buffer unless it was drawn before, if r < place+buffer.
 func shuffleOdds(rows, buffer int) [][]float64 {
-	left := make([]float64, rows) // the odds that a row was not yet drawn
+	left := make([]float64, rows) // the probability that a row was not yet drawn
 	for i := range left {
 		left[i] = 1
 	}

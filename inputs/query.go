@@ -36,7 +36,7 @@ func (s Spec) validateSQL(vs *violation.List) {
 	vs.Require(len(s.Files) == 0, "files", s.Files, "expected none: format sql reads a database")
 }
 
-// query is the data set of format sql, and whether the workers must share its rows.
+// query returns the data set of format sql, and whether the workers must share its rows.
 func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool, err error) {
 	if ic.NumPipelines > 1 && s.Shard != "rows" && s.Shard != "off" {
 		return nil, false, fmt.Errorf("sql: %d workers ask the same query: set shard: rows, which needs an ORDER BY, or off where each has a query of its own", ic.NumPipelines)
@@ -67,7 +67,7 @@ func (s Spec) query(ctx context.Context, ic Context) (_ Dataset, shardRows bool,
 	}), s.Shard == "rows", nil
 }
 
-// database is a database that can be opened, and what it is asked.
+// database is a database to open, and the query to ask.
 type database struct {
 	driver, source, query string
 	hidden                hiddenName
@@ -80,17 +80,17 @@ func (s SQLSpec) database(ctx context.Context) (database, error) {
 	return database{s.Driver, source, s.Query, hidden}, hidden.in(err)
 }
 
-// identity tells the rows of a query from others, without what source_env holds.
+// identity distinguishes the rows of a query from others. It does not contain the value of source_env.
 func (s SQLSpec) identity() string {
 	return fmt.Sprintf("query %s of %s, %q in $%s", s.Query, s.Driver, s.Source, s.SourceEnv)
 }
 
-// failed is an error of the database without what its name holds.
+// failed returns an error of the database that does not show its name.
 func (d database) failed(err error) error {
 	return fmt.Errorf("query %s: %w", shown(d.query), d.hidden.in(err))
 }
 
-// databaseReader closes the database with the rows.
+// databaseReader closes the database together with the rows.
 type databaseReader struct {
 	*sqlReader
 	result databaseRows
@@ -106,7 +106,7 @@ func (r databaseReader) skip(ctx context.Context, n int64) error {
 	return r.shown(r.sqlReader.skip(ctx, n))
 }
 
-// shown is an error of reading without what the database's name holds. Errors of rows that were left out are without it already.
+// shown returns a read error that does not show the database's name. Errors of rows that were left out do not show it anyway.
 func (r databaseReader) shown(err error) error {
 	if errors.Is(err, ErrTooManyDamaged) {
 		return err
@@ -121,7 +121,7 @@ func (r databaseReader) close() error {
 	return nil
 }
 
-// databaseRows are the rows of a query with the database that was opened for it.
+// databaseRows are the rows of a query, with the database opened for it.
 type databaseRows struct {
 	*sql.Rows
 	db *sql.DB
@@ -130,7 +130,7 @@ type databaseRows struct {
 // Close ends the query and the connection.
 func (r databaseRows) Close() error { return errors.Join(r.Rows.Close(), r.db.Close()) }
 
-// ask opens the database and asks the query.
+// ask opens the database and runs the query.
 func (d database) ask(ctx context.Context, o ArrowOptions) (r databaseRows, fields []textField, schema *Schema, err error) {
 	if r.db, err = sql.Open(d.driver, d.source); err != nil {
 		return r, nil, nil, err

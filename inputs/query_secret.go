@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// A hiddenName is the name of a database that an environment variable holds. Errors of the driver show the variable instead. The zero value hides
+// A hiddenName is the name of a database held by an environment variable. Errors show the variable instead. The zero value hides
 // nothing.
 type hiddenName struct {
 	variable, name string
 }
 
-// in returns an error without the name, its password and what drivers make of them. An error of a row stays one.
+// in returns err without the name, its password and what drivers make of them. The error of a row remains a *DataError.
 func (h hiddenName) in(err error) error {
 	if err == nil || h.variable == "" {
 		return err
@@ -41,7 +41,7 @@ func (h hiddenName) in(err error) error {
 	return err
 }
 
-// tellsURL reports whether an error says why the name is no URL, which shows any part of it.
+// tellsURL reports whether an error explains why the name is no URL: such an error may show any part of it.
 func (h hiddenName) tellsURL(err error) bool {
 	var bad *url.Error
 	if errors.As(err, &bad) && bad.Op == "parse" {
@@ -51,19 +51,19 @@ func (h hiddenName) tellsURL(err error) bool {
 	return errors.As(own, &bad) && strings.Contains(err.Error(), bad.Err.Error())
 }
 
-// The places of passwords in the names of databases.
+// The places of passwords in database names.
 var (
 	userPassword  = regexp.MustCompile(`(?s)^(?:[\w+.-]+://)?[^:/@]*:(.*)@`)                                                                                      // scheme://USER:PASSWORD@host, USER:PASSWORD@tcp(host)
 	namedPassword = regexp.MustCompile(`(?i)(?:password|passwd|passphrase|pwd|pass|secret|token|key)\s*=\s*("(?:\\.|[^"])*"|'(?:\\.|[^'])*'|\{[^}]*\}|[^\s;&]+)`) // password=PASSWORD
 )
 
-// secrets are the texts to hide, the longest first: the name, passwords in it, and both as a URL or a quoted text has them.
+// secrets returns the texts to hide, longest first: the name, its passwords, and both escaped as in a URL or a quoted string.
 func (h hiddenName) secrets() []string {
 	found := []string{h.name}
 	if m := userPassword.FindStringSubmatch(h.name); m != nil {
 		found = append(found, m[1])
 		for _, part := range strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune("#/?@", r) }) {
-			if len(part) > 2 { // of a password that is not escaped, which the driver cuts there
+			if len(part) > 2 { // the driver splits an unescaped password there
 				found = append(found, part)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// leaky is a driver that shows the names of its databases. The query says where it fails.
+// leaky is a driver whose errors show the names of its databases. The query says where it fails.
 type leaky struct{}
 
 func init() { sql.Register("leaky", leaky{}) }
@@ -39,7 +39,7 @@ func (c leakyConn) Close() error { return c.leaked() }
 
 func (c leakyConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	switch query {
-	case "parts": // as drivers tell them
+	case "parts": // as drivers report them
 		u, err := url.Parse(c.name)
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func TestSQLHidesPasswords(t *testing.T) {
 	}
 }
 
-// TestSQLReaderHidesPasswords: nor does an error of a pass, which stays the error of a row.
+// TestSQLReaderHidesPasswords: an error of a pass shows no password either, and remains the error of a row.
 func TestSQLReaderHidesPasswords(t *testing.T) {
 	d := database{driver: "leaky", source: "db://app:hush@host/db", query: "rows", hidden: hiddenName{"TEST_SECRET", "db://app:hush@host/db"}}
 	r, fields, schema, err := d.ask(t.Context(), ArrowOptions{Columns: querySpec("").Columns})
@@ -112,7 +112,7 @@ func TestSQLReaderHidesPasswords(t *testing.T) {
 	}
 }
 
-// TestSQLHiddenBound: where source_env names the database, too, more damaged rows than max_errors are told as such.
+// TestSQLHiddenBound: with source_env, too, the error for more damaged rows than max_errors says so.
 func TestSQLHiddenBound(t *testing.T) {
 	t.Setenv("TEST_SECRET", "5")
 	s := querySpec("")

@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/features"
 )
 
-// IsFile reports whether source is the name of a file, as of sqlite: neither a URI nor a database in memory.
+// IsFile reports whether source is the name of a file: the driver is sqlite, and source is neither a URI nor a database in memory.
 func (s SQLSpec) IsFile() bool { return s.Driver == "sqlite" && s.Source != "" && !sqliteURI(s.Source) }
 
-// sqliteURI reports whether a name means to the driver sqlite something else than a file of that name.
+// sqliteURI reports whether the driver sqlite takes a name for something other than a file of that name.
 func sqliteURI(name string) bool {
 	return strings.HasPrefix(name, "file:") || name == sqliteMemory || strings.HasPrefix(name, sqliteMemory+"?")
 }
@@ -44,7 +44,7 @@ func (s SQLSpec) source(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// sqliteSource returns a name with which the driver sqlite opens a database for reading only.
+// sqliteSource returns a name with which the driver sqlite opens a database read-only.
 func sqliteSource(ctx context.Context, name string) (string, error) {
 	switch {
 	case strings.HasPrefix(name, "file:"):
@@ -54,16 +54,16 @@ func sqliteSource(ctx context.Context, name string) (string, error) {
 	case IsURL(name):
 		return "", fmt.Errorf("%s is no file of this machine: give the absolute path of one", name)
 	}
-	if err := checkFile(ctx, name); err != nil { // the driver would make an empty database
+	if err := checkFile(ctx, name); err != nil { // the driver would create an empty database
 		return "", err
 	}
 	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?mode=ro", nil
 }
 
-// readOnlyURI returns a URI of SQLite with mode=ro, unless it has that or is a database in memory.
+// readOnlyURI returns a URI of SQLite with mode=ro, unless it has that mode or is a database in memory.
 // See https://www.sqlite.org/uri.html.
 func readOnlyURI(uri string) (string, error) {
-	uri, _, _ = strings.Cut(uri, "#") // SQLite ignores what follows
+	uri, _, _ = strings.Cut(uri, "#") // SQLite ignores the fragment
 	_, query, asked := strings.Cut(uri, "?")
 	parameters, err := url.ParseQuery(query)
 	if err != nil {
@@ -84,7 +84,7 @@ func readOnlyURI(uri string) (string, error) {
 	return uri + "?mode=ro", nil
 }
 
-// checkDriver fails for a driver that this binary does not hold.
+// checkDriver fails if this binary does not have the driver.
 func (s SQLSpec) checkDriver() error {
 	have := sql.Drivers()
 	if slices.Contains(have, s.Driver) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tables is a driver whose databases are tables of as many rows as their names say.
+// tables is a driver whose databases are tables; the name is the number of rows.
 type tables struct{}
 
 func init() { sql.Register("tables", tables{}) }
@@ -27,7 +27,7 @@ func (tables) Open(name string) (driver.Conn, error) {
 	return tableConn{numbersTable(n)}, nil
 }
 
-// querySpec asks for the rows of a table.
+// querySpec returns a spec that asks for the rows of a table.
 func querySpec(rows string) Spec {
 	s := DefaultSpec()
 	s.Format, s.BatchSize = "sql", 2
@@ -165,7 +165,7 @@ func TestSQLSkips(t *testing.T) {
 	}
 }
 
-// TestSQLEndsBetweenRows: a row is not damaged where the query ends before it is read.
+// TestSQLEndsBetweenRows: a row is not damaged if the query ends before the row is read.
 func TestSQLEndsBetweenRows(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	rows, err := numbersTable(3).open(t).QueryContext(ctx, "select")

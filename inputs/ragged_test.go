@@ -37,7 +37,7 @@ func raggedText(t *testing.T, ds Dataset, name string) string {
 	}
 }
 
-// listFile is an Arrow file with column "r" of lists of strings, nil is null.
+// listFile returns an Arrow file with a column "r" of lists of strings; nil is a null.
 func listFile(t *testing.T, lists ...[]string) []byte {
 	t.Helper()
 	s := arrow.NewSchema([]arrow.Field{{Name: "r", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}, {Name: "x", Type: arrow.PrimitiveTypes.Int64}}, nil)
@@ -104,8 +104,8 @@ func TestRaggedColumns(t *testing.T) {
 	}
 }
 
-// TestListsOfOtherKinds reads lists as other libraries write them: with 64-bit
-// offsets, of dictionaries.
+// TestListsOfOtherKinds reads lists in the forms of other libraries: with 64-bit
+// offsets, and of dictionaries.
 func TestListsOfOtherKinds(t *testing.T) {
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	s := arrow.NewSchema([]arrow.Field{{Name: "large", Type: arrow.LargeListOf(arrow.BinaryTypes.LargeString), Nullable: true}, {Name: "words", Type: arrow.ListOf(words), Nullable: true}}, nil)

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// RandAugmentation is Cubuk et al., "RandAugment" (2020): so many operations of the paper's list, drawn for each image, one after the
-// other, with torchvision's ranges at a magnitude of 0 to 30. The list: identity, auto contrast, equalize, rotate (up to 30 degrees),
+// RandAugmentation is Cubuk et al., "RandAugment" (2020): Ops operations from the paper's list, drawn for each image and applied in
+// turn, with torchvision's ranges at a magnitude of 0 to 30. The list: identity, auto contrast, equalize, rotate (up to 30 degrees),
 // solarize, color, posterize (down to 4 bits), contrast, brightness, sharpness (factors 1 ± 0.9), shear by x and y (up to 0.3), translate by
-// x and y (up to 150/331 of the side). Directions are drawn, too. What comes from outside is black, and places are the nearest pixel's.
+// x and y (up to 150/331 of the side). Directions are random, too. Interpolation is nearest neighbour; pixels from outside are black.
 type RandAugmentation struct {
 	Ops       int   // drawn for each image, for example 2
 	Magnitude int   // 0 to 30, for example 9
@@ -24,8 +24,8 @@ const (
 	maxRandOps       = 16
 )
 
-// RandAugment returns a Mapper that changes every feature of shape [height, width, channels] of type uint8, of 1 or 3 channels: it belongs
-// before Normalize. It fails where there is none.
+// RandAugment returns a Mapper that changes every feature of shape [height, width, channels] and type uint8, with 1 or 3 channels. Use it
+// before Normalize. It fails if there is no such feature.
 func RandAugment(a RandAugmentation) Mapper {
 	fits := func(c Column) bool {
 		return isImage(c) && c.DType == tensor.Uint8 && (c.Shape[2] == 1 || c.Shape[2] == 3)
@@ -65,7 +65,7 @@ func RandAugment(a RandAugmentation) Mapper {
 	return out
 }
 
-// randOp changes an image at a strength of 0 to 1, in one of two directions where it has any.
+// randOp changes an image with a strength of 0 to 1, in one of two directions if the operation has any.
 type randOp func(im *byteImage, strength float64, negative bool)
 
 var randOps = []randOp{
@@ -110,7 +110,7 @@ func (im *byteImage) rotate(angle float64) {
 	im.affine([4]float64{cos, -sin, sin, cos}, 0, 0)
 }
 
-// affine writes the pixel that lies at m (x, y) + (dx, dy), about the centre, over each pixel (x, y).
+// affine sets each pixel (x, y), relative to the centre, to the pixel at m (x, y) + (dx, dy).
 func (im *byteImage) affine(m [4]float64, dx, dy float64) {
 	src := append([]byte(nil), im.pixels...)
 	cx, cy := float64(im.w-1)/2, float64(im.h-1)/2
@@ -128,14 +128,14 @@ func (im *byteImage) affine(m [4]float64, dx, dy float64) {
 	}
 }
 
-// table replaces each value of a channel.
+// table replaces each value of a channel by its entry in t.
 func (im *byteImage) table(channel int, t *[256]byte) {
 	for i := channel; i < len(im.pixels); i += im.channels {
 		im.pixels[i] = t[im.pixels[i]]
 	}
 }
 
-// autoContrast stretches each channel to 0 to 255.
+// autoContrast stretches the values of each channel to 0 to 255.
 func (im *byteImage) autoContrast() {
 	for c := range im.channels {
 		low, high := 255, 0
@@ -176,7 +176,7 @@ func (im *byteImage) equalize() {
 	}
 }
 
-// solarize inverts values from a threshold on.
+// solarize inverts values that are at least threshold.
 func (im *byteImage) solarize(threshold float64) {
 	for i, v := range im.pixels {
 		if float64(v) >= threshold {
@@ -185,7 +185,7 @@ func (im *byteImage) solarize(threshold float64) {
 	}
 }
 
-// posterize keeps the highest bits of each value.
+// posterize keeps only the highest bits of each value.
 func (im *byteImage) posterize(bits int) {
 	mask := byte(0xff << (8 - bits))
 	for i := range im.pixels {
@@ -193,7 +193,7 @@ func (im *byteImage) posterize(bits int) {
 	}
 }
 
-// enhance moves each value away from that of another image, or towards it, where the factor is below 1.
+// enhance moves each value away from the value in another image, or towards it if the factor is below 1.
 func (im *byteImage) enhance(factor float64, from []byte) {
 	for i, v := range im.pixels {
 		x := float64(from[i]) + factor*(float64(v)-float64(from[i]))
@@ -201,7 +201,7 @@ func (im *byteImage) enhance(factor float64, from []byte) {
 	}
 }
 
-// grey returns the image without colour, by the weights of ITU-R BT.601.
+// grey returns the image without colour, with the weights of ITU-R BT.601.
 func (im *byteImage) grey() []byte {
 	out := append([]byte(nil), im.pixels...)
 	if im.channels == 3 {
@@ -213,7 +213,7 @@ func (im *byteImage) grey() []byte {
 	return out
 }
 
-// meanGrey returns an image of the mean of the grey one.
+// meanGrey returns an image whose pixels are all the mean of the grey image.
 func (im *byteImage) meanGrey() []byte {
 	out, sum := im.grey(), 0
 	for _, v := range out {
@@ -226,7 +226,7 @@ func (im *byteImage) meanGrey() []byte {
 	return out
 }
 
-// smooth returns the image after PIL's smoothing, each value with its eight neighbours, itself five times; edges stay.
+// smooth returns the image after PIL's smoothing: the mean of each value, weighted 5, and its eight neighbours; edges stay the same.
 func (im *byteImage) smooth() []byte {
 	out := append([]byte(nil), im.pixels...)
 	line := im.w * im.channels

@@ -11,26 +11,26 @@ import (
 
 // snapshotEvery is the number of records that a background reader passes on between
 // two snapshots of its upstream. A state is the last snapshot and the number of
-// rows since. Restoring reads at most this many records again, or, where the snapshot
-// would hold rows, as a shuffle of a stream does, snapshotShare times as many bytes
-// as it would hold: taking snapshots then costs little beside reading.
+// rows since. Restoring reads at most this many records again. If the snapshot has
+// to hold rows, as for a shuffle of a stream, restoring may read up to snapshotShare times
+// as many bytes: snapshots then cost little compared to reading.
 const (
 	snapshotEvery = 32
 	snapshotShare = 16
-	snapshotSmall = 1 << 20 // bytes of rows that are always taken
+	snapshotSmall = 1 << 20 // bytes of rows that a snapshot may always have
 )
 
-// maxAhead bounds records read ahead and workers: a larger number is a mistake.
+// maxAhead bounds records read ahead and workers, to catch mistakes.
 const maxAhead = 1 << 14
 
 // Prefetch reads up to n records ahead in the background; n <= 0 reads none.
 func Prefetch(n int) Transform { return prefetch(n, false) }
 
-// AutoPrefetch reads records ahead in the background, at first two. Where the consumer still has to wait because the reader works in bursts, it reads more
-// ahead: up to 16, and 64 MiB or the MemoryLimit.
+// AutoPrefetch reads records ahead in the background, two at first. If the consumer still has to wait because the reader works in bursts, it reads more
+// ahead: up to 16 records, and 64 MiB or the MemoryLimit.
 func AutoPrefetch() Transform { return prefetch(autoPrefetch, true) }
 
-// autoPrefetch is the number of batches that are enough to hide the time to make one, where that is always the same.
+// autoPrefetch is the number of batches that hide the time to make one, if that time is constant.
 const autoPrefetch = 2
 
 func prefetch(n int, tuned bool) Transform {
@@ -55,8 +55,8 @@ func prefetch(n int, tuned bool) Transform {
 	}
 }
 
-// ParallelMap applies m to records in the given number of goroutines, keeping their
-// order. It delivers what Map delivers, for any number.
+// ParallelMap applies m to records in the given number of goroutines. It keeps their
+// order, and delivers the same records as Map, for any number.
 func ParallelMap(m Mapper, workers int) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -87,7 +87,7 @@ type aheadStage struct {
 	resume  Resume // of its sources
 	m       *boundMapper
 	depth   int
-	tuned   bool // the depth is where it begins
+	tuned   bool // depth is only the initial depth
 	workers int
 	budget  *budget      // nil: none
 	copier  *batchCopier // nil: records are not copied
@@ -98,20 +98,20 @@ type aheadStage struct {
 	base  []byte     // state of up, with the reader's row; nil before the start
 	since int64      // rows delivered since base
 	cur   *aheadItem // received, but perhaps not yet mapped
-	err   error      // ended the stream; io.EOF included
+	err   error      // ended the stream, may be io.EOF
 }
 
 // aheadItem is one record in flight.
 type aheadItem struct {
 	rec      arrow.Record
 	err      error
-	first    int64         // its first row's position in the pass
-	held     int64         // bytes of the budget
-	snapshot []byte        // state before this record, now and then
+	first    int64         // position of its first row in the pass
+	held     int64         // bytes taken from the budget
+	snapshot []byte        // state before this record; set for some records
 	done     chan struct{} // has an element once rec and err are final
 }
 
-// spareItems are items that were passed on and can be reused.
+// spareItems are items for reuse.
 var spareItems = sync.Pool{New: func() any { return &aheadItem{done: make(chan struct{}, 1)} }}
 
 func (s *aheadStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
@@ -122,7 +122,7 @@ func (s *aheadStage) pull(ctx context.Context, limit int) (arrow.Record, error) 
 	return rec, err
 }
 
-// receive waits for the next record. One that was not ready when ctx ended
+// receive waits for the next record. If ctx ends first, the record
 // stays for the next call.
 func (s *aheadStage) receive(ctx context.Context) (arrow.Record, error) {
 	if s.err != nil {
@@ -182,7 +182,7 @@ func (s *aheadStage) save(w *stateWriter) error {
 	return nil
 }
 
-// snapshot returns the state of a stage whose next row is row of the pass, written by w.
+// snapshot returns the state of a stage, written by w; its next row is row of the pass.
 func snapshot(up stage, row int64, w *stateWriter) ([]byte, error) {
 	w.int(row)
 	err := up.save(w)
@@ -204,7 +204,7 @@ func (s *aheadStage) load(ctx context.Context, r *stateReader) error {
 	return s.rewind(ctx)
 }
 
-// rewind restores the upstream to base. What it opens is measured as a part of the background's.
+// rewind restores the upstream to base. Stages that it opens are measured as part of the background.
 func (s *aheadStage) rewind(ctx context.Context) error {
 	if p := partOf(s.ctx); p != nil {
 		ctx = withPart(ctx, p)

@@ -20,7 +20,7 @@ type aheadRun struct {
 	copier *batchCopier
 	holds  holder
 	tuner  *depthTuner   // nil: the depth is fixed
-	known  chan struct{} // closed once the size of a mapped record is known; nil: nobody asks
+	known  chan struct{} // closed once the size of a mapped record is known; nil: not needed
 	once   sync.Once
 	most   atomic.Int64 // bytes of the largest mapped record
 	wg     sync.WaitGroup
@@ -55,8 +55,8 @@ func (s *aheadStage) begin() error {
 	return nil
 }
 
-// read passes on the upstream's records, without the first skip rows. Snapshots are
-// taken at the same records whether or not the pass was restored in between, so
+// read passes on the upstream's records, without the first skip rows. It takes
+// snapshots at the same records whether or not the pass was restored in between, so
 // that equal positions have equal states.
 func (r *aheadRun) read(up stage, row, skip int64) {
 	defer close(r.queue)
@@ -84,14 +84,14 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 				item.rec, item.err = r.copier.copyRecord(item.rec)
 			}
 		}
-		last := item.err != nil // a worker may write the item once it is sent
+		last := item.err != nil // a worker may change the item once it is sent
 		if !r.reserve(item) || !r.send(item) || last || !r.learned() {
 			return
 		}
 	}
 }
 
-// reserve waits until there is room for an item. It releases one for which there is none before the work ends.
+// reserve waits until there is room for an item. If the work ends first, it releases the item.
 func (r *aheadRun) reserve(item *aheadItem) bool {
 	ok := true
 	if item.rec != nil && (r.holds.of != nil || r.tuner != nil) {
@@ -107,7 +107,7 @@ func (r *aheadRun) reserve(item *aheadItem) bool {
 	return ok
 }
 
-// learned waits until the size of what the workers make is known, which may be far more than what they take.
+// learned waits until the size of a mapped record is known, which may be far larger than its input.
 func (r *aheadRun) learned() bool {
 	if r.known == nil {
 		return true
@@ -120,7 +120,7 @@ func (r *aheadRun) learned() bool {
 	}
 }
 
-// mapped takes the true size of an item that a worker has made.
+// mapped records the true size of an item that a worker has mapped.
 func (r *aheadRun) mapped(item *aheadItem) {
 	if r.known == nil {
 		return
@@ -138,12 +138,12 @@ func (r *aheadRun) mapped(item *aheadItem) {
 // source is an upstream with its position.
 type source struct {
 	up      stage
-	row     int64 // of the pass
+	row     int64 // row of the pass
 	records int   // pulled since the start
-	bytes   int64 // of the records pulled since the last snapshot
+	bytes   int64 // in the records pulled since the last snapshot
 }
 
-// snapshot returns the state of the upstream where one is due, else nil.
+// snapshot returns the state of the upstream if a snapshot is due, else nil.
 func (s *source) snapshot() ([]byte, error) {
 	if s.records == 0 || s.records%snapshotEvery != 0 {
 		return nil, nil
@@ -165,8 +165,8 @@ func (s *source) pull(ctx context.Context) (arrow.Record, error) {
 	return rec, err
 }
 
-// skip skips rows. It returns the rest of the record in which they end, nil where
-// they end at the end of a record.
+// skip skips rows. It returns the rest of the record in which they end, nil if
+// there is no rest.
 func (s *source) skip(ctx context.Context, rows *int64) (arrow.Record, error) {
 	for *rows > 0 {
 		rec, err := s.pull(ctx)
@@ -205,7 +205,7 @@ func (r *aheadRun) send(item *aheadItem) bool {
 	case r.jobs <- item:
 		return true
 	case <-r.ctx.Done():
-		return false // stop releases it
+		return false // stop will release it
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// column returns a whole column of one pass, as float64, and the number of rows.
+// column returns all values of a column in one pass.
 func column[T tensor.Element](t *testing.T, ds Dataset, name string) []T {
 	t.Helper()
 	i := ds.Schema().Index(name)

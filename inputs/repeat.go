@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Repeat passes over the data n times, endlessly where n is 0 or less. The passes
-// are the epochs 0, 1, ... of the upstream: a Shuffle there gives each its own
+// Repeat passes over the data n times, endlessly if n is 0 or less. The passes
+// are the epochs 0, 1, ... of the upstream: a Shuffle there gives each pass its own
 // order. Endless repetition of an empty data set is ErrEmpty.
 func Repeat(n int) Transform {
 	return func(ds Dataset) Dataset {
@@ -20,7 +20,7 @@ func Repeat(n int) Transform {
 			epochs = math.MaxInt64
 		}
 		d := up.derive(fmt.Sprintf("repeat(%d)", max(n, 0)), func(ctx context.Context, epoch int64) (stage, error) {
-			// Where a Repeat is itself repeated, its epochs continue to count.
+			// If a Repeat is itself repeated, its epochs continue to count.
 			s := &repeatStage{source: up, epochs: epochs}
 			if n > 0 {
 				s.first = epoch * epochs
@@ -71,7 +71,7 @@ func (s *repeatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 		if s.rows == 0 && s.epochs == math.MaxInt64 {
 			return nil, fmt.Errorf("%w: it cannot be repeated endlessly; check its files, filters, skip and shard", ErrEmpty)
 		}
-		if up, ok := unmetered(s.up).(*rangeStage); ok && s.epoch+1 < s.epochs { // passes do not differ
+		if up, ok := unmetered(s.up).(*rangeStage); ok && s.epoch+1 < s.epochs { // all passes are the same
 			up.pos, s.rows = 0, 0
 			s.epoch++
 			continue

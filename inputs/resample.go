@@ -11,16 +11,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Classes say which shares of classes Resample delivers.
+// Classes has the class proportions that Resample delivers.
 type Classes struct {
-	Column  string    // of class numbers, from 0: integers or booleans, one for each row
+	Column  string    // column of class numbers, from 0: an integer or bool in each row
 	Target  []float64 // the wanted share of each class, in any unit
-	Initial []float64 // its share in the data, in any unit; empty: it is estimated from the rows seen so far
+	Initial []float64 // the share of each class in the data, in any unit; empty: estimated from the rows seen so far
 	Seed    int64
 }
 
-// Resample drops rows at random, so that the classes of the remaining ones have the wanted shares, as tf.data's rejection_resample.
-// Which rows are dropped depends only on the seed, the epoch and the rows before.
+// Resample drops rows at random so that the remaining classes have the wanted shares, as tf.data's rejection_resample.
+// The choice depends only on the seed, the epoch and the earlier rows.
 func Resample(c Classes) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -75,7 +75,7 @@ type resampleStage struct {
 	up     stage
 	node   *node
 	c      Classes
-	at     int // of the column
+	at     int // index of the column
 	key    uint64
 	counts []int64 // rows seen of each class
 	row    int64   // rows seen
@@ -97,7 +97,7 @@ func (s *resampleStage) pull(ctx context.Context, limit int) (arrow.Record, erro
 	}
 }
 
-// choose returns the rows of rec that stay, nil where none do. It releases rec.
+// choose returns the rows of rec to keep, nil if there are none. It releases rec.
 func (s *resampleStage) choose(rec arrow.Record) (arrow.Record, error) {
 	var wrong error
 	out, err := keepRows(s.node, rec, func(i int) bool {
@@ -122,7 +122,7 @@ func (s *resampleStage) choose(rec arrow.Record) (arrow.Record, error) {
 	return out, err
 }
 
-// acceptance returns how likely a row of a class stays: the ratio of its wanted and its present share, in units of the largest ratio.
+// acceptance returns the probability of keeping a row of a class: the ratio of the wanted and the current share, divided by the largest such ratio.
 func (s *resampleStage) acceptance(class int64) float64 {
 	largest := 0.0
 	for i := range s.counts {
@@ -138,7 +138,7 @@ func (s *resampleStage) ratio(class int) float64 {
 	if len(s.c.Initial) > 0 {
 		return s.c.Target[class] / s.c.Initial[class]
 	}
-	return s.c.Target[class] / float64(s.counts[class]+1) // as if each class had been seen once before
+	return s.c.Target[class] / float64(s.counts[class]+1) // as if each class had been seen once already
 }
 
 func (s *resampleStage) save(w *stateWriter) error {

@@ -1,6 +1,6 @@
 package inputs
 
-// resizedCases are what tf.image.resize (bilinear, antialias) makes of the image of TestResizedAsTensorFlow, by height and width.
+// resizedCases has the results of tf.image.resize (bilinear, antialias) for the image of TestResizedAsTensorFlow, by height and width.
 var resizedCases = map[[2]int][]byte{
 	{5, 7}: {0, 37, 148, 77, 80, 157, 52, 21, 64, 181, 116, 125, 208, 109, 84, 133, 0, 197, 212, 45, 208, 189, 244, 117, 64, 85, 180, 93, 80, 141, 20, 229, 0, 101, 20},
 	{3, 4}: {33, 120, 114, 121, 113, 105, 150, 140, 149, 113, 90, 86},

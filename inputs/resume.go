@@ -9,17 +9,17 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// ErrNoResume is the error of a position that is restored into a source whose rows come only once.
+// ErrNoResume is the error of restoring a position of a source whose rows come only once.
 var ErrNoResume = errors.New("input cannot go back to a saved position")
 
-// Resume says how a pass over rows that come only once (a channel, a query's result) goes on from a saved position.
+// Resume says how a pass over rows that come only once (a channel, a query's result) continues from a saved position.
 type Resume string
 
-// The ways to go on. The empty value means ResumeError.
+// The ways to continue. The empty value means ResumeError.
 const (
 	ResumeError   Resume = "error"   // restoring a position is an error that wraps ErrNoResume
-	ResumeSkip    Resume = "skip"    // the producer begins again: as many rows are left out as were delivered
-	ResumeRestart Resume = "restart" // the pass goes on with the rows that come next
+	ResumeSkip    Resume = "skip"    // the producer starts again: the rows delivered before are skipped
+	ResumeRestart Resume = "restart" // the pass continues with the rows that come next
 )
 
 func (r Resume) validate() error {
@@ -30,7 +30,7 @@ func (r Resume) validate() error {
 	return fmt.Errorf("resume must be error, skip or restart, got %q", string(r))
 }
 
-// liveStage is a pass over rows that a reader gives one after the other.
+// liveStage is a pass over the rows of a live source.
 type liveStage struct {
 	ctx    context.Context // of the pass
 	what   string          // the source, for errors
@@ -119,7 +119,7 @@ func (s *liveStage) close() error {
 	return cur.close()
 }
 
-// resumeOf returns how all sources of a data set together resume: error where one does, restart where all do, else
+// resumeOf returns how the sources of a data set resume together: error if one does, restart if all do, else
 // skip, which exact sources also do.
 func resumeOf(n *node) Resume {
 	for n.up != nil {
@@ -143,7 +143,7 @@ func resumeOf(n *node) Resume {
 	return all
 }
 
-// again returns how many of the rows that were read since a snapshot must be read again after a restored position.
+// again returns how many of the rows read since a snapshot must be read again after restoring.
 func (r Resume) again(since int64) (int64, error) {
 	switch {
 	case since == 0 || r == ResumeSkip:

@@ -4,8 +4,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// rowBytes returns how many bytes the values of a record take. A part of a record takes the bytes of its own rows, so that parts add up to
-// the whole. Validity is not counted.
+// rowBytes returns the number of bytes that the values of a record take. A slice of a record counts only its own rows, so that the sizes
+// of slices add up to the whole. Validity is not counted.
 func rowBytes(rec arrow.Record) int64 {
 	n := int64(0)
 	for i := range int(rec.NumCols()) {
@@ -15,7 +15,7 @@ func rowBytes(rec arrow.Record) int64 {
 	return n
 }
 
-// dataBytes returns the bytes of the values of n rows, which begin start rows behind the array's first.
+// dataBytes returns the bytes of the values of n rows, from row start of the array on.
 func dataBytes(d arrow.ArrayData, start, n int) int64 {
 	if n == 0 {
 		return 0

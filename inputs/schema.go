@@ -24,12 +24,12 @@ const (
 type Column struct {
 	Name   string
 	DType  tensor.DType
-	Shape  []int // of one example; empty: a scalar
-	Ragged bool  // a list of DType scalars of any length in each example; Shape is empty
+	Shape  []int // shape of one example; empty: a scalar
+	Ragged bool  // each example has a list of DType scalars of any length; Shape is empty
 	Role   Role  // "" means Feature
-	// Default is the value of an example in which the column is missing, of DType and Shape; nil: there is none.
-	// Sources already fill it in. It is here for inputs that do not come from a source, such as an exported
-	// model's examples.
+	// Default is the value, of DType and Shape, of an example in which the column is missing; nil: there is none.
+	// Sources fill it in. It is here for inputs that do not come from a source, such as the
+	// examples of an exported model.
 	Default *tensor.Tensor
 }
 
@@ -124,12 +124,12 @@ func (s *Schema) Columns() []Column { return s.columns }
 // Arrow returns the Arrow schema of every record.
 func (s *Schema) Arrow() *arrow.Schema { return s.arrow }
 
-// Index returns the position of the named column, -1 where there is none.
+// Index returns the position of the named column, -1 if there is none.
 func (s *Schema) Index(name string) int {
 	return slices.IndexFunc(s.columns, func(c Column) bool { return c.Name == name })
 }
 
-// Column returns the named column; the error of an unknown one lists the known ones.
+// Column returns the named column. The error for an unknown name lists the known ones.
 func (s *Schema) Column(name string) (Column, error) {
 	if i := s.Index(name); i >= 0 {
 		return s.columns[i], nil
@@ -137,7 +137,7 @@ func (s *Schema) Column(name string) (Column, error) {
 	return Column{}, fmt.Errorf("unknown column %q: the data has %s", name, s.names())
 }
 
-// ByRole returns the columns of one role, in order.
+// ByRole returns the columns with a role, in order.
 func (s *Schema) ByRole(r Role) []Column {
 	var out []Column
 	for _, c := range s.columns {

@@ -35,7 +35,7 @@ var dtypeOf = func() map[arrow.Type]tensor.DType {
 }()
 
 // field returns the Arrow field of a column. It is nullable, though our records
-// hold no nulls: arrow v15 writes lists of a field that is not to Parquet as nulls.
+// hold no nulls: arrow v15 writes lists of a non-nullable field to Parquet as nulls.
 func (c Column) field() (arrow.Field, error) {
 	elem, ok := arrowTypes[c.DType]
 	if !ok {
@@ -59,7 +59,7 @@ func (c Column) field() (arrow.Field, error) {
 
 // SchemaFromArrow returns the Schema of records of the given Arrow schema.
 // Columns without our metadata are features; a fixed-size list without a shape
-// is a vector. The error names a column whose type has no tensor form.
+// is a vector. It fails for a column whose type has no tensor form, and names it.
 func SchemaFromArrow(as *arrow.Schema) (*Schema, error) {
 	columns := make([]Column, as.NumFields())
 	for i, f := range as.Fields() {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mixed returns n rows with a column of every layout; it consists of two records.
+// mixed returns n rows with a column of every layout, in two records.
 func mixed(t testing.TB, mem memory.Allocator, n int) Indexed {
 	t.Helper()
 	s, err := NewSchema(Column{Name: "word", DType: tensor.String}, Column{Name: "flag", DType: tensor.Bool}, Column{Name: "ragged", DType: tensor.Float64, Ragged: true},

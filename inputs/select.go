@@ -9,13 +9,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// selection keeps rows by their position in the stream.
+// selection keeps rows by their positions in the stream.
 type selection struct {
 	name  string
-	stop  int64                           // rows from here on are not kept
-	keep  func(row int64) bool            // nil: all
+	stop  int64                           // no rows from here on are kept
+	keep  func(row int64) bool            // nil: keeps all
 	at    func(i int64) int64             // position of the i-th kept row
-	count func(length int64) (kept int64) // how many rows are kept
+	count func(length int64) (kept int64) // number of rows kept
 }
 
 // Take keeps the first n rows.
@@ -39,7 +39,7 @@ func Skip(n int64) Transform {
 	return sel.transform(n >= 0, "skip must not be negative, got %d", n)
 }
 
-// Shard keeps every count-th row, from row index on: the share of one of count pipelines.
+// Shard keeps every count-th row, starting at row index: the share of one of count pipelines.
 func Shard(index, count int) Transform {
 	i, n := int64(index), int64(count)
 	sel := selection{name: fmt.Sprintf("shard(%d/%d)", index, count), stop: math.MaxInt64,
@@ -55,8 +55,8 @@ func Shard(index, count int) Transform {
 }
 
 // Fold divides the rows into folds, row i into fold i mod folds, and keeps the
-// held-out fold or all the others. These parts for evaluation and training are the
-// same in every run, and balanced even where rows are sorted by class.
+// held-out fold or all others. These parts, for evaluation and training, are the
+// same in every run, and balanced even if rows are sorted by class.
 func Fold(folds, heldOut int, keepHeldOut bool) Transform {
 	if keepHeldOut {
 		return Shard(heldOut, folds)
@@ -104,8 +104,8 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 	}
 }
 
-// indexed returns the selection from a data set with random access; the result has
-// random access, too.
+// indexed returns the selection from a data set with random access; the result also has
+// random access.
 func (sel selection) indexed(d *node, ix Indexed) Dataset {
 	return newIndexed(d, sel.count(ix.Len()), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		src := make([]int64, len(rows))
@@ -116,7 +116,7 @@ func (sel selection) indexed(d *node, ix Indexed) Dataset {
 	})
 }
 
-// again is the selection as a rowStep.
+// again returns the selection as a rowStep.
 func (sel selection) again(n *node) rowStep {
 	return func(_ context.Context, rec arrow.Record, seen *int64) (arrow.Record, error) {
 		first := *seen
@@ -128,7 +128,7 @@ func (sel selection) again(n *node) rowStep {
 	}
 }
 
-// selectStage is a selection from a stream.
+// selectStage selects from a stream.
 type selectStage struct {
 	up   stage
 	node *node
@@ -166,7 +166,7 @@ func (s *selectStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	}
 }
 
-// keepRows returns the rows of rec that pass, nil where none do. It releases rec.
+// keepRows returns the rows of rec for which pass is true, nil if there are none. It releases rec.
 func keepRows(n *node, rec arrow.Record, pass func(i int) bool) (arrow.Record, error) {
 	var spans []span
 	for i := range int(rec.NumRows()) {

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// The formats of an input that is made of several.
+// The formats of an input that combines several inputs.
 var severalFormats = []string{"zip", "concat", "interleave", "mix"}
 
-// lists returns the lists of inputs, in the order of severalFormats.
+// lists returns the keys that list inputs, in the order of severalFormats.
 func (s *Spec) lists() []*[]Spec { return []*[]Spec{&s.Zip, &s.Concat, &s.Interleave, &s.Mix} }
 
-// Inputs returns the inputs that a combined one is made of, nil for one with a source.
+// Inputs returns the inputs that s combines, nil if s has a source.
 func (s Spec) Inputs() []Spec {
 	if i := slices.Index(severalFormats, s.Format); i >= 0 {
 		return *s.lists()[i]
@@ -24,7 +24,7 @@ func (s Spec) Inputs() []Spec {
 	return nil
 }
 
-// EachInput returns s with its inputs, and theirs, replaced by what f makes of them.
+// EachInput returns s with f applied to its inputs, and to their inputs.
 func (s Spec) EachInput(f func(Spec) Spec) Spec {
 	for _, list := range s.lists() {
 		*list = slices.Clone(*list)
@@ -35,10 +35,10 @@ func (s Spec) EachInput(f func(Spec) Spec) Spec {
 	return f(s)
 }
 
-// Skips reports whether the input, or one that it is made of, leaves out rows that cannot be read.
+// Skips reports whether s, or an input that it combines, leaves out rows that cannot be read.
 func (s Spec) Skips() bool { return s.OnError == skip || slices.ContainsFunc(s.Inputs(), Spec.Skips) }
 
-// AllColumns returns the columns of the input, or of the inputs that it is made of.
+// AllColumns returns the columns of s, or of the inputs that it combines.
 func (s Spec) AllColumns() []ColumnSpec {
 	all := s.Columns
 	for _, in := range s.Inputs() {
@@ -51,7 +51,7 @@ func (s Spec) AllColumns() []ColumnSpec {
 	return all
 }
 
-// Ends reports whether the rows of the input have an end.
+// Ends reports whether the input has finitely many rows.
 func (s Spec) Ends() bool {
 	in := s.Inputs()
 	switch {
@@ -67,7 +67,7 @@ func (s Spec) Ends() bool {
 	return !slices.ContainsFunc(in, func(in Spec) bool { return !in.Ends() })
 }
 
-// completeSeveral names the format of an input that is made of several, and completes these.
+// completeSeveral sets the format of an input that combines several, and completes these.
 func (s *Spec) completeSeveral() {
 	for k, in := range s.lists() {
 		if len(*in) == 0 {
@@ -85,7 +85,7 @@ func (s *Spec) completeSeveral() {
 	}
 }
 
-// validateSeveral reports what is wrong with an input that is made of several.
+// validateSeveral reports errors in an input that combines several.
 func (s Spec) validateSeveral(vs *violation.List) {
 	for k, list := range s.lists() {
 		name, in := severalFormats[k], *list
@@ -114,7 +114,7 @@ func (s Spec) validateSeveral(vs *violation.List) {
 	s.validateGroup(vs)
 }
 
-// validatePart reports what is wrong with one of several inputs. What follows batching is for all of them.
+// validatePart reports errors in one of several inputs. Keys for batching and later steps belong to the combined input.
 func (s Spec) validatePart(vs *violation.List, at string) {
 	const bound = "expected none: set it on the whole input"
 	vs.Require(s.Format != "", at+".format", s.Format, "expected a format, or zip, concat, interleave or mix")
@@ -130,7 +130,7 @@ func (s Spec) validatePart(vs *violation.List, at string) {
 	vs.Include(at, s.Validate())
 }
 
-// openSeveral returns the rows of the combined inputs, and whether the pipelines must share them.
+// openSeveral returns the rows of the combined inputs, and whether the pipelines must share the rows.
 func (s Spec) openSeveral(ctx context.Context, ic Context) (Dataset, bool, error) {
 	own := ic
 	byFile := s.sharesFiles(ctx, ic)
@@ -175,14 +175,14 @@ func (s Spec) combine(all []Dataset, seed int64) Dataset {
 	return Concatenate(all...)
 }
 
-// onlyLabels reports whether an input is known to have nothing but labels.
+// onlyLabels reports whether all columns of an input are known to be labels, or ignored.
 func (s Spec) onlyLabels() bool {
 	all := s.AllColumns()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(c ColumnSpec) bool { return c.Role != Label && c.Role != Ignore })
 }
 
-// sharesFiles reports whether the pipelines share the files of each input: where nothing goes by positions of rows, and
-// there are enough of them.
+// sharesFiles reports whether the pipelines share the files of each input: no step depends on positions of rows, and
+// there are enough files.
 func (s Spec) sharesFiles(ctx context.Context, ic Context) bool {
 	if ic.NumPipelines <= 1 || s.Shard == "off" || s.Shard == "rows" || s.Format == "zip" || s.byPositions() {
 		return false
@@ -199,7 +199,7 @@ func (s Spec) sharesFiles(ctx context.Context, ic Context) bool {
 	return true
 }
 
-// byPositions reports whether a step goes by the positions or the order of all rows.
+// byPositions reports whether a step depends on the positions or the order of all rows.
 func (s Spec) byPositions() bool {
 	return s.Split.Folds > 0 || s.Skip > 0 || s.Take > 0 || len(s.Transforms) > 0
 }

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// idFiles writes files of consecutive numbers, rows to each, and returns their names.
+// idFiles writes files of consecutive numbers, rows in each, and returns their names.
 func idFiles(t *testing.T, dir, prefix string, first, files, rows int) []string {
 	t.Helper()
 	var names []string
@@ -30,7 +30,7 @@ func idFiles(t *testing.T, dir, prefix string, first, files, rows int) []string 
 	return names
 }
 
-// specOf reads the text of an input section, in which DIR stands for a folder.
+// specOf parses an input section in which DIR stands for a folder.
 func specOf(t *testing.T, dir, text string) Spec {
 	t.Helper()
 	s := Spec{Delimiter: ",", Shard: "auto", BatchSize: 4}
@@ -81,7 +81,7 @@ func TestSpecOfSeveral(t *testing.T) {
 	}
 }
 
-// TestSpecOfSeveralIsShared: the pipelines together have each row once, by files where that is possible.
+// TestSpecOfSeveralIsShared: the pipelines together get each row once, shared by files if possible.
 func TestSpecOfSeveralIsShared(t *testing.T) {
 	dir := t.TempDir()
 	idFiles(t, dir, "a", 0, 4, 5)
@@ -198,7 +198,7 @@ func TestEndOfSeveral(t *testing.T) {
 	}
 }
 
-// A row that one part of a zip leaves out would shift its others: it is refused, also as predict.on_error asks for it.
+// A row left out of one part of a zip would shift the other parts: that is refused, also if predict.on_error asks for it.
 func TestZipSkipsNoRows(t *testing.T) {
 	dir := t.TempDir()
 	idFiles(t, dir, "a", 0, 1, 3)

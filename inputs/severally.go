@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// severally calls f with the numbers below n, in as many goroutines as there are workers. It returns the error of the lowest number that has one, and
-// no further calls begin. A panic of f goes on in the goroutine of the caller.
+// severally calls f with the numbers below n, in workers goroutines. It returns the error of the lowest number that fails; after a
+// failure no further calls begin. It panics in the caller's goroutine if f does.
 func severally(n, workers int, f func(i int) error) error {
 	if workers = min(workers, n); workers < 2 {
 		for i := range n {
@@ -35,7 +35,7 @@ func severally(n, workers int, f func(i int) error) error {
 		})
 	}
 	running.Wait()
-	for _, o := range outcomes { // numbers begin in order: those below one that failed have ended
+	for _, o := range outcomes { // calls begin in order, so all numbers below a failed one have ended
 		if o.panicked {
 			panic(o.value)
 		}
@@ -46,11 +46,11 @@ func severally(n, workers int, f func(i int) error) error {
 	return nil
 }
 
-// outcome is how a call ended.
+// outcome is the result of a call.
 type outcome struct {
 	err      error
 	panicked bool
-	value    any // of the panic
+	value    any // the panic's value
 }
 
 func (o *outcome) of(f func(int) error, i int) {

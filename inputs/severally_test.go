@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSeverallyReportsTheLowest: which goroutine is first does not decide which error is reported, and every number below it was called.
+// TestSeverallyReportsTheLowest: the error does not depend on which goroutine is first, and f was called for every number below it.
 func TestSeverallyReportsTheLowest(t *testing.T) {
 	for _, workers := range []int{0, 1, 2, 5, 40} {
 		for range 50 {
@@ -37,7 +37,7 @@ func TestSeverallyReportsTheLowest(t *testing.T) {
 	}
 }
 
-// TestSeverallyPanicsInTheCaller: what recovers there sees the panic of any goroutine.
+// TestSeverallyPanicsInTheCaller: the caller can recover a panic of any goroutine.
 func TestSeverallyPanicsInTheCaller(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		got := func() (p any) {

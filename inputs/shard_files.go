@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// ShardFiles keeps every count-th of the files that a data set reads, from file index on: the share of one of count
-// pipelines, as tf.data's AutoShardPolicy.FILE makes it. It applies to the source, so that it may come after
-// any other steps; see Files for what has files. Fewer files than pipelines are an error.
+// ShardFiles keeps every count-th of the files that a data set reads, starting at file index: the share of one of count
+// pipelines, as with tf.data's AutoShardPolicy.FILE. It applies to the source, so it may come after
+// any other steps; see Files for the data sets that have files. Fewer files than pipelines are an error.
 func ShardFiles(index, count int) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -38,14 +38,14 @@ func ShardFiles(index, count int) Transform {
 	}
 }
 
-// Files returns the files whose rows a data set reads one file after the other, in their order. The error says why one
-// cannot be shared by files: it is not made of a reader of files by steps of this package, the
-// reader needs all files at once (images), or a step goes by the positions of rows (Skip, Take, Fold, Shard).
+// Files returns the files whose rows a data set reads one file after another, in order. The error says why a
+// data set cannot be shared by files: it is not a reader of files followed by steps of this package, the
+// reader needs all files at once (images), or a step depends on the positions of rows (Skip, Take, Fold, Shard).
 func Files(ds Dataset) ([]string, error) {
 	return adopt(ds).allFiles()
 }
 
-// fewestFiles returns the files of the source that has the fewest, of those with files.
+// fewestFiles returns the number of files of the source that has the fewest.
 func (n *node) fewestFiles() int {
 	for n.up != nil {
 		n = n.up
@@ -88,7 +88,7 @@ func (n *node) allFiles() ([]string, error) {
 
 var errPositionsOfRows = errors.New("a step (skip, take, fold, shard) goes by the positions of rows, which must not depend on who reads which file: share rows instead")
 
-// fileShare is which files of a source a pass reads.
+// fileShare selects the files of a source that a pass reads.
 type fileShare struct{ index, count int }
 
 type fileShareKey struct{}
@@ -97,7 +97,7 @@ func (f fileShare) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, fileShareKey{}, f)
 }
 
-// fileShareOf returns the share of the pass that ctx belongs to; the zero value is all files.
+// fileShareOf returns the share of the pass of ctx; the zero value means all files.
 func fileShareOf(ctx context.Context) fileShare {
 	f, _ := ctx.Value(fileShareKey{}).(fileShare)
 	return f
@@ -115,7 +115,7 @@ func (f fileShare) of(files []string) []string {
 	return mine
 }
 
-// shareStage is a pass over a share: what it opens later is of the share, too.
+// shareStage is a pass over a share. It also passes the share on to what it opens later.
 type shareStage struct {
 	stage
 	share fileShare

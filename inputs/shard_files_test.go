@@ -35,7 +35,7 @@ func numberFiles(t *testing.T, files int) inputs.Dataset {
 	return ds
 }
 
-// numbersOf reads at most limit numbers of a pass.
+// numbersOf reads at most limit numbers from a pass.
 func numbersOf(t *testing.T, it inputs.Iterator, schema *inputs.Schema, limit int) (all []int) {
 	t.Helper()
 	r := inputs.NewTensorReader(schema)
@@ -59,7 +59,7 @@ func numbersOf(t *testing.T, it inputs.Iterator, schema *inputs.Schema, limit in
 	return all
 }
 
-// TestShardFiles: each pipeline reads its own files alone, through every step after the source, and goes on in
+// TestShardFiles: each pipeline reads only its own files, through every step after the source, and continues in
 // them after a restore.
 func TestShardFiles(t *testing.T) {
 	batch := inputs.Batch(4, false)
@@ -95,7 +95,7 @@ func TestShardFiles(t *testing.T) {
 	}
 }
 
-// halves reads a data set by two passes; the second goes on where the first was left.
+// halves reads a data set in two passes; the second continues where the first one stopped.
 func halves(t *testing.T, ds inputs.Dataset) (all []int) {
 	t.Helper()
 	var state []byte
@@ -120,7 +120,7 @@ func halves(t *testing.T, ds inputs.Dataset) (all []int) {
 	return all
 }
 
-// TestFilesOfOthers: what cannot be shared by files says so.
+// TestFilesOfOthers: data sets that cannot be shared by files say so.
 func TestFilesOfOthers(t *testing.T) {
 	memory, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2}))
 	if err != nil {
@@ -146,7 +146,7 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestInMemory: rows of files are not in memory, nor are rows that a step computes.
+// TestInMemory: rows of files are not in memory, and neither are rows that a step computes.
 func TestInMemory(t *testing.T) {
 	memory, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2}))
 	if err != nil {

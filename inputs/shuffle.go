@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// Shuffle delivers rows in random order out of a buffer of the given number of
-// rows: each is drawn uniformly from the buffer and replaced by the next one
-// upstream, as tf.data does. The order depends only on seed and epoch. Over an
-// Indexed data set the buffer holds row numbers and a buffer of its length is a
-// full permutation; else it holds the rows.
+// Shuffle delivers rows in random order from a buffer of the given number of
+// rows: each is drawn uniformly from the buffer and replaced by the next row
+// from upstream, as in tf.data. The order depends only on seed and epoch. For an
+// Indexed data set the buffer holds row numbers, and a buffer of its length is a
+// full permutation; otherwise it holds the rows.
 func Shuffle(buffer int, seed int64) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -29,7 +29,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			index = func(context.Context) (Indexed, error) { return ix, nil }
 		}
 		if index != nil {
-			d.label = "shuffle of " + up.stepName() // whose rows it gathers
+			d.label = "shuffle of " + up.stepName() // it gathers the rows of up
 		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			s := &shuffleStage{node: d, buffer: buffer, rng: splitmix.Source(splitmix.Mix(uint64(seed), uint64(epoch), 0x5f))}
@@ -51,14 +51,14 @@ func Shuffle(buffer int, seed int64) Transform {
 
 // store holds the rows of a shuffle buffer; a slot identifies one of them.
 type store interface {
-	// next takes in one more row, or returns io.EOF.
+	// next adds one more row, or returns io.EOF.
 	next(ctx context.Context) (slot int64, err error)
-	// gather returns rows as a record; these slots are free from now on. keep are
+	// gather returns rows as a record and frees their slots. keep are
 	// the slots in use, which it may rename in place.
 	gather(ctx context.Context, slots, keep []int64) (arrow.Record, error)
-	// ahead is how many rows to gather at once, 0 where that gains nothing.
+	// ahead is the number of rows to gather at once, 0 if that gains nothing.
 	ahead() int
-	// last is ahead where no more rows come and left are in use.
+	// last is ahead at the end, when no more rows come and left slots are in use.
 	last(left int) int
 	save(w *stateWriter, keep []int64) error
 	load(ctx context.Context, r *stateReader, limit int) (keep []int64, err error)
@@ -73,11 +73,11 @@ type shuffleStage struct {
 	slots  []int64
 	done   bool // no more rows upstream
 	failed failure
-	cutter // rows that were gathered with those delivered
+	cutter // rows that were gathered together with earlier ones
 }
 
-// pull returns a part of many rows that were gathered at once: memory is then read page by page. A device's memory is
-// asked for no more than one batch.
+// pull returns a part of many rows that were gathered at once, so that memory is read page by page. In batch memory it
+// gathers no more than one batch.
 func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	if limit <= 0 {
 		limit = chunkRows
@@ -92,11 +92,11 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	if err != nil || mem == nil {
 		return rec, err
 	}
-	defer rec.Release() // of a state that was saved elsewhere
+	defer rec.Release() // restored from a state that was saved without batch memory
 	return gatherRecord(mem, s.node.schema.Arrow(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
 }
 
-// gather draws as many rows, and further ones where gathering ahead is allowed.
+// gather draws limit rows, or more if it may gather ahead.
 func (s *shuffleStage) gather(ctx context.Context, limit int, ahead bool) (arrow.Record, error) {
 	if s.failed.err != nil {
 		return nil, s.failed.err
@@ -129,7 +129,7 @@ func (s *shuffleStage) gather(ctx context.Context, limit int, ahead bool) (arrow
 	return s.rows.gather(ctx, drawn, s.slots)
 }
 
-// fill reads rows until the buffer is full or no more come.
+// fill reads rows until the buffer is full or no more rows come.
 func (s *shuffleStage) fill(ctx context.Context) error {
 	for !s.done && len(s.slots) < s.buffer {
 		slot, err := s.rows.next(ctx)
@@ -149,7 +149,7 @@ func (s *shuffleStage) fill(ctx context.Context) error {
 func (s *shuffleStage) draw(drawn []int64, n int) []int64 {
 	n = min(n, len(s.slots))
 	drawn = slices.Grow(drawn, n)
-	rng, slots := s.rng, s.slots // in registers
+	rng, slots := s.rng, s.slots // local copies stay in registers
 	for range n {
 		last := len(slots) - 1
 		j := rng.Intn(last + 1)
@@ -179,10 +179,10 @@ func (s *shuffleStage) save(w *stateWriter) error {
 	return s.rows.save(w, s.slots)
 }
 
-// What is in the state of a shuffle.
+// Flags in the state of a shuffle.
 const (
 	shuffleDone = 1 << iota // no more rows upstream
-	shuffleRest             // a record of rows that were gathered before they were asked for
+	shuffleRest             // the state has gathered rows that were not delivered yet
 )
 
 func (s *shuffleStage) load(ctx context.Context, r *stateReader) error {
@@ -209,7 +209,7 @@ func (s *shuffleStage) close() error {
 	return s.rows.close()
 }
 
-// indexStore keeps row numbers of an Indexed data set.
+// indexStore keeps the row numbers of an Indexed data set.
 type indexStore struct {
 	src Indexed
 	pos int64
@@ -227,7 +227,7 @@ func (s *indexStore) gather(ctx context.Context, slots, _ []int64) (arrow.Record
 	return s.src.Gather(ctx, slots)
 }
 
-// ahead is 0: row numbers alone are kept in a state, and rows of memory may be gathered whenever a batch needs them.
+// ahead is 0: a state holds only row numbers, and rows in memory can be gathered when a batch needs them.
 func (s *indexStore) ahead() int { return 0 }
 
 func (s *indexStore) last(int) int { return 0 }

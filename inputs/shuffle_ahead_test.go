@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// manyRows are rows of numbers of two widths, a text and a vector, more than are gathered at once.
+// manyRows returns more rows than are gathered at once: numbers of two widths, a text and a vector.
 func manyRows(t testing.TB, n int) Indexed {
 	ids, halves, vectors, words := make([]int64, n), make([]float32, n), make([]float32, 3*n), make([]string, n)
 	for i := range n {
@@ -26,7 +26,7 @@ func manyRows(t testing.TB, n int) Indexed {
 }
 
 // TestRowsOfAShuffleStayTogether: rows that are gathered page by page have their own values in each column, and come in the
-// order in which row numbers come.
+// same order as row numbers.
 func TestRowsOfAShuffleStayTogether(t *testing.T) {
 	const rows, buffer = 3 * fewRows * shuffleAhead / 2, fewRows * shuffleAhead
 	src := manyRows(t, rows)
@@ -58,8 +58,8 @@ func TestRowsOfAShuffleStayTogether(t *testing.T) {
 	}
 }
 
-// TestStatesOfALargeShuffle: a state in the midst of rows that were gathered at once, and one whose snapshot was too large to be taken
-// each time, lead to the same rows and states.
+// TestStatesOfALargeShuffle: a state between rows that were gathered together, and a state whose snapshot was always too large,
+// lead to the same rows and states.
 func TestStatesOfALargeShuffle(t *testing.T) {
 	ctx := context.Background()
 	const rows, buffer, batch = 60_000, 50_000, 300
@@ -94,7 +94,7 @@ func TestStatesOfALargeShuffle(t *testing.T) {
 	}
 }
 
-// TestSnapshotsKeepToTheirRoom: a full buffer does not fit until enough rows have passed; a state that was asked for is complete.
+// TestSnapshotsKeepToTheirRoom: a full buffer does not fit until enough rows have passed; a requested state is complete.
 func TestSnapshotsKeepToTheirRoom(t *testing.T) {
 	ctx := context.Background()
 	ds := adopt(Pipe(streamOf(manyRows(t, 2000)), Shuffle(1000, 5), Batch(100, false)))
@@ -108,7 +108,7 @@ func TestSnapshotsKeepToTheirRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.Release()
-	held := int64(1000 * (8 + 4 + 12 + 5)) // at the least
+	held := int64(1000 * (8 + 4 + 12 + 5)) // at least
 	if err := st.save(&stateWriter{small: true, room: held}); !errors.Is(err, errLargeState) {
 		t.Errorf("room for less than the buffer: %v", err)
 	}
@@ -120,7 +120,7 @@ func TestSnapshotsKeepToTheirRoom(t *testing.T) {
 	}
 }
 
-// TestRowBytesAddUp: the bytes of the parts of a record are those of the whole.
+// TestRowBytesAddUp: the bytes of a record's parts add up to the bytes of the whole.
 func TestRowBytesAddUp(t *testing.T) {
 	it := iterate(t, Pipe(manyRows(t, 100), Batch(100, false)))
 	rec, err := it.Next(context.Background())
@@ -147,7 +147,7 @@ func TestRowBytesAddUp(t *testing.T) {
 	})
 }
 
-// TestTheLastRowsAreGatheredTogether: once no more rows come, those that are left are gathered at once, as far as the memory limit has room for
+// TestTheLastRowsAreGatheredTogether: once no more rows come, the remaining rows are gathered at once, if the memory limit allows
 // a second copy of them.
 func TestTheLastRowsAreGatheredTogether(t *testing.T) {
 	const rows, buffer = 60_000, 50_000
@@ -165,7 +165,7 @@ func TestTheLastRowsAreGatheredTogether(t *testing.T) {
 		}
 		s := st.(*shuffleStage)
 		var got []int64
-		most := int64(0) // rows that lie in the stage in one piece
+		most := int64(0) // rows that are contiguous in the stage
 		for {
 			rec, err := st.pull(ctx, 300)
 			if eof(err) {

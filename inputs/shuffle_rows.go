@@ -7,39 +7,39 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// rowStore keeps the rows of a stream. A slot is the number of a record in
-// recs, shifted by slotShift, and a row of it. Rows that were delivered stay in
-// memory until compact copies the ones in use together.
+// rowStore keeps the rows of a stream. A slot is the index of a record in
+// recs, shifted by slotShift, plus a row of it. Delivered rows stay in
+// memory until compact copies the rows in use.
 type rowStore struct {
 	up   stage
 	node *node
 	recs []arrow.Record
 	held int64 // rows in recs
-	pos  int64 // rows of the last record that are in the buffer
+	pos  int64 // rows of the last record that entered the buffer
 	read int   // rows to ask upstream for
-	// block is how many rows are gathered at once.
+	// block is the number of rows gathered at once.
 	block int
-	bytes int64 // of the rows that were not gathered yet
+	bytes int64 // bytes of the rows not gathered yet
 	ended bool  // no more rows upstream
 
-	buffer int    // rows that the buffer has when it is full
-	holds  holder // the bytes of recs
+	buffer int    // rows of the full buffer
+	holds  holder // bytes of recs
 }
 
-// tooLarge is the error of a buffer that needs more memory than there is. Rows that were delivered stay until there are as many of them as of others.
+// tooLarge is the error of a buffer that needs more memory than the limit. It counts delivered rows, which are kept until they outnumber the others.
 func (s *rowStore) tooLarge(bytes int64) error {
 	needed := bytes / s.held * int64(2*s.buffer+5*s.read)
 	return fmt.Errorf("the shuffle buffer of %d rows needs about %s, and memory_mb allows %s: raise memory_mb, or make shuffle smaller, which changes the order of the rows",
 		s.buffer, mebibytes(needed), mebibytes(s.holds.of.limit))
 }
 
-// shuffleAhead is the share of a buffer's rows that are gathered at once: 1 / shuffleAhead.
+// shuffleAhead sets how many of a buffer's rows are gathered at once: one in shuffleAhead.
 const shuffleAhead = 16
 
 func (s *rowStore) ahead() int { return min(s.block, chunkRows*chunkRows) }
 
-// lastBytes is how many bytes of rows are gathered at once at most where no more rows come: a column is then read once, and not as often as a part of its
-// rows is gathered.
+// lastBytes bounds the bytes of rows gathered at once after the end of the stream. Gathering many rows reads a column once, not once for each
+// small part of its rows.
 const lastBytes = 128 << 20
 
 func (s *rowStore) last(left int) int {
@@ -53,7 +53,7 @@ func (s *rowStore) last(left int) int {
 	return int(float64(left) * float64(most) / float64(s.bytes))
 }
 
-// shuffleRead is how many rows a buffer asks upstream for: large records make gathering cheap, small ones keep the state
+// shuffleRead is the number of rows that a buffer asks upstream for: large records make gathering cheap, small ones keep the state
 // of a small buffer small.
 func shuffleRead(buffer int) int { return min(max(buffer/64, chunkRows), 32*chunkRows) }
 
@@ -86,11 +86,11 @@ func (s *rowStore) gather(ctx context.Context, slots, keep []int64) (arrow.Recor
 		return nil, err
 	}
 	s.bytes -= rowBytes(rec)
-	if s.ended && len(keep) == 0 { // rec has what the step holds
+	if s.ended && len(keep) == 0 { // rec has all rows that are left
 		releaseAll(s.recs)
 		s.recs, s.held, s.pos = nil, 0, 0
 	}
-	if !s.ended && s.held > int64(2*len(keep)+4*s.read) { // at the end no rows take the place of those that are copied
+	if !s.ended && s.held > int64(2*len(keep)+4*s.read) { // at the end no new rows need the memory that compact would free
 		if err := s.compact(keep); err != nil {
 			rec.Release()
 			return nil, err
@@ -107,8 +107,8 @@ func slotSpans(slots []int64) []span {
 	return spans
 }
 
-// compact copies the rows of keep, in that order, into one record, followed by one
-// of the rows that are not in the buffer yet, and renames the slots.
+// compact copies the rows of keep, in order, into one record, followed by one
+// with the rows that have not entered the buffer yet. It renames the slots.
 func (s *rowStore) compact(keep []int64) error {
 	var recs []arrow.Record
 	if len(keep) > 0 {
@@ -131,7 +131,7 @@ func (s *rowStore) compact(keep []int64) error {
 	return nil
 }
 
-// replace makes recs the records of the store.
+// replace replaces the records of the store.
 func (s *rowStore) replace(recs []arrow.Record) {
 	releaseAll(s.recs)
 	s.recs, s.held, s.bytes = recs, 0, 0

@@ -10,7 +10,7 @@ import (
 )
 
 // TestRestoredRowNumbers: a shuffle buffer holds rows before its position, and a
-// state with other rows is refused. Each number is drawn at its limit and beyond
+// state with other rows is refused. Each number is tested at its limit and beyond
 // it.
 func TestRestoredRowNumbers(t *testing.T) {
 	const rows, buffer = 10, 4
@@ -36,7 +36,7 @@ func TestRestoredRowNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &indexStore{src: src}
-			// The remaining bytes belong to later stages, too, so they do not bound the number
+			// The remaining bytes may belong to later stages, so they do not bound the number
 			// of rows.
 			keep, err := s.load(context.Background(), &stateReader{buf: append(w.all(), make([]byte, 100)...)}, buffer)
 			if c.bad {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// skippable is the error of a row that on_error: skip would leave out. Its text ends with a hint that says so.
+// skippable is the error of a row that on_error: skip would leave out. Its text ends with a hint about that.
 type skippable struct {
 	err  error
 	hint string
 }
 
-// orSkip adds a hint to an error: what to do, on_error: skip among it.
+// orSkip adds a hint to an error: what to do, such as setting on_error: skip.
 func orSkip(err error, hint string) error { return &skippable{err, hint} }
 
 // Error implements error.
@@ -20,13 +20,13 @@ func (e *skippable) Error() string { return e.err.Error() + "; " + e.hint }
 // Unwrap returns the error.
 func (e *skippable) Unwrap() error { return e.err }
 
-// hintless is an error without the hint at its end.
+// hintless is an error without its final hint.
 type hintless struct {
 	error
 	hint string
 }
 
-// WithoutSkipHint is err without the hint to set on_error, if it ends with one: for callers that have set it, or say something better.
+// WithoutSkipHint returns err without a final hint to set on_error. It is for callers that have set it, or have a better hint.
 func WithoutSkipHint(err error) error {
 	var s *skippable
 	if !errors.As(err, &s) {

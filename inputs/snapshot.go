@@ -17,13 +17,13 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Snapshot writes the rows of its first whole pass to an Arrow file in a folder and reads them from there in later passes, also of other
-// processes, as tf.data's snapshot. What comes before it is then not computed again, and is the same in every epoch: put it before
+// Snapshot writes the rows of its first complete pass to an Arrow file in a folder. Later passes, also in other processes, read them from
+// there, as with tf.data's snapshot. The steps before it do not run again, and give the same rows in every epoch: put Snapshot before
 // Shuffle. A pass that ends early leaves no file.
 //
-// The file's name has a fingerprint of the steps before it, of the options of readers, and of the paths, sizes and times of files. What
-// functions compute and rows in memory are not in it: delete the file where they change, and give pipelines that differ in these alone
-// folders of their own.
+// The file's name has a fingerprint of the steps before it, the options of readers, and the paths, sizes and times of files. It covers
+// neither what functions compute nor rows in memory: delete the file when they change, and give pipelines that differ only in these
+// separate folders.
 func Snapshot(dir string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -46,7 +46,7 @@ func Snapshot(dir string) Transform {
 	}
 }
 
-// snapshotPath returns the name of the file of a pipeline's rows.
+// snapshotPath returns the path of the file for a pipeline's rows.
 func snapshotPath(dir string, up *node, share fileShare) string {
 	h := fnv.New128a()
 	fmt.Fprintf(h, "%s\n%s\n%d/%d\n", up.desc, up.schema, share.index, share.count)
@@ -54,7 +54,7 @@ func snapshotPath(dir string, up *node, share fileShare) string {
 	return filepath.Join(dir, fmt.Sprintf("snapshot-%x.arrow", h.Sum(nil)))
 }
 
-// snapshotStage reads the file where it is there. Else it passes on upstream's rows, and writes them where it has all of them.
+// snapshotStage reads the file if it exists. Otherwise it passes on upstream's rows, and writes them to the file.
 type snapshotStage struct {
 	node  *node
 	in    *node
@@ -96,7 +96,7 @@ func (s *snapshotStage) openSaved(ctx context.Context) error {
 	}
 	n := adopt(ds)
 	s.saved = true
-	s.up, err = n.open(fileShare{}.in(ctx), 0) // the file has the rows of this share
+	s.up, err = n.open(fileShare{}.in(ctx), 0) // the file has only the rows of this share
 	return err
 }
 
@@ -127,11 +127,11 @@ func (s *snapshotStage) pull(ctx context.Context, limit int) (arrow.Record, erro
 	return rec, nil
 }
 
-// pullSaved reads rows of the file, under our schema, which has the defaults of columns.
+// pullSaved reads rows of the file with our schema, which has the default values of columns.
 func (s *snapshotStage) pullSaved(ctx context.Context, limit int) (arrow.Record, error) {
 	rec, err := s.up.pull(fileShare{}.in(ctx), limit)
 	if errors.Is(err, ErrEmpty) {
-		return nil, io.EOF // of a pass without rows
+		return nil, io.EOF // the saved pass had no rows
 	}
 	return rec, err
 }
@@ -153,7 +153,7 @@ func (s *snapshotStage) load(ctx context.Context, r *stateReader) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	if !saved { // later rows only: these are not all
+	if !saved { // only later rows follow, so the file would be incomplete
 		if err := s.openUp(ctx); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *snapshotStage) load(ctx context.Context, r *stateReader) error {
 	return s.up.load(fileShare{}.in(ctx), r)
 }
 
-// dropWriter ends the writing of the file, which does not get its name.
+// dropWriter discards the unfinished file.
 func (s *snapshotStage) dropWriter() {
 	if s.writer != nil {
 		s.writer.file.Discard()
@@ -186,15 +186,15 @@ func (s *snapshotStage) close() error {
 	return up.close()
 }
 
-// snapshotWriter writes rows to a file that gets its name once it is whole.
+// snapshotWriter writes rows to a file that gets its name once it is complete.
 type snapshotWriter struct {
 	path string
 	file *atomicfile.Pending
 	w    *ipc.Writer
 }
 
-// snapshotAbandoned is how long nothing was written to a file that a killed process left: others may write to the same folder, perhaps
-// without locks.
+// snapshotAbandoned is how long an unfinished file must be unchanged before it is removed as left by a killed process: others may write
+// to the same folder, perhaps without locks.
 const snapshotAbandoned = time.Hour
 
 func newSnapshotWriter(path string, schema *Schema) (*snapshotWriter, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// TestSnapshotOfOtherData: files of one name and readers of other options have snapshots of their own.
+// TestSnapshotOfOtherData: files of the same name in other folders, and readers with other options, have their own snapshots.
 func TestSnapshotOfOtherData(t *testing.T) {
 	root, saved := t.TempDir(), t.TempDir()
 	read := func(folder, rows string, o CSVOptions) []int64 {
@@ -45,7 +45,7 @@ func TestSnapshotOfOtherData(t *testing.T) {
 	}
 }
 
-// failsOnce returns a step that fails at the record of row 5, and goes on when it is called again.
+// failsOnce returns a step that fails at the record of row 5, and continues when it is called again.
 func failsOnce(err error) Transform {
 	return Filter("fails once", func(_ context.Context, rec arrow.Record, keep []bool) error {
 		for i := range keep {
@@ -57,7 +57,7 @@ func failsOnce(err error) Transform {
 	})
 }
 
-// pulls calls Next until the end or for 20 times, and returns the rows and the failures.
+// pulls calls Next until the end, at most 20 times, and returns the numbers of rows and failures.
 func pulls(t *testing.T, ds Dataset) (rows, failures int) {
 	t.Helper()
 	it := iterate(t, ds)
@@ -76,7 +76,7 @@ func pulls(t *testing.T, ds Dataset) (rows, failures int) {
 	return rows, failures
 }
 
-// TestSnapshotAfterFailure: a pass that misses rows leaves no file.
+// TestSnapshotAfterFailure: a pass with missing rows leaves no file.
 func TestSnapshotAfterFailure(t *testing.T) {
 	dir := t.TempDir()
 	ds := Pipe(streamOf(numbers(t, checked(t), 20)), Batch(2, false), failsOnce(errors.New("broken")), Snapshot(dir))
@@ -89,7 +89,7 @@ func TestSnapshotAfterFailure(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfKilledProcess: what a process that was killed wrote is removed by the next one that writes the file.
+// TestSnapshotOfKilledProcess: the file of a killed process is removed by the next process that writes the snapshot.
 func TestSnapshotOfKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	read := func() {
@@ -113,7 +113,7 @@ func TestSnapshotOfKilledProcess(t *testing.T) {
 	}
 }
 
-// TestZipAfterFailure: rows that no longer belong together are not delivered.
+// TestZipAfterFailure: rows that do not belong together are not delivered.
 func TestZipAfterFailure(t *testing.T) {
 	mem := checked(t)
 	bad := Pipe(streamOf(numbers(t, mem, 20)), Batch(2, false), failsOnce(errors.New("broken")))

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	mostSized     = 10_000 // files whose sizes are looked at
-	mostFileNames = 200    // bytes of the names of files in a description
+	mostSized     = 10_000 // most files whose sizes are read
+	mostFileNames = 200    // most bytes of file names in a description
 )
 
-// SourceFiles describes the files that a data set reads, however workers share them: their number, their names without folders, and a digest
-// of names and sizes. Tasks of a job that read the same data have the same description. It is empty where no files are read. Of more than
-// 10000 files, and of objects by URL, the sizes are left out.
+// SourceFiles describes the files that a data set reads, independent of how workers share them: their number, their names without folders,
+// and a digest of names and sizes. Tasks of a job that read the same data have the same description. It is "" if no files are read. Sizes
+// are left out for more than 10000 files, and for objects by URL.
 func SourceFiles(ds Dataset) string {
 	files := adopt(ds).sourceFiles()
 	if len(files) == 0 {
@@ -36,7 +36,7 @@ func SourceFiles(ds Dataset) string {
 		}
 		lines = append(lines, line)
 	}
-	slices.Sort(lines) // files of one name in several folders
+	slices.Sort(lines) // orders files with the same name in several folders
 	fmt.Fprintf(h, "%q", lines)
 	return fmt.Sprintf("%d files of %d bytes (%s), digest %016x", len(files), bytes, printable.Short(printable.Text(baseNames(files)), mostFileNames), h.Sum64())
 }

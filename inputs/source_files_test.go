@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSourceFiles: the same files have the same description in any folder and however workers share them; others have another one.
+// TestSourceFiles: the same files have the same description in any folder and however workers share them; other files have another one.
 func TestSourceFiles(t *testing.T) {
 	open := func(files map[string]string, steps ...Transform) string {
 		t.Helper()

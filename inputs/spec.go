@@ -136,7 +136,7 @@ type SplitSpec struct {
 	Time string `yaml:"time,omitempty"`
 }
 
-// Folding is the rule of the split.
+// Folding returns the split as a Folding.
 func (s SplitSpec) Folding() Folding {
 	return Folding{Folds: s.Folds, Stratify: s.Stratify, Group: s.Group, Time: s.Time}
 }
@@ -169,7 +169,7 @@ type AugmentSpec struct {
 	Classes int `yaml:"classes,omitempty"`
 }
 
-// DefaultSpec returns the spec that an empty section of a config file gives.
+// DefaultSpec returns the spec of an empty section of a config file.
 func DefaultSpec() Spec {
 	return Spec{Delimiter: ",", Shard: "auto", BatchSize: 128, Prefetch: -1}
 }

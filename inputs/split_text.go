@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// SplitText returns a Mapper that makes a ragged column of one of texts: of each text the parts between separators, without white space
-// around them. Empty parts are left out.
+// SplitText returns a Mapper that turns a column of texts into a ragged column: the parts of each text between separators, without
+// surrounding white space. Empty parts are left out.
 func SplitText(column, separator string) Mapper {
 	schema := func(in *Schema) (*Schema, error) {
 		c, err := in.Column(column)

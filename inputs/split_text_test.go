@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSplitText: parts of texts are lists, whose role is the text's; unbatch makes a row of each.
+// TestSplitText: the parts of texts are lists with the role of the text; unbatch makes a row of each part.
 func TestSplitText(t *testing.T) {
 	texts := must[Indexed](t)(Slices(checked(t), Strings("kinds", Label, []string{"drama|comedy", " a  b | c", "", "||", "x"}), Slice("id", Feature, []int64{1, 2, 3, 4, 5})))
 	ds := Pipe(texts, Map(SplitText("kinds", "|")), Batch(5, false))

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// table is a table in memory that database/sql reads, whatever the query is.
+// table is a table in memory that database/sql reads, whatever the query.
 type table struct {
 	columns []string
 	types   []string       // of the database
-	scans   []reflect.Type // what the driver says that it returns; nil: it does not say
+	scans   []reflect.Type // types that the driver reports; nil: none
 	rows    [][]driver.Value
 	fail    error // after the last row
 	queries int
@@ -43,7 +43,7 @@ func (c tableConn) Prepare(string) (driver.Stmt, error) { return nil, errors.New
 func (c tableConn) Close() error                        { return nil }
 func (c tableConn) Begin() (driver.Tx, error)           { return nil, errors.New("no transactions") }
 
-// QueryContext returns the first rows of the table, as many as the first argument says.
+// QueryContext returns the first rows of the table; the first argument is their number.
 func (c tableConn) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if query == "wrong" {
 		return nil, errors.New("syntax error")

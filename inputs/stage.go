@@ -10,16 +10,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// chunkRows is the number of rows of records of no requested size: large enough to
+// chunkRows is the number of rows in a record if no size was requested: large enough to
 // amortise the cost of a call, small enough to stay in cache.
 const chunkRows = 256
 
-// stage is one pass through one step of a pipeline. Steps downstream ask for
+// stage is one pass through one step of a pipeline. Downstream steps ask for
 // exactly the number of rows that they need, so that positions are exact without
 // leftovers.
 type stage interface {
-	// pull returns a record of 1 to limit rows, or of its natural size where limit
-	// is 0, or io.EOF.
+	// pull returns a record of 1 to limit rows, or of its natural size if limit
+	// is 0. At the end it returns io.EOF.
 	pull(ctx context.Context, limit int) (arrow.Record, error)
 	save(w *stateWriter) error
 	load(ctx context.Context, r *stateReader) error
@@ -31,24 +31,24 @@ type node struct {
 	schema *Schema
 	mem    memory.Allocator
 	desc   string // description that distinguishes this pipeline from others, for its state
-	label  string // the name of its step for people; "": as the description has it
+	label  string // the name of its step for people; "": the name in desc
 	start  func(ctx context.Context, epoch int64) (stage, error)
-	index  func(ctx context.Context) (Indexed, error) // random access that is available once the data was read; else nil
+	index  func(ctx context.Context) (Indexed, error) // random access that is available once the data was read; may be nil
 	err    error                                      // an invalid argument; reported by Iterate
-	batch  int                                        // rows of a batch, 0 where no size was requested
+	batch  int                                        // rows of a batch, 0 if no size was requested
 
 	up         *node                     // its upstream; nil: a source, or several
 	several    []*node                   // the upstreams of a step that combines data sets
-	alike      bool                      // the rows of several are rows of one schema
-	resume     Resume                    // of a source whose rows come only once; else ""
-	again      rowStep                   // its effect on single rows; nil: it passes them on
-	byPosition bool                      // again goes by the rows' positions
-	generated  bool                      // a source whose rows a function yields
-	mixes      bool                      // its rows come in another order than up's, or again, or a later step cannot tell their positions
-	inMemory   bool                      // of a source whose rows lie in memory
-	files      []string                  // of a source that reads them one after the other
-	origin     origin                    // of a source that reads files
-	place      func(row int64) DataError // of a source that ends: where a row lies; nil: that is not known
+	alike      bool                      // the rows of several have one schema
+	resume     Resume                    // set for a source whose rows come only once
+	again      rowStep                   // effect on single rows; nil: it passes them on
+	byPosition bool                      // again depends on the rows' positions
+	generated  bool                      // a function yields the rows of this source
+	mixes      bool                      // rows are reordered or repeated, or a later step cannot know their positions in up
+	inMemory   bool                      // this source has its rows in memory
+	files      []string                  // set for a source that reads them one after another
+	origin     origin                    // set for a source that reads files
+	place      func(row int64) DataError // returns where a row lies, for a source that ends; nil: unknown
 }
 
 func (n *node) Schema() *Schema { return n.schema }
@@ -72,12 +72,12 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 	}
 	st, err := n.start(ctx, epoch)
 	if err != nil {
-		return nil, err // ignore io.EOF that came with the bytes
+		return nil, err
 	}
 	return metered(ctx, n, st), nil
 }
 
-// self is how adopt finds the node within an indexedNode.
+// self lets adopt find the node in an indexedNode.
 func (n *node) self() *node { return n }
 
 type innerNode interface{ self() *node }
@@ -116,8 +116,8 @@ type indexedNode struct {
 	*node
 	length int64
 	gather func(ctx context.Context, rows []int64) (arrow.Record, error)
-	// view returns consecutive rows without a copy, or nil where they do not lie
-	// together; nil for a data set that always copies.
+	// view returns consecutive rows without a copy, or nil if they are not
+	// contiguous. It is nil for a data set that always copies.
 	view func(start, rows int64) arrow.Record
 }
 
@@ -141,14 +141,14 @@ func newIndexed(n *node, length int64, gather func(context.Context, []int64) (ar
 
 // iterator is the public face of a stage.
 type iterator struct {
-	ctx  context.Context // of Iterate: bounds what Restore does
+	ctx  context.Context // context of Iterate: bounds Restore
 	st   stage
 	desc string
 	mem  BatchMemory // of Iterate; nil: none
-	part *part       // likewise: of the steps that are opened on the way
-	err  error       // sticks: a failed Restore, or ErrClosed
+	part *part       // of Iterate: measures the steps that are opened later
+	err  error       // permanent: a failed Restore, or ErrClosed
 
-	outer, inner context.Context // of the last Next, and what the pass made of it
+	outer, inner context.Context // context of the last Next, and the one derived from it
 }
 
 func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
@@ -161,7 +161,7 @@ func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.st.pull(it.within(ctx), 0)
 }
 
-// within returns a context with what the pass was opened with. The last one is kept: most loops pull with one context.
+// within adds the batch memory and the part of the pass to ctx. It keeps the last result, since most loops pull with one context.
 func (it *iterator) within(ctx context.Context) context.Context {
 	if it.mem == nil && it.part == nil {
 		return ctx
@@ -193,8 +193,8 @@ func (it *iterator) State() ([]byte, error) {
 	return w.finalize(), nil
 }
 
-// Mark notes where a pass is, which costs less than its State where the last step is Prefetch or ParallelMap: what it returns
-// gives the State that the pass had then, at any later time.
+// Mark remembers the position of a pass. It costs less than State if the last step is Prefetch or ParallelMap. The returned function
+// gives the State of that position at any later time.
 func Mark(it Iterator) (func() []byte, error) {
 	own, ok := it.(*iterator)
 	if !ok || own.err != nil {

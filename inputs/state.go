@@ -16,7 +16,7 @@ import (
 
 // An iterator state is: stateMagic, the version, the description of the
 // pipeline, the fields of its stages from the last to the first, and a CRC-32C
-// over all of that.
+// of all this.
 const (
 	stateMagic   = "GSTI"
 	stateVersion = 1
@@ -29,14 +29,14 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type stateWriter struct {
 	before [][]byte
 	buf    []byte
-	small  bool  // records may take no more bytes than room
-	room   int64 // what is left
+	small  bool  // records must fit in room
+	room   int64 // bytes left
 }
 
-// errLargeState tells that a state would have more rows than a small one may.
+// errLargeState reports that the rows do not fit in a small state.
 var errLargeState = errors.New("the state is too large for now")
 
-// fits fails where as many bytes of rows are too many.
+// fits returns errLargeState if rows bytes of rows do not fit.
 func (w *stateWriter) fits(rows int64) error {
 	if w.small && rows > w.room {
 		return errLargeState
@@ -50,14 +50,14 @@ func (w *stateWriter) bytes(b []byte) {
 	w.buf = append(w.buf, b...)
 }
 
-// reference is bytes that never change and are copied later.
+// reference adds bytes that never change, and copies them later.
 func (w *stateWriter) reference(b []byte) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(len(b)))
 	w.before = append(w.before, w.buf, b)
 	w.buf = nil
 }
 
-// all returns everything written, as one copy.
+// all returns everything written, in one copy.
 func (w *stateWriter) all() []byte { return append(slices.Concat(w.before...), w.buf...) }
 
 // record writes a record as an Arrow IPC stream; nil is an empty field.
@@ -77,7 +77,7 @@ func (w *stateWriter) record(rec arrow.Record) error {
 	}
 	defer rec.Release()
 	var b bytes.Buffer
-	b.Grow(int(size) + stateFrame) // growing would copy it several times
+	b.Grow(int(size) + stateFrame) // growing the buffer would copy it several times
 	iw := ipc.NewWriter(&b, ipc.WithSchema(rec.Schema()))
 	if err := iw.Write(rec); err != nil {
 		return fmt.Errorf("write rows into the input state: %w", err)
@@ -89,7 +89,7 @@ func (w *stateWriter) record(rec arrow.Record) error {
 	return nil
 }
 
-// stateFrame is about what a record takes in a state beside its rows.
+// stateFrame is about what a record takes in a state in addition to its rows.
 const stateFrame = 4 << 10
 
 // wholeCopy returns a copy of a record: arrow v15 fails to write some slices of records.
@@ -119,7 +119,7 @@ func (r *stateReader) int() int64 {
 	return v
 }
 
-// count reads an int that must lie in [0, limit].
+// count reads an int, which must be in [0, limit].
 func (r *stateReader) count(limit int64) int64 {
 	v := r.int()
 	if v < 0 || v > limit {
@@ -140,7 +140,7 @@ func (r *stateReader) bytes() []byte {
 	return b
 }
 
-// record reads what stateWriter.record wrote; its schema must be s's. The rows
+// record reads what stateWriter.record wrote, with schema s. The rows
 // belong to Go's garbage collector.
 func (r *stateReader) record(s *Schema) (rec arrow.Record, err error) {
 	b := r.bytes()
@@ -175,7 +175,7 @@ func recoverArrow(what string, err *error) {
 	}
 }
 
-// writeState writes the state of a pass, which finalize completes.
+// writeState writes the state of a pass. Call finalize to complete it.
 func writeState(describe string, st stage) (*stateWriter, error) {
 	w := &stateWriter{buf: append([]byte(stateMagic), stateVersion)}
 	w.bytes([]byte(describe))
@@ -191,7 +191,7 @@ func (w *stateWriter) finalize() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// openState checks a state's frame and returns a reader of its stages' fields.
+// openState checks a state's header and checksum, and returns a reader of its stages' fields.
 func openState(describe string, state []byte) (*stateReader, error) {
 	head := len(stateMagic) + 1
 	if len(state) < head+4 || string(state[:len(stateMagic)]) != stateMagic {
@@ -218,7 +218,7 @@ func openState(describe string, state []byte) (*stateReader, error) {
 // eof reports whether err is the end of a stream.
 func eof(err error) bool { return err == io.EOF }
 
-// records reads a count and as many records; none may be empty.
+// records reads a count and that many records; none may be empty.
 func (r *stateReader) records(s *Schema) (recs []arrow.Record, err error) {
 	for range r.count(int64(len(r.buf))) {
 		rec, err := r.record(s)

@@ -16,18 +16,18 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// StdinFile is the name by which the files of an input name standard input. A file of that name is ./-.
+// StdinFile is the name of standard input among the files of an input. A file of that name is ./-.
 const StdinFile = "-"
 
-// stdinName is standard input in messages.
+// stdinName is the name of standard input in messages.
 const stdinName = "standard input"
 
-// streamed are the formats that are read from standard input.
+// streamed are the formats that can be read from standard input.
 var streamed = []string{"csv", "jsonl", "arrow"}
 
-// A Stream is what comes only once, as text or Arrow records on standard input. The first pass over a data set of it takes it.
+// A Stream is text or Arrow records that come only once, such as standard input. The first pass over a data set consumes it.
 //
-// A read of the text cannot be interrupted: it runs in the background. A pass that is closed does not stop such a read: it ends when
+// A read cannot be interrupted, so it runs in the background. Closing a pass does not stop the read: it ends when
 // bytes come or the text ends, and those bytes are lost.
 type Stream struct {
 	in    io.Reader
@@ -35,15 +35,15 @@ type Stream struct {
 	arrow arrowHead
 }
 
-// NewStream returns the stream of a reader, which nobody else reads from.
+// NewStream returns the stream of a reader. Nobody else may read from it.
 func NewStream(in io.Reader) *Stream { return &Stream{in: in} }
 
-// processStdin is the stream of a Context that names none.
+// processStdin is the stream of a Context without one.
 var processStdin = sync.OnceValue(func() *Stream { return NewStream(os.Stdin) })
 
 var errStreamTaken = fmt.Errorf("%w: %s was read before: let one input read it in one pass, or write it to a file", ErrNoResume, stdinName)
 
-// text returns the text, unpacked where it is packed, the first time only.
+// text returns the text, decompressed if it is compressed. Only the first call succeeds.
 func (s *Stream) text() (*file, error) {
 	if s.taken.Swap(true) {
 		return nil, errStreamTaken
@@ -60,7 +60,7 @@ func (s *Stream) text() (*file, error) {
 	return f, nil
 }
 
-// streamNode is the data set of a stream, whose rows a reader of text reads.
+// streamNode returns the data set of a stream; rows makes the reader of its text.
 func streamNode(n *node, s *Stream, resume Resume, damaged *Damaged, rows func(ctx context.Context, in io.Reader) (rowReader, error)) *node {
 	open := func(ctx context.Context) (rowReader, error) {
 		return &streamReader{ctx: ctx, what: stdinName, damaged: damaged, open: func() (rowReader, error) {
@@ -78,7 +78,7 @@ func streamNode(n *node, s *Stream, resume Resume, damaged *Damaged, rows func(c
 	return liveNode(n, stdinName, resume, open)
 }
 
-// streamRows ends unpacking with the rows. What is read stays open: it is the caller's.
+// streamRows frees the decompressor when it is closed. The underlying reader stays open: it belongs to the caller.
 type streamRows struct {
 	rowReader
 	text *file
@@ -92,21 +92,21 @@ func (r streamRows) close() error {
 	return err
 }
 
-// streamReader reads rows in the background, so that waiting for them ends with a context. Rows that come after that are those
-// of the next call.
+// streamReader reads rows in the background, so that waiting for them ends with a context. Rows that arrive later are returned by
+// the next call.
 type streamReader struct {
 	ctx     context.Context // of the pass
 	what    string          // the source, for errors
 	open    func() (rowReader, error)
 	damaged *Damaged
-	running chan streamRead // of a read that runs or has ended; nil: none
-	rows    rowReader       // not while one runs
-	failed  error           // of opening, which takes the text
+	running chan streamRead // result of a running or finished read; nil: none
+	rows    rowReader       // nil while a read runs
+	failed  error           // error of opening, which consumes the text
 	given   bool            // a row was delivered
 	cutter
 }
 
-// streamRead is what one read gave.
+// streamRead is the result of one read.
 type streamRead struct {
 	reader rowReader // nil: it could not be opened
 	rec    arrow.Record
@@ -127,7 +127,7 @@ func (r *streamReader) read(ctx context.Context, limit int) (arrow.Record, error
 	return rec, err
 }
 
-// next returns the rows of the read that runs, or of a new one.
+// next returns the rows of the running read, or of a new one.
 func (r *streamReader) next(ctx context.Context, limit int) (arrow.Record, error) {
 	if r.failed != nil {
 		return nil, r.failed
@@ -150,7 +150,7 @@ func (r *streamReader) next(ctx context.Context, limit int) (arrow.Record, error
 	}
 }
 
-// readStream reads once from rows, which it opens where they are nil.
+// readStream reads once from rows, which it opens if it is nil.
 func readStream(ctx context.Context, rows rowReader, open func() (rowReader, error), limit int, to chan<- streamRead) {
 	if rows == nil {
 		var err error
@@ -165,13 +165,13 @@ func readStream(ctx context.Context, rows rowReader, open func() (rowReader, err
 
 func (r *streamReader) skip(ctx context.Context, n int64) error { return readPast(ctx, r, n) }
 
-// close leaves a read that runs to a goroutine, which frees what it gives.
+// close leaves a running read to a goroutine, which frees its result.
 func (r *streamReader) close() error {
 	r.discard()
 	if r.running != nil {
 		running := r.running
 		r.running = nil
-		go func() { _ = (<-running).release() }() // nobody is left to be told
+		go func() { _ = (<-running).release() }() // nobody is left to get the error
 		return nil
 	}
 	return streamRead{reader: r.rows}.release()
@@ -187,7 +187,7 @@ func (s streamRead) release() error {
 	return s.reader.close()
 }
 
-// Stdin reports whether the input, or one that it is made of, reads standard input, which comes once.
+// Stdin reports whether s, or an input that it combines, reads standard input, which comes once.
 func (s Spec) Stdin() bool {
 	return slices.Contains(s.Files, StdinFile) || slices.ContainsFunc(s.Inputs(), Spec.Stdin)
 }
@@ -206,12 +206,12 @@ func (s Spec) validateStream(vs *violation.List) {
 	vs.Require(s.Split.Time == "", "split.time", s.Split.Time, "expected none: it takes a pass of its own, and "+stdinName+" comes once; write it to a file")
 }
 
-// live reports whether the rows of the source cannot be read again from any place.
+// live reports whether the rows of the source cannot be read again from a given position.
 func (s Spec) live() bool {
 	return s.Format == "sql" || s.Format == "flight" || slices.Contains(s.Files, StdinFile)
 }
 
-// stream is the data set of standard input.
+// stream returns the data set of standard input.
 func (s Spec) stream(ctx context.Context, ic Context) (Dataset, error) {
 	if ic.NumPipelines > 1 && s.Shard != "off" {
 		return nil, fmt.Errorf("%s cannot be shared among %d workers: set shard: off where each has rows of its own there, or write them to files", stdinName, ic.NumPipelines)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// streamSpec reads standard input.
+// streamSpec returns a spec that reads standard input.
 func streamSpec(format string) Spec {
 	s := DefaultSpec()
 	s.Format, s.Files, s.BatchSize = format, []string{StdinFile}, 2
@@ -46,7 +46,7 @@ func TestStreamRows(t *testing.T) {
 	}
 }
 
-// TestStreamDoesNotReadAhead: rows are delivered as soon as they are there.
+// TestStreamDoesNotReadAhead: rows are delivered as soon as they arrive.
 func TestStreamDoesNotReadAhead(t *testing.T) {
 	for format, row := range map[string]string{"csv": "%d,%d\n", "jsonl": `{"x":%d,"id":%d}` + "\n"} {
 		in, out := io.Pipe()
@@ -70,7 +70,7 @@ func TestStreamDoesNotReadAhead(t *testing.T) {
 	}
 }
 
-// TestStreamInterrupted: a wait for rows ends with its context, and loses none of them; a closed pass leaves the stream.
+// TestStreamInterrupted: waiting for rows ends with the context and loses no rows; a closed pass leaves the stream.
 func TestStreamInterrupted(t *testing.T) {
 	in, out := io.Pipe()
 	s := streamSpec("csv")
@@ -97,7 +97,7 @@ func TestStreamInterrupted(t *testing.T) {
 	if err := it.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = out.CloseWithError(io.EOF) // ends the read that was left
+	_ = out.CloseWithError(io.EOF) // ends the read that is still running
 }
 
 func TestStreamComesOnce(t *testing.T) {
@@ -208,7 +208,7 @@ func TestStreamSpecs(t *testing.T) {
 	}
 }
 
-// TestStreamBreaks: a failure of the producer reaches the consumer, after the rows before it, as no end of the data does.
+// TestStreamBreaks: a failure of the producer reaches the consumer after the rows before it, and not as an end of the data.
 func TestStreamBreaks(t *testing.T) {
 	for format, text := range map[string]string{"csv": "1,7\n2,8\n3", "jsonl": `{"x":1,"id":7}` + "\n" + `{"x":2,"id":8}` + "\n{"} {
 		it := iterate(t, openStream(t, streamSpec(format), io.MultiReader(strings.NewReader(text), iotest.ErrReader(errBroken))))
@@ -223,7 +223,7 @@ func TestStreamBreaks(t *testing.T) {
 	}
 }
 
-// TestStreamFailsAlike: what keeps a text from being read is the error of each further read.
+// TestStreamFailsAlike: if a text cannot be read, every further read returns the same error.
 func TestStreamFailsAlike(t *testing.T) {
 	packed := zipped(t, []byte("1,7\n"))
 	for name, text := range map[string]io.Reader{"damaged": strings.NewReader(string(packed[:5])), "broken": iotest.ErrReader(errBroken)} {

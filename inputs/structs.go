@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// structTag is the key of the tags of struct fields, which have the form of encoding/json's.
+// structTag is the key of field tags, which have encoding/json's form.
 const structTag = "input"
 
 // structField is a field of a struct, as a column.
@@ -23,17 +23,17 @@ type structField struct {
 	index  []int
 	column Column
 	put    func(b array.Builder, v reflect.Value) error // one element
-	many   func(b array.Builder, v reflect.Value) bool  // all elements of a slice or array at once, where it can
+	many   func(b array.Builder, v reflect.Value) bool  // all elements of a slice or array at once, if possible
 }
 
-// structPlan makes records of structs.
+// structPlan turns structs into records.
 type structPlan struct {
 	fields []structField
 	schema *Schema
-	bytes  int // after so many bytes of text in a column a record ends
+	bytes  int // a record ends after this many bytes of text in a column
 }
 
-// recordBytes are far enough below 2 GiB, which the offsets of a column of text reach.
+// recordBytes is far enough below 2 GiB, the limit of a text column's offsets.
 const recordBytes = 1 << 30
 
 // planStruct returns the plan of a struct type, or of a pointer to one.
@@ -67,7 +67,7 @@ func planStruct(t reflect.Type, o ArrowOptions) (*structPlan, error) {
 	return p, err
 }
 
-// chooseFields applies the options to the columns of a struct's fields.
+// chooseFields applies the options to the columns of the fields of a struct.
 func chooseFields(t reflect.Type, specs []structSpec, o ArrowOptions) ([]structSpec, error) {
 	if len(o.Columns) > 0 {
 		var chosen []structSpec
@@ -94,14 +94,14 @@ func specNames(specs []structSpec) string {
 	return strings.Join(names, ", ")
 }
 
-// structSpec is a field of a struct before its column is known.
+// structSpec is a field of a struct whose column is not known yet.
 type structSpec struct {
 	ColumnSpec
 	index []int
 	typ   reflect.Type
 }
 
-// with returns the spec with the settings of the options where they have any.
+// with returns s with the settings that c has.
 func (s structSpec) with(c ColumnSpec) structSpec {
 	if c.Role == "" {
 		c.Role = s.Role
@@ -116,8 +116,8 @@ func (s structSpec) with(c ColumnSpec) structSpec {
 	return s
 }
 
-// structSpecs lists the fields of a struct and of the structs embedded in it, in their order. A field hides those of
-// its name in embedded structs, as in Go, so that a struct which embeds itself has nothing new in there. around are the structs around t.
+// structSpecs lists the fields of a struct and of the structs embedded in it, in order. As in Go, a field hides fields of the same
+// name in embedded structs, so a struct that embeds itself adds nothing. around are the enclosing structs of t.
 func structSpecs(t reflect.Type, index []int, around []reflect.Type) ([]structSpec, error) {
 	around = append(slices.Clone(around), t)
 	var specs []structSpec
@@ -171,7 +171,7 @@ func structSpecs(t reflect.Type, index []int, around []reflect.Type) ([]structSp
 func (s *structSpec) options(text string) error {
 	for text != "" {
 		var option string
-		if strings.HasPrefix(text, "default=") { // the last one: a default may hold commas
+		if strings.HasPrefix(text, "default=") { // the last option: a default may contain commas
 			option, text = text, ""
 		} else {
 			option, text, _ = strings.Cut(text, ",")
@@ -197,7 +197,7 @@ func (s *structSpec) options(text string) error {
 
 var bytesType = reflect.TypeFor[[]byte]()
 
-// shapeOf takes the lengths of arrays and slices off a field's type.
+// shapeOf strips arrays and slices from a field's type, and returns their lengths as a shape.
 func (s structSpec) shapeOf() (elem reflect.Type, shape []int, ragged bool) {
 	elem = s.typ
 	if elem.Kind() == reflect.Pointer {
@@ -260,7 +260,7 @@ func (s structSpec) field() (structField, error) {
 	return f, nil
 }
 
-// valueText returns a value as a cell of a text file has it.
+// valueText returns a value as a cell of a text file would have it.
 func valueText(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Float32:
@@ -277,8 +277,8 @@ func valueText(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// record returns structs as one record; the first of them is row first of the pass, from 0. The error is a
-// *DataError. done counts the rows that rec holds: those before the one that fails, or before a column has too much text.
+// record returns structs as one record; rows[0] is row first of the pass, from 0. The error is a
+// *DataError. done is the number of rows in rec: all rows before one that fails, or before a column has too much text.
 func (p *structPlan) record(mem memory.Allocator, rows []reflect.Value, first int64) (rec arrow.Record, done int, err error) {
 	b := array.NewRecordBuilder(mem, p.schema.Arrow())
 	defer b.Release()
@@ -312,7 +312,7 @@ func (p *structPlan) records(mem memory.Allocator, rows []reflect.Value) (recs [
 	return recs, nil
 }
 
-// full reports whether a column has as much text as a record may have.
+// full reports whether a column has as much text as a record may hold.
 func (p *structPlan) full(b *array.RecordBuilder) bool {
 	return slices.ContainsFunc(b.Fields(), func(f array.Builder) bool {
 		switch list := f.(type) {
@@ -337,7 +337,7 @@ func (p *structPlan) append(b *array.RecordBuilder, row reflect.Value, at int64)
 		f := &p.fields[i]
 		v, err := row.FieldByIndexErr(f.index)
 		if err != nil {
-			v = reflect.Value{} // of an embedded struct that is nil
+			v = reflect.Value{} // the embedded struct is nil
 		}
 		if err := f.append(b.Field(i), v); err != nil {
 			return &DataError{Row: at + 1, Name: f.column.Name, Err: err}
@@ -349,7 +349,7 @@ func (p *structPlan) append(b *array.RecordBuilder, row reflect.Value, at int64)
 // append writes the value of one row.
 func (f *structField) append(b array.Builder, v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
-		v = v.Elem() // not valid where it is nil
+		v = v.Elem() // not valid if it is nil
 	}
 	if !v.IsValid() {
 		if f.fallback == nil && !f.column.Ragged {
@@ -371,7 +371,7 @@ func (f *structField) append(b array.Builder, v reflect.Value) error {
 	return f.elements(b, v, f.size)
 }
 
-// elements writes the elements of nested arrays or of a slice, which must be as many as wanted.
+// elements writes the elements of nested arrays or of a slice. There must be want elements.
 func (f *structField) elements(b array.Builder, v reflect.Value, want int) error {
 	if v.Kind() != reflect.Array && v.Kind() != reflect.Slice || v.Type() == bytesType && f.column.DType == tensor.String {
 		return f.put(b, v)

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// elementPutters return the functions that append values of Go of one type to a column of the same type.
+// elementPutters returns the functions that append Go values of one type to a column of the same type.
 func elementPutters(d tensor.DType) (put func(array.Builder, reflect.Value) error, many func(array.Builder, reflect.Value) bool) {
 	switch d {
 	case tensor.Float32:
@@ -37,7 +37,7 @@ func elementPutters(d tensor.DType) (put func(array.Builder, reflect.Value) erro
 	return putText, nil
 }
 
-// appender is a builder of elements of one type.
+// appender is a builder with elements of one type.
 type appender[T any] interface {
 	array.Builder
 	Append(T)
@@ -68,7 +68,7 @@ func putText(b array.Builder, v reflect.Value) error {
 	return nil
 }
 
-// putAll appends a whole slice or array where its elements are of type T itself.
+// putAll appends a whole slice or array if its elements have type T itself.
 func putAll[T any, B appender[T]](b array.Builder, v reflect.Value) bool {
 	if v.Kind() == reflect.Array {
 		if !v.CanAddr() {

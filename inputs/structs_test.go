@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// Selfish embeds itself, directly and by way of another struct.
+// Selfish embeds itself, directly and through another struct.
 type Selfish struct {
 	*Selfish
 	*Roundabout
@@ -21,7 +21,7 @@ type Roundabout struct {
 	Y int64
 }
 
-// TestStructsEmbedThemselves: their fields are columns once.
+// TestStructsEmbedThemselves: each field is a column only once.
 func TestStructsEmbedThemselves(t *testing.T) {
 	ds, err := FromStructs([]Selfish{{X: 2, Roundabout: &Roundabout{Y: 3}}}, ArrowOptions{})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestStructsEmbedThemselves(t *testing.T) {
 	}
 }
 
-// TestRecordsOfMuchText end before the offsets of a column do.
+// TestRecordsOfMuchText: records end before a column's offsets overflow.
 func TestRecordsOfMuchText(t *testing.T) {
 	type row struct {
 		Name string

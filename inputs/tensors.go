@@ -16,13 +16,13 @@ import (
 type NamedTensor struct {
 	Name   string
 	Role   Role
-	Tensor *tensor.Tensor // Shape[0] is the number of rows; of all values together for a ragged column
-	// Offsets is nil for a dense column. For a ragged one it has rows+1 entries:
-	// row i holds the values Offsets[i] to Offsets[i+1]-1 of Tensor; Offsets[0] is 0.
+	Tensor *tensor.Tensor // Shape[0] is the number of rows; for a ragged column, of all values together
+	// Offsets is nil for a dense column. For a ragged column it has rows+1 entries:
+	// row i has the values Offsets[i] to Offsets[i+1]-1 of Tensor; Offsets[0] is 0.
 	Offsets []int32
 }
 
-// Row returns the value of row i: a view of one example's shape, of a ragged column the list of its values.
+// Row returns the value of row i: a view of one example's shape, or the list of values of a ragged column.
 func (nt NamedTensor) Row(i int) *tensor.Tensor {
 	if nt.Offsets == nil {
 		return nt.Tensor.Row(i)
@@ -45,7 +45,7 @@ func Tensors(rec arrow.Record, s *Schema) ([]NamedTensor, error) {
 	return NewTensorReader(s).Read(rec)
 }
 
-// TensorReader turns one record after the other into tensors, in memory that it
+// TensorReader turns one record after another into tensors, in memory that it
 // reuses. It is for one goroutine.
 type TensorReader struct {
 	schema  *Schema
@@ -61,7 +61,7 @@ func NewTensorReader(s *Schema) *TensorReader {
 	return r
 }
 
-// emptyColumn is a column of that kind without rows.
+// emptyColumn returns a column like c without rows.
 func emptyColumn(c Column) NamedTensor {
 	shape := []int{0}
 	if !c.Ragged {
@@ -70,7 +70,7 @@ func emptyColumn(c Column) NamedTensor {
 	return NamedTensor{Name: c.Name, Role: c.Role, Tensor: &tensor.Tensor{DType: c.DType, Shape: shape}}
 }
 
-// Read is Tensors, but its result is valid only until the next Read, also if that
+// Read is like Tensors, but its result is valid only until the next Read, even if that
 // fails.
 func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 	if int(rec.NumCols()) != len(r.columns) {
@@ -84,8 +84,8 @@ func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 	return r.columns, nil
 }
 
-// read sets nt to the values of a column of that kind; its shape is already c's, except for the
-// rows.
+// read sets nt to the values of a column c. The shape of nt is already c's, except for the
+// number of rows.
 func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 	if n := arr.NullN(); n > 0 {
 		return fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",
@@ -118,7 +118,7 @@ func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 	return nil
 }
 
-// fill points t at count elements of an array, from element start.
+// fill points t at count elements of an array, starting at element start.
 func fill(t *tensor.Tensor, elems arrow.Array, start, count int) {
 	d := elems.Data()
 	switch a := elems.(type) {
@@ -143,7 +143,7 @@ func fill(t *tensor.Tensor, elems arrow.Array, start, count int) {
 	}
 }
 
-// stringViews appends count strings of an array to dst, from string start.
+// stringViews appends count strings of an array to dst, starting at string start.
 func stringViews(dst [][]byte, d arrow.ArrayData, start, count int) [][]byte {
 	dst = slices.Grow(dst, count)
 	for i := range count {
@@ -157,7 +157,7 @@ func stringViews(dst [][]byte, d arrow.ArrayData, start, count int) [][]byte {
 	return dst
 }
 
-// rebase returns the offsets of a list array from 0, and where its values lie.
+// rebase returns the offsets of a list array, starting at 0, and the range of its values.
 func rebase(a *array.List) (offsets []int32, start, count int) {
 	d := a.Data()
 	if a.Len() == 0 {

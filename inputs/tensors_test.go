@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A reader's result for one record does not depend on the record before.
+// A reader's result for a record does not depend on earlier records.
 func TestTensorReader(t *testing.T) {
 	ds, err := Slices(nil, Slice("b", Feature, []bool{true, true, false, false, true}), Slice("x", Feature, []float32{1, 2, 3, 4, 5}, 1),
 		Strings("s", Feature, []string{"one", "", "three", "", "five"}), Slice("y", Label, []int64{1, 2, 3, 4, 5}))

@@ -20,7 +20,7 @@ import (
 // TFRecord returns the rows of TFRecord files of serialized tf.train.Example
 // messages, gzip or not. Columns are named after features; other features are
 // skipped. Types need not equal the file's: a column takes every value that its
-// dtype can hold, text too. A feature that is absent, or has no list, is missing.
+// dtype can hold, even from text. A feature that is absent, or has no list, is missing.
 // Errors are *DataError with file, record and column. Errors of a damaged record
 // wrap a *tfrecord.CorruptError with its offset.
 func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
@@ -39,18 +39,18 @@ func recordsOfTFRecord(ctx context.Context, files []string, o ArrowOptions) (Dat
 	return src.node(&node{schema: f.schema, mem: f.mem, origin: o.origin()}, "tfrecord"), nil
 }
 
-// openExamples opens a file, unpacked.
+// openExamples opens a file and decompresses it.
 func openExamples(ctx context.Context, name string) (*file, error) {
 	return openUnless(ctx, name, func(in *bufio.Reader) bool { head, _ := in.Peek(12); return startsRecord(head) })
 }
 
-// Bounds on the examples of one record batch: Arrow's offsets have 32 bits.
+// Bounds on the examples in one record batch: Arrow's offsets have 32 bits.
 const (
 	maxExample   = 1 << 30
 	chunkExample = 8 << 20
 )
 
-// startsRecord reports whether a file starts with the header of a record, whose
+// startsRecord reports whether a file begins with the header of a record; its
 // first bytes may look like gzip's.
 func startsRecord(head []byte) bool {
 	return len(head) >= 12 && binary.LittleEndian.Uint32(head[8:]) == maskedcrc.Of(head[:8])
@@ -60,7 +60,7 @@ type exampleFormat struct {
 	schema  *Schema
 	mem     memory.Allocator
 	fields  []textField
-	names   *tfexample.Names // of fields
+	names   *tfexample.Names // names of the fields
 	damaged *Damaged
 }
 
@@ -90,16 +90,16 @@ type exampleReader struct {
 	name    string
 	records *tfrecord.Reader
 	closer  io.Closer // nil in tests
-	record  int       // read so far
-	found   [][]byte  // the features of the present example, for each field; nil: absent
+	record  int       // records read so far
+	found   [][]byte  // feature of the current example for each field; nil: absent
 	parsed  []feature // their parsed form
-	again   []byte    // the present example where reading it was interrupted
-	largest int       // bytes of an example
+	again   []byte    // the current example, if reading it was interrupted
+	largest int       // most bytes of an example
 	values  valueBuffer
-	err     error // found after good rows; includes io.EOF
+	err     error // found after good rows, or io.EOF
 }
 
-// next returns the next example, valid until the call after.
+// next returns the next example, valid until the next call.
 func (r *exampleReader) next() ([]byte, error) {
 	example, err := r.records.Next()
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -157,7 +157,7 @@ func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, erro
 		}
 		return err
 	})
-	if err != errChunk && r.again == nil { // which is read when the caller tries again
+	if err != errChunk && r.again == nil { // if it is set, the next call reads it again
 		r.err = err
 	}
 	return orEnded(ctx, rec, err)
@@ -166,7 +166,7 @@ func (r *exampleReader) read(ctx context.Context, limit int) (arrow.Record, erro
 // errChunk ends a record batch that is large enough.
 var errChunk = errors.New("examples make a record batch")
 
-// row reads one example into the builder. If ctx ends meanwhile, nothing is written and the example is kept.
+// row reads one example into the builder. If ctx ends, it writes nothing and keeps the example.
 func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err error) {
 	example := r.again
 	if r.again = nil; example == nil {
@@ -189,7 +189,7 @@ func (r *exampleReader) row(ctx context.Context, b *array.RecordBuilder) (err er
 	return nil
 }
 
-// parse finds the fields' features in an example.
+// parse finds the features of the fields in an example.
 func (r *exampleReader) parse(ctx context.Context, example []byte) error {
 	clear(r.found)
 	ok := tfexample.EachFeature(ctx, example, func(name, feature []byte) bool {

@@ -15,7 +15,7 @@ import (
 // Bounds on a block of examples.
 const (
 	maxBlockRows  = 4096
-	maxBlockTable = 8 << 20 // bytes of its columns: a short example may have many defaults
+	maxBlockTable = 8 << 20 // bytes of its columns: short examples may have many default values
 )
 
 // openRows implements blockFormat.
@@ -31,7 +31,7 @@ func (f *exampleFormat) leavesOut() *Damaged { return f.damaged }
 
 func (f *exampleFormat) newParser() blockParser { return newExampleParser(f) }
 
-// openBlocks opens a file for reading in blocks, unless an example takes very much memory.
+// openBlocks opens a file for reading in blocks, unless an example takes too much memory.
 func (f *exampleFormat) openBlocks(ctx context.Context, name string) (rowReader, error) {
 	rows := f.blockRows()
 	if rows == 0 {
@@ -44,7 +44,7 @@ func (f *exampleFormat) openBlocks(ctx context.Context, name string) (rowReader,
 	return newBlockFile(ctx, name, in, &recordFrames{in: in, most: rows}, f), nil
 }
 
-// blockRows returns how many examples a block may have; 0 where one is too large.
+// blockRows returns the most examples in a block, 0 if a single one is too large.
 func (f *exampleFormat) blockRows() int {
 	total := 1
 	for i, field := range f.fields {
@@ -63,16 +63,16 @@ func (f *exampleFormat) blockRows() int {
 	return min(maxBlockTable/total, maxBlockRows)
 }
 
-// exampleParser reads blocks of records. It takes the examples that exampleReader does, with the same values, and stops at the first
-// that is wrong or has a form that writers do not use.
+// exampleParser reads blocks of records. It accepts the same examples as exampleReader, with the same values, and stops at the first
+// wrong one, or one whose form writers do not use.
 type exampleParser struct {
 	format  *exampleFormat
 	targets []blockTarget
 	columns []blockColumn
-	lists   []array.Builder // of ragged columns; else nil
-	found   []foundFeature  // of the present example, for each field
+	lists   []array.Builder // set for ragged columns
+	found   []foundFeature  // in the current example, for each field
 	order   exampleOrder
-	forms   []orderedEntry // by field: an entry whose values lie as in the column; without a head where none was seen
+	forms   []orderedEntry // by field: an entry whose values have the column's memory layout; head is "" until one is seen
 	values  valueBuffer
 }
 
@@ -101,8 +101,8 @@ func (p *exampleParser) count(block []byte, most int64) (rows int64, n int, whol
 	})
 }
 
-// eachRecord calls f with at most that many records of a block of recordFrames, which has checked their lengths, until it returns false. It
-// returns how many it took, and their bytes.
+// eachRecord calls f with up to most records of a block, until it returns false. recordFrames has checked the lengths of the records.
+// eachRecord returns the number of records and their bytes.
 func eachRecord(block []byte, most int64, f func(record []byte) bool) (rows int64, at int, whole bool) {
 	for at < len(block) && rows < most {
 		n, ok := tfrecord.CheckedSize(block[at:])
@@ -127,7 +127,7 @@ func (p *exampleParser) begin(rows int) {
 	}
 }
 
-// finish returns the first rows, nil where there are none.
+// finish returns the first rows, nil if there are none.
 func (p *exampleParser) finish(rows int) arrow.Record {
 	f := p.format
 	arrays := make([]arrow.Array, len(p.targets))
@@ -168,7 +168,7 @@ func (p *exampleParser) row(record []byte) bool {
 	return true
 }
 
-// value writes the value of a field that find has not written.
+// value writes the value of a field if find has not.
 func (p *exampleParser) value(i int, example []byte) bool {
 	if p.lists[i] != nil {
 		return p.list(i, example)
@@ -176,7 +176,7 @@ func (p *exampleParser) value(i int, example []byte) bool {
 	return p.dense(&p.targets[i], &p.columns[i], example, &p.found[i])
 }
 
-// find finds the fields' features in an example, and writes the values of those that lie as in the examples before and as in memory.
+// find finds the features of the fields in an example. It writes values that have the same layout as in earlier examples and in memory.
 func (p *exampleParser) find(example []byte) bool {
 	clear(p.found)
 	features, ok := tfexample.ReadPlain(example)
@@ -223,11 +223,11 @@ func (p *exampleParser) find(example []byte) bool {
 	return true
 }
 
-// notSought stands for the field of a name that was not looked up, -1 for that of a name without one.
+// notSought stands for the field of a name that was not looked up; -1 is the field of a name without one.
 const notSought = -2
 
-// form returns the remembered form of the field whose name comes first in rest, if the entry there has that form; else nil. field is -1 for a
-// name of no field, and notSought where the name was not read.
+// form returns the remembered form of the field that comes first in rest, if its entry has that form, else nil. field is -1 if the
+// name belongs to no field, and notSought if the name was not read.
 func (p *exampleParser) form(rest []byte) (e *orderedEntry, field int) {
 	name, ok := tfexample.ShortName(rest)
 	if !ok {
@@ -243,7 +243,7 @@ func (p *exampleParser) form(rest []byte) (e *orderedEntry, field int) {
 	return nil, i
 }
 
-// take takes the first entry of rest, which has the form e and is at an offset in the example.
+// take takes the first entry of rest, which has the form e and is at offset at in the example.
 func (p *exampleParser) take(e *orderedEntry, at int, rest []byte) {
 	if e.field < 0 {
 		return
@@ -262,7 +262,7 @@ func (p *exampleParser) list(i int, example []byte) bool {
 	return x.count >= 0 && p.values.write(p.targets[i].textField, p.lists[i], x) == nil
 }
 
-// dense writes the value of another column.
+// dense writes the value of a column that is not ragged.
 func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at *foundFeature) bool {
 	if at.kind == tfexample.None {
 		if t.fallback == nil {
@@ -281,13 +281,13 @@ func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at
 		}
 	}
 	x := at.in(example)
-	if x.count != t.size || x.kind == tfexample.Floats && c.float64s != nil { // whose text has fewer digits than a float64
+	if x.count != t.size || x.kind == tfexample.Floats && c.float64s != nil { // a float32's text has fewer digits than a float64
 		return false
 	}
 	return p.values.texts(x, func(cell []byte) bool { return t.put(c, cell) })
 }
 
-// putPacked writes the values of a feature that lie as they are in memory, or its only text; taken is false where they need another way.
+// putPacked writes a feature whose values have the column's memory layout, or its only text. taken is false for other features.
 func putPacked(t *blockTarget, c *blockColumn, kind tfexample.Kind, data []byte) (taken, ok bool) {
 	switch {
 	case kind == tfexample.Floats && c.float32s != nil && len(data) == 4*t.size:

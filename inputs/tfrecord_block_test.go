@@ -15,19 +15,19 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
-// blockColumns have every kind of target that a feature can have.
+// blockColumns has every kind of column that a feature can be read into.
 var blockColumns = []ColumnSpec{
 	{Name: "f", Default: 1.5}, {Name: "d", DType: "float64"}, {Name: "i", DType: "int64", Default: -1}, {Name: "k", DType: "int32", Default: 3}, {Name: "u", DType: "uint8", Default: 7}, {Name: "b", DType: "bool", Default: true},
 	{Name: "s", DType: "string", Default: "none"}, {Name: "w", Vocabulary: []string{"a", "b"}, Default: "b"}, {Name: "v", Shape: []int{2}, Default: 0.5}, {Name: "t", DType: "string", Shape: []int{2}, Default: "x"},
 	{Name: "n", DType: "int64", Shape: []int{3}, Default: 0}, {Name: "m", Shape: []int{4}, Default: 0.25}, {Name: "r", Ragged: true}, {Name: "p", Ragged: true, Vocabulary: []string{"a", "b"}},
 }
 
-// TestTFRecordBlocks: files read alike in blocks and record by record, from any record on, whatever is in them.
+// TestTFRecordBlocks: files read the same in blocks and record by record, from any record on, whatever they contain.
 func TestTFRecordBlocks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var file []byte
 		n := rapid.IntRange(0, 40).Draw(rt, "records")
-		odd := rapid.IntRange(0, 60).Draw(rt, "odd") // the record that is not as the others; none behind the last
+		odd := rapid.IntRange(0, 60).Draw(rt, "odd") // the record that differs from the others; none if it is past the last
 		for i := range n {
 			data := drawnExample(rt)
 			if i == odd {
@@ -41,7 +41,7 @@ func TestTFRecordBlocks(t *testing.T) {
 		file = file[:len(file)-rapid.SampledFrom([]int{0, 0, 0, 1, 17}).Draw(rt, "cut")%max(len(file), 1)]
 		if rapid.IntRange(0, 9).Draw(rt, "many blocks") == 0 && n > 0 {
 			whole, _ := tfrecord.Size(file)
-			if whole > 200 && whole <= int64(len(file)) { // shorter ones would be very many
+			if whole > 200 && whole <= int64(len(file)) { // there would be very many shorter ones
 				file = append([]byte(strings.Repeat(string(file[:whole]), 2*blockBytes/int(whole))), file...)
 			}
 		}
@@ -84,7 +84,7 @@ func drawnExample(t *rapid.T) []byte {
 	return data
 }
 
-// shuffledFeatures returns an example with its features in a drawn order.
+// shuffledFeatures returns an example with its features in random order.
 func shuffledFeatures(t *rapid.T, data []byte) []byte {
 	left, _ := tfexample.ReadPlain(data)
 	var entries [][]byte
@@ -96,7 +96,7 @@ func shuffledFeatures(t *rapid.T, data []byte) []byte {
 	return ofEntries(rapid.Permutation(entries).Draw(t, "order")...)
 }
 
-// ofEntries returns the example of entries of its features.
+// ofEntries returns an example made of entries of its features.
 func ofEntries(entries ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), bytes.Join(entries, nil))
 }
@@ -109,7 +109,7 @@ func floatsEntry(name string, size, list []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), entry)
 }
 
-// unusual returns an example in a form that writers do not use, or none.
+// unusual returns an example in a form that writers do not use, or unchanged.
 func unusual(t *rapid.T, data []byte) []byte {
 	second := drawnExample(t)
 	switch rapid.IntRange(0, 5).Draw(t, "form") {
@@ -134,8 +134,8 @@ func unusual(t *rapid.T, data []byte) []byte {
 	return data[:rapid.IntRange(0, len(data)).Draw(t, "end")]
 }
 
-// TestTFRecordForms: features that lie otherwise than in the examples before are not taken for these: a word as long as a float, another number of
-// floats, none, in any order.
+// TestTFRecordForms: features with another layout than in earlier examples are not mistaken for these: a word as long as a float, another number of
+// floats, or none, in any order.
 func TestTFRecordForms(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var file []byte
@@ -145,7 +145,7 @@ func TestTFRecordForms(t *testing.T) {
 			case 0:
 				features["f"] = []string{"0001"}
 			case 1:
-				features["g"] = []float32{3} // of no column
+				features["g"] = []float32{3} // belongs to no column
 			default:
 				features["f"] = []float32{rapid.Float32().Draw(rt, "f")}
 			}
@@ -155,7 +155,7 @@ func TestTFRecordForms(t *testing.T) {
 	})
 }
 
-// TestTFRecordOddEntries: a list without packed values may end where values of a column would; the length of a name may take more bytes than it has to.
+// TestTFRecordOddEntries: a list without packed values may end where a column's values would; the length of a name may take more bytes than needed.
 func TestTFRecordOddEntries(t *testing.T) {
 	number := []byte{10, 4, 0, 0, 0x80, 0x3f}
 	unpacked := []byte{13, 0, 0, 0x80, 0x3f}
@@ -175,7 +175,7 @@ func TestTFRecordOddEntries(t *testing.T) {
 	})
 }
 
-// sameExamples compares what a file is read as in blocks and record by record.
+// sameExamples compares reading a file in blocks with reading it record by record.
 func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, leaveOut bool) {
 	format := func() *exampleFormat {
 		o := ArrowOptions{Columns: blockColumns, Allocator: checked(t)}
@@ -221,7 +221,7 @@ func sameExamples(t *testing.T, rt *rapid.T, file []byte, skip int64, leaveOut b
 	}
 }
 
-// TestRecordFramesAreSmall: a block is about as large as asked, though its records are long, and a long record ends the blocks.
+// TestRecordFramesAreSmall: a block has about the requested size even if its records are long, and a long record ends the blocks.
 func TestRecordFramesAreSmall(t *testing.T) {
 	file := bytes.Repeat(tfrecord.Append(nil, make([]byte, 100_000)), 200)
 	file = append(file, tfrecord.Append(nil, make([]byte, longestFramed+1))...)
@@ -249,7 +249,7 @@ func TestRecordFramesAreSmall(t *testing.T) {
 	}
 }
 
-// TestEmptyTextsAreNotNull: texts of a block that are all empty have a value each, as others have.
+// TestEmptyTextsAreNotNull: texts of a block that are all empty are values, not nulls.
 func TestEmptyTextsAreNotNull(t *testing.T) {
 	ds := openTFRecord(t, []ColumnSpec{{Name: "s", DType: "string", Shape: []int{2}}}, records(t, map[string]any{"s": []string{"", ""}}))
 	it, err := ds.Iterate(context.Background())

@@ -7,17 +7,17 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
-// longestFramed is how long a record of a block may be. Longer ones are read one by one: several of them at a time would take too much memory.
+// longestFramed is the longest record in a block. Longer ones are read one by one, since several at a time would take too much memory.
 const longestFramed = 1 << 20
 
-// errNotFramed says that the next record cannot be in a block: it is damaged, cut short or long.
+// errNotFramed says that the next record cannot be in a block: it is damaged, truncated or long.
 var errNotFramed = errors.New("record cannot be read in a block")
 
-// recordFrames cuts a stream of TFRecords into blocks of whole records with their headers and checksums. It has checked the lengths, not
+// recordFrames cuts a stream of TFRecords into blocks of whole records with their headers and checksums. It checks the lengths, not
 // the data.
 type recordFrames struct {
 	in   io.Reader
-	most int    // records of a block
+	most int    // most records in a block
 	rest []byte // not yet in a block
 	err  error  // of in
 }
@@ -59,7 +59,7 @@ func (f *recordFrames) fill(buf []byte, size int) []byte {
 	return buf[:have]
 }
 
-// whole returns how many bytes of b are whole records. full is true where more bytes would not make it more.
+// whole returns the number of bytes of whole records in b. full is true if more bytes would not add any.
 func (f *recordFrames) whole(b []byte) (n int, full bool) {
 	for k := 0; ; k++ {
 		if k == f.most {

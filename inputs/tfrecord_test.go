@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// serialized is a tf.train.Example of features: []int64, []float32, []string or nil (without a list).
+// serialized returns a tf.train.Example with features: []int64, []float32, []string or nil (without a list).
 func serialized(t testing.TB, features map[string]any) []byte {
 	t.Helper()
 	m := &example.Example{Features: &example.Features{Feature: map[string]*example.Feature{}}}
@@ -46,7 +46,7 @@ func serialized(t testing.TB, features map[string]any) []byte {
 	return b
 }
 
-// records is a TFRecord file of examples.
+// records returns a TFRecord file of examples.
 func records(t testing.TB, examples ...map[string]any) []byte {
 	t.Helper()
 	var file []byte
@@ -117,7 +117,7 @@ func TestTFRecordContract(t *testing.T) {
 	}
 }
 
-// TestTFRecordLikeGzip: the length of the first record may begin with the bytes of gzip.
+// TestTFRecordLikeGzip: the length of the first record may look like gzip's first bytes.
 func TestTFRecordLikeGzip(t *testing.T) {
 	e := map[string]any{"s": []string{""}}
 	e["s"] = []string{strings.Repeat("x", 0x8b1f-len(serialized(t, map[string]any{"s": []string{strings.Repeat("x", 35000)}}))+35000)}
@@ -151,7 +151,7 @@ func TestTFRecordLargeExamples(t *testing.T) {
 	}
 }
 
-// TestTFRecordLargestExample is at the bound of an example's size, and beyond it.
+// TestTFRecordLargestExample tests an example of the largest size, and a larger one.
 func TestTFRecordLargestExample(t *testing.T) {
 	e := map[string]any{"x": []int64{7}}
 	n := len(serialized(t, e))
@@ -173,7 +173,7 @@ func TestTFRecordLargestExample(t *testing.T) {
 	}
 }
 
-// fading is a context that ends after its error was asked for a number of times.
+// fading is a context that ends once Err has been called a number of times.
 type fading struct {
 	context.Context
 	left int
@@ -186,7 +186,7 @@ func (f *fading) Err() error {
 	return nil
 }
 
-// TestTFRecordInterrupted: reading an example of very many parts stops when the context ends, and is repeated
+// TestTFRecordInterrupted: reading an example with very many parts stops when the context ends, and is repeated
 // at the next call.
 func TestTFRecordInterrupted(t *testing.T) {
 	many := bytes.Repeat([]byte{0x1a, 2, 8, 7}, 50_000) // parts of a list of integers, one value each
@@ -309,7 +309,7 @@ func FuzzTFRecord(f *testing.F) {
 	})
 }
 
-// BenchmarkTFRecord reads examples of 13 numbers, 5 words of a vocabulary and a list of words.
+// BenchmarkTFRecord reads examples with 13 numbers, 5 words of a vocabulary and a list of words.
 func BenchmarkTFRecord(b *testing.B) {
 	e := map[string]any{"y": []int64{1}, "r": []string{"a", "b", "c", "d"}, "v": make([]float32, 64)}
 	columns := []ColumnSpec{{Name: "y", DType: "int64", Role: Label}, {Name: "r", DType: "string", Ragged: true}, {Name: "v", Shape: []int{64}}}

@@ -12,14 +12,14 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfexample"
 )
 
-// feature is a feature of an example, found but not yet read.
+// feature is a feature of an example whose values have not been read yet.
 type feature struct {
-	kind  tfexample.Kind // None: the example does not have it
+	kind  tfexample.Kind // None: the example does not have the feature
 	list  []byte
 	count int
 }
 
-// newFeature counts the values of a serialized feature.
+// newFeature returns a serialized feature with the number of its values.
 func newFeature(ctx context.Context, serialized []byte) (feature, error) {
 	kind, list, ok := tfexample.List(ctx, serialized)
 	n := tfexample.Count(ctx, kind, list)
@@ -29,7 +29,7 @@ func newFeature(ctx context.Context, serialized []byte) (feature, error) {
 	return feature{kind, list, n}, nil
 }
 
-// valueBuffer holds the values of one feature, in memory that is reused.
+// valueBuffer holds the values of one feature, in memory that it reuses.
 type valueBuffer struct {
 	bytes  [][]byte
 	floats []float32
@@ -52,7 +52,7 @@ func (v *valueBuffer) write(f textField, b array.Builder, x feature) error {
 	return v.dense(f, b, x)
 }
 
-// dense writes as many values as the column's shape has, or its default.
+// dense writes as many values as the column's shape has, or the default value.
 func (v *valueBuffer) dense(f textField, b array.Builder, x feature) error {
 	switch {
 	case x.kind == tfexample.None && f.fallback == nil:
@@ -70,7 +70,7 @@ func (v *valueBuffer) dense(f textField, b array.Builder, x feature) error {
 	return v.elements(f, b, x)
 }
 
-// elements writes all values of a feature; as text where the column's type differs
+// elements writes all values of a feature, as text if the column's type differs
 // from the file's.
 func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
 	if v.asTheyAre(f, b, x) {
@@ -84,7 +84,7 @@ func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
 	return err
 }
 
-// asTheyAre writes the values of a feature to a column of the file's type; false where it has another.
+// asTheyAre writes the values of a feature to a column of the file's type. It returns false if the column has another type.
 func (v *valueBuffer) asTheyAre(f textField, b array.Builder, x feature) bool {
 	switch b := b.(type) {
 	case *array.BinaryBuilder:

@@ -57,13 +57,13 @@ type TransformSpec struct {
 	Params map[string]any `yaml:"params,omitempty"`
 }
 
-// A TransformFunc makes a registered transform of its params; seed belongs to its place in the input.
+// A TransformFunc makes a registered transform from its params. The seed depends on its place in the input.
 type TransformFunc func(params map[string]any, seed int64) (Transform, error)
 
-// transformKind is a kind of step: the keys that it needs, and those that it takes besides.
+// transformKind is a kind of step: the keys that it needs, and further keys that it takes.
 type transformKind struct {
 	needs, takes []string
-	training     bool // left out where rows are predicted
+	training     bool // left out for predictions
 }
 
 var transformKinds = map[string]transformKind{
@@ -119,7 +119,7 @@ func TransformKinds() []string {
 	return slices.Sorted(maps.Keys(transformKinds))
 }
 
-// given returns the keys of a step that are set, besides its kind.
+// given returns the keys of a step that are set, except kind.
 func (t TransformSpec) given() map[string]any {
 	all := map[string]any{"columns": t.Columns, "column": t.Column, "to": t.To, "size": t.Size, "shift": t.Shift, "stride": t.Stride, "labels": t.Labels,
 		"length": t.Length, "value": t.Value, "separator": t.Separator, "truncate": t.Truncate, "target": t.Target, "initial": t.Initial, "rows": t.Rows, "dir": t.Dir,
@@ -131,7 +131,7 @@ func (t TransformSpec) given() map[string]any {
 				delete(all, key)
 			}
 		case string, int, int64, bool:
-			if key != "value" && (x == "" || x == 0 || x == int64(0) || x == false) { // of values, 0 is one
+			if key != "value" && (x == "" || x == 0 || x == int64(0) || x == false) { // as the key value, zero counts as set
 				delete(all, key)
 			}
 		}
@@ -184,8 +184,8 @@ func (t TransformSpec) validate() error {
 	return vs.Err()
 }
 
-// transforms returns the steps in their order. Where rows are predicted, those that choose or order rows for training are left out, and
-// labels, which are not read, from the others.
+// transforms returns the steps in order. For predictions, steps that select or order rows for training are left out, and so are
+// labels, which are not read, from the other steps.
 func (s Spec) transforms(ic Context) []Transform {
 	var steps []Transform
 	for i, t := range s.Transforms {
@@ -237,7 +237,7 @@ func (t TransformSpec) made(ic Context, seed int64) (Transform, error) {
 	return nil, fmt.Errorf("unknown kind %q: expected one of %s", t.Kind, strings.Join(known, ", "))
 }
 
-// castTypes are the types that a kind of step gives columns.
+// castTypes returns the types to which a kind of step may convert columns.
 func castTypes(kind string) []string {
 	types := []string{"float32", "float64", "int64", "int32", "uint8", "bool"}
 	switch kind {
@@ -249,7 +249,7 @@ func castTypes(kind string) []string {
 	return types
 }
 
-// decodeStep returns a step that decodes bytes, several images at a time.
+// decodeStep returns a step that decodes bytes, several images in parallel.
 func (t TransformSpec) decodeStep() Transform {
 	d := Decoding{Column: t.Column, Shape: t.Shape}
 	if t.Kind == "decode_image" {
@@ -262,7 +262,7 @@ func (t TransformSpec) decodeStep() Transform {
 	return Map(Decode(d))
 }
 
-// columnStep returns a step that computes.
+// columnStep returns a step that computes columns.
 func (t TransformSpec) columnStep() Transform {
 	if t.Kind == "fill" {
 		return Map(Fill(t.Value, t.Columns...))

@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// Unbatch makes a row of each entry of the first dimension of the named columns, as tf.data's unbatch of elements: a row whose
-// columns have the shape [24 3] becomes 24 rows of shape [3], a ragged one as many as it has values. In each row the
-// named columns have equally many entries; the others are repeated. Without names it takes all columns.
+// Unbatch makes a row of each entry of the first dimension of the named columns, as tf.data's unbatch does for elements. A row whose
+// columns have the shape [24 3] becomes 24 rows of shape [3]; a ragged column gives as many rows as it has values. In each row the
+// named columns must have the same number of entries; the other columns are repeated. Without names it takes all columns.
 func Unbatch(columns ...string) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
@@ -23,11 +23,11 @@ func Unbatch(columns ...string) Transform {
 	}
 }
 
-// unbatcher splits columns of one schema.
+// unbatcher splits the columns of one schema.
 type unbatcher struct {
 	to     *Schema
-	splits []bool // of each column
-	dense  int    // entries of the first dimension of columns with a shape; 0: there are none
+	splits []bool // for each column
+	dense  int    // first dimension of the columns with a shape; 0: there are none
 }
 
 func newUnbatcher(in *Schema, names []string) (*unbatcher, error) {
@@ -63,7 +63,7 @@ func (u *unbatcher) apply(_ context.Context, in arrow.Record, rows Rows) (arrow.
 	if err != nil {
 		return nil, err
 	}
-	spans, total := make([]span, len(counts)), 0 // a row for each entry
+	spans, total := make([]span, len(counts)), 0 // one span per input row, with a row for each entry
 	for i, n := range counts {
 		spans[i] = span{0, i, n}
 		total += n
@@ -90,7 +90,7 @@ func (u *unbatcher) apply(_ context.Context, in arrow.Record, rows Rows) (arrow.
 	return array.NewRecord(u.to.arrow, cols, int64(total)), nil
 }
 
-// counts returns the number of entries of each row, which must be the same in all columns that are split.
+// counts returns the number of entries of each row, which must be the same in all split columns.
 func (u *unbatcher) counts(in arrow.Record, first int64) ([]int, error) {
 	counts := make([]int, in.NumRows())
 	for i := range counts {
@@ -140,14 +140,14 @@ func entries(col arrow.Array, t arrow.DataType) arrow.Array {
 	return listsOf(elems, lt)
 }
 
-// listsOf returns consecutive elements as lists of a fixed size, without a copy.
+// listsOf returns consecutive elements as fixed-size lists, without a copy.
 func listsOf(elems arrow.Array, t *arrow.FixedSizeListType) arrow.Array {
 	d := array.NewData(t, elems.Len()/int(t.Len()), noValidity, []arrow.ArrayData{elems.Data()}, 0, 0)
 	defer d.Release()
 	return array.MakeFromData(d)
 }
 
-// repeatRows copies row i of a column n times, for the n of span i.
+// repeatRows copies row i of a column as often as span i has entries.
 func repeatRows(rows Rows, col arrow.Array, t arrow.DataType, counts []span) (arrow.ArrayData, error) {
 	var spans []span
 	for _, s := range counts {

@@ -13,7 +13,7 @@ import (
 // maxBatch bounds batches, so that a typing error does not take all memory.
 const maxBatch = 1 << 24
 
-// Complete fills in the kinds and roles of columns that are left out.
+// Complete fills in missing kinds and roles of columns.
 func (s *Spec) Complete() {
 	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {
@@ -22,7 +22,7 @@ func (s *Spec) Complete() {
 	s.completeSeveral()
 }
 
-// resolved is the spec as Open reads it: complete, with defaults for keys that must not be
+// resolved returns the spec as Open uses it: complete, with defaults for keys that must not be
 // empty.
 func (s Spec) resolved(ic Context) Spec {
 	s.Complete()
@@ -43,8 +43,8 @@ func (s Spec) textual() Spec {
 	return s
 }
 
-// Validate reports everything that is out of bounds in a complete spec, by the keys of
-// the config file. The names of formats are not checked: a command line may have more.
+// Validate reports all invalid values in a complete spec, by the keys of
+// the config file. It does not check the names of formats: a command line may know more.
 func (s Spec) Validate() error {
 	vs := s.checkPipeline()
 	for i, c := range s.Columns {
@@ -60,7 +60,7 @@ func (s Spec) Validate() error {
 	return vs.Err()
 }
 
-// checkPipeline reports errors outside of the columns.
+// checkPipeline reports errors except those of columns.
 func (s Spec) checkPipeline() *violation.List {
 	vs := &violation.List{}
 	s.validateSource(vs)
@@ -74,7 +74,7 @@ func (s Spec) checkPipeline() *violation.List {
 	return vs
 }
 
-// Reading returns the input with a file where it names none and its format reads one.
+// Reading returns the input with a file, if its format reads files and it names none.
 func (s Spec) Reading(file string) Spec {
 	switch s.Format {
 	case "idx":
@@ -113,7 +113,7 @@ func (s Spec) validateSource(vs *violation.List) {
 	vs.Require(s.Count >= 0, "count", s.Count, "expected >= 0")
 }
 
-// delimits reports whether there is a delimiter of that name.
+// delimits reports whether the delimiter is valid.
 func (s Spec) delimits() bool {
 	switch s.Delimiter {
 	case "whitespace", "tab", `\t`:

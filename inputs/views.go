@@ -6,11 +6,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// keptViews bounds the views that a data set in memory keeps.
+// keptViews bounds the number of views that a data set in memory keeps.
 const keptViews = 256
 
-// views keeps the first records that a data set in memory delivered, so that passes
-// over little data make no objects after the first pass. They are never released:
+// views keeps the first records that a data set in memory delivered, so that later passes
+// over little data allocate nothing. They are never released:
 // their memory is garbage collected.
 type views struct {
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ func keepViews(fresh func(start, rows int64) arrow.Record) *views {
 	return &views{fresh: fresh, kept: map[[2]int64]arrow.Record{}}
 }
 
-// view returns consecutive rows, the caller's to release, or nil.
+// view returns consecutive rows, which the caller releases, or nil.
 func (v *views) view(start, rows int64) arrow.Record {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Passes over data in memory give the same rows, whether or not their records are kept, also for several
+// Passes over data in memory give the same rows, whether or not their records are kept, and also for several
 // concurrent readers.
 func TestKeptViews(t *testing.T) {
 	const rows, passes = keptViews + 20, 3

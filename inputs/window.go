@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxSpan bounds the rows that a window spans, those to the next one, and the values of a padded list.
+// maxSpan bounds the rows that a window spans, the rows between windows, and the values of a padded list.
 const maxSpan = 1 << 24
 
 // noValidity are the buffers of a list column without nulls.
@@ -19,14 +19,14 @@ var noValidity = []*memory.Buffer{nil}
 
 // Windows says what Window makes of a stream of rows.
 type Windows struct {
-	Size   int  // rows of a window
+	Size   int  // rows per window
 	Shift  int  // rows from the start of a window to the start of the next; 0: Size
 	Stride int  // rows from one row of a window to the next; 0: 1
-	Last   bool // labels and weights are the last row's; else they have all rows, too
+	Last   bool // labels and weights have only the last row of a window; otherwise all its rows
 }
 
-// Window makes a row of each run of Size rows, for models of sequences: a column of shape s becomes one of shape [Size s...]. It
-// is tf.data's window with drop_remainder, each window as one batch. Rows at the end that fill no window are left out.
+// Window makes a row of each run of Size rows, for sequence models: a column of shape s becomes one of shape [Size s...]. It
+// is tf.data's window with drop_remainder, each window as one batch. Rows at the end that do not fill a window are left out.
 func Window(w Windows) Transform {
 	if w.Shift == 0 {
 		w.Shift = w.Size
@@ -45,7 +45,7 @@ func Window(w Windows) Transform {
 		}
 		d := up.derive(fmt.Sprintf("window(%d,%d,%d,%t)", w.Size, w.Shift, w.Stride, w.Last), nil)
 		d.schema, d.batch = schema, 0
-		d.up, d.several = nil, []*node{up} // rows are no longer a file's rows
+		d.up, d.several = nil, []*node{up} // the rows no longer correspond to rows of files
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {
@@ -75,10 +75,10 @@ func (w Windows) schema(in *Schema) (*Schema, error) {
 
 func (w Windows) lastOnly(c Column) bool { return w.Last && c.Role != Feature }
 
-// span is the number of rows from the first to the last of a window.
+// span is the number of stream rows from the first to the last row of a window.
 func (w Windows) span() int64 { return int64(w.Size-1)*int64(w.Stride) + 1 }
 
-// atOnce is the number of windows that are made together: one where rows lie between windows, which need not be held.
+// atOnce is the number of windows that are made together. It is 1 if there are rows between windows, which then need not be held.
 func (w Windows) atOnce(limit int) int {
 	if int64(w.Shift) > w.span() {
 		return 1
@@ -91,9 +91,9 @@ type windowStage struct {
 	in     *node
 	node   *node
 	w      Windows
-	held   []arrow.Record // rows first and following
-	rows   int64          // held
-	skip   int64          // rows that come before the next window starts, where none are held
+	held   []arrow.Record // the next rows of the stream
+	rows   int64          // number of held rows
+	skip   int64          // rows to skip before the next window starts
 	failed failure
 }
 
@@ -127,7 +127,7 @@ func (s *windowStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 	return rec, nil
 }
 
-// fetch holds further rows.
+// fetch pulls more rows into held.
 func (s *windowStage) fetch(ctx context.Context, most int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *windowStage) fetch(ctx context.Context, most int64) error {
 	return nil
 }
 
-// drop forgets the first n rows, also where they are still to come.
+// drop drops the next n rows, even if they have not been pulled yet.
 func (s *windowStage) drop(n int64) {
 	for n > 0 && len(s.held) > 0 {
 		first := s.held[0]

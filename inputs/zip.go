@@ -12,7 +12,7 @@ import (
 )
 
 // Zip returns rows with the columns of all data sets: row i has row i of each, up to the end of the shortest, as tf.data's zip.
-// Columns need names of their own. The result has random access where all inputs have it.
+// Column names must differ. The result has random access if all inputs have it.
 func Zip(inputs ...Dataset) Dataset {
 	d := combined("zip", inputs)
 	if d.err != nil {
@@ -52,7 +52,7 @@ func zippedSchema(inputs []*node) (*Schema, error) {
 	return newSchema(columns, arrow.NewSchema(fields, nil))
 }
 
-// zipIndexed returns the rows of data sets with random access, nil where one has none.
+// zipIndexed returns the rows of data sets with random access, nil if one has none.
 func zipIndexed(d *node, inputs []Dataset) Dataset {
 	all := make([]Indexed, len(inputs))
 	length := int64(math.MaxInt64)
@@ -77,7 +77,7 @@ func zipIndexed(d *node, inputs []Dataset) Dataset {
 	})
 }
 
-// zipRecords returns a record of the columns of records that are equally long.
+// zipRecords returns a record with the columns of all recs, which have the same length.
 func zipRecords(schema *arrow.Schema, recs []arrow.Record) arrow.Record {
 	var cols []arrow.Array
 	for _, r := range recs {
@@ -106,11 +106,11 @@ func (s *zipStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	for _, t := range s.taps {
 		ask := limit
 		if n < math.MaxInt64 {
-			ask = int(n) // no more than the inputs before it have
+			ask = int(n) // no more than the earlier inputs have
 		}
 		have, err := t.fill(ctx, ask)
 		if err != nil {
-			s.failed.after(ctx, err, false) // the inputs are no longer at the same row
+			s.failed.after(ctx, err, false) // the inputs may now be at different rows
 			return nil, err
 		}
 		if have == 0 {
@@ -154,7 +154,7 @@ func loadTaps(ctx context.Context, r *stateReader, taps []*tap) error {
 	return nil
 }
 
-// Rename gives columns other names, without a copy: names are new ones by old ones.
+// Rename renames columns without a copy; names maps old names to new ones.
 func Rename(names map[string]string) Transform {
 	old := make([]string, 0, len(names))
 	for name := range names {

@@ -9,11 +9,11 @@ import (
 
 var errZstd = errors.New("damaged Zstandard data")
 
-// zstdBlock is the most that a block unpacks to.
+// zstdBlock is the most bytes that a block unpacks to.
 const zstdBlock = 128 << 10
 
 // zstdSize returns an upper bound of the unpacked size of Zstandard frames, from the sizes of their blocks
-// (RFC 8878): the size in a frame's header may be false. It reads only the headers.
+// (RFC 8878), since the size in a frame's header may be false. It reads only the headers.
 func zstdSize(content *io.SectionReader) (size int64, err error) {
 	z := zstdReader{content: content, in: bufio.NewReaderSize(content, 512)}
 	for {
@@ -28,7 +28,7 @@ func zstdSize(content *io.SectionReader) (size int64, err error) {
 	}
 }
 
-// zstdReader reads parts of Zstandard data, and skips the rest.
+// zstdReader reads parts of Zstandard data and skips the rest.
 type zstdReader struct {
 	content *io.SectionReader
 	in      *bufio.Reader // of content
@@ -58,13 +58,13 @@ func (z *zstdReader) skip(n int64) error {
 	return err
 }
 
-// frame returns what the next frame unpacks to at most.
+// frame returns an upper bound of the next frame's unpacked size.
 func (z *zstdReader) frame() (size int64, err error) {
 	magic, err := z.number(4)
 	switch {
 	case err != nil:
 		return 0, err
-	case magic&^15 == 0x184D2A50: // a frame to be passed over
+	case magic&^15 == 0x184D2A50: // a skippable frame
 		n, err := z.number(4)
 		if err != nil {
 			return 0, err
@@ -77,10 +77,10 @@ func (z *zstdReader) frame() (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	header := []int64{0, 1, 2, 4}[descriptor&3] + []int64{0, 2, 4, 8}[descriptor>>6] // a dictionary's number, the content's size
+	header := []int64{0, 1, 2, 4}[descriptor&3] + []int64{0, 2, 4, 8}[descriptor>>6] // dictionary ID and content size
 	single := descriptor&32 != 0
 	if !single || descriptor>>6 == 0 {
-		header++ // the window; of a single segment a small size
+		header++ // the window, or a small content size in a single segment
 	}
 	if err := z.skip(header); err != nil {
 		return 0, err
@@ -98,7 +98,7 @@ func (z *zstdReader) frame() (size int64, err error) {
 	return size, err
 }
 
-// block returns what the next block unpacks to at most, and whether it is the frame's last.
+// block returns an upper bound of the next block's unpacked size, and whether it is the frame's last block.
 func (z *zstdReader) block() (size int64, last bool, err error) {
 	head, err := z.number(3)
 	if err != nil {
@@ -107,8 +107,8 @@ func (z *zstdReader) block() (size int64, last bool, err error) {
 	n := int64(head >> 3)
 	size, stored := n, n
 	switch head >> 1 & 3 {
-	case 0: // as it is
-	case 1: // one byte, so many times
+	case 0: // raw
+	case 1: // one byte, repeated
 		stored = 1
 	case 2:
 		size = zstdBlock
@@ -118,7 +118,7 @@ func (z *zstdReader) block() (size int64, last bool, err error) {
 	return size, head&1 != 0, z.skip(stored)
 }
 
-// zstdErr says that data which ends too early is damaged; other errors are of the reading.
+// zstdErr turns an early end of the data into an error about damage; other errors are read errors.
 func zstdErr(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errZstd

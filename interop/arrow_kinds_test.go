@@ -16,11 +16,11 @@ type arrowKind struct {
 	Name    string   `json:"name"`
 	Files   []string `json:"files"`
 	Refused string   `json:"refused"` // what the error names: the type, encoding or codec
-	Default string   `json:"default"` // of nulls, or the type to read
-	DType   string   `json:"dtype"`   // to read, of files without types
+	Default string   `json:"default"` // for nulls, or the type to read
+	DType   string   `json:"dtype"`   // to read, for files without types
 }
 
-// TestReadsArrowKinds: what pyarrow writes of each type, encoding and codec reads back equal, or is refused by the column and what is not read.
+// TestReadsArrowKinds: each type, encoding and codec that pyarrow writes either reads back equal, or gives an error that names it and the column.
 func TestReadsArrowKinds(t *testing.T) {
 	py := peers(t)
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func readSpec(t *testing.T, spec inputs.Spec) (map[string]*tensor.Tensor, error)
 	return readColumns(t, ds)
 }
 
-// formatOf is the format of a file by its name.
+// formatOf is the format of a file, by its extension.
 func formatOf(file string) string {
 	switch filepath.Ext(file) {
 	case ".parquet":
@@ -96,7 +96,7 @@ func formatOf(file string) string {
 	return "arrow"
 }
 
-// checkPartitions reads folders that pyarrow divided by the values of two columns.
+// checkPartitions reads folders that pyarrow partitioned by two columns.
 func checkPartitions(t *testing.T, dir string, want map[string]*tensor.Tensor) {
 	for folder, format := range map[string]string{"parts_parquet": "parquet", "parts_feather": "arrow"} {
 		spec := inputs.Spec{Format: format, Files: []string{filepath.Join(dir, folder)}, BatchSize: 4,

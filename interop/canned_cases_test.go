@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cannedCase is a canned model as both sides make it.
+// cannedCase is a canned model that both sides build.
 type cannedCase struct {
 	Name    string           `json:"name"`
 	Class   string           `json:"class"` // of tf.estimator
@@ -19,7 +19,7 @@ type cannedCase struct {
 	Columns []feature.Spec   `json:"columns"`
 	Batch   int              `json:"batch"`
 	Steps   int              `json:"steps"`
-	More    int              `json:"more"` // steps after the others have taken over
+	More    int              `json:"more"` // steps after continuing from the other side's checkpoint
 
 	model string // our name
 }
@@ -30,7 +30,7 @@ const (
 	cannedMore  = 40
 )
 
-// cannedColumns are those that the cases choose from.
+// cannedColumns are the columns for the cases.
 var cannedColumns = []feature.Spec{
 	{Name: "age", Type: "numeric", Key: "age", Normalize: feature.NormalizeSpec{Mean: []float64{40}, Std: []float64{12}}},
 	{Name: "pair", Type: "numeric", Key: "pair", Shape: []int{2}},
@@ -49,11 +49,11 @@ var cannedColumns = []feature.Spec{
 	{Name: "words_vector", Type: "embedding", Of: "words", Dimension: 3, Combiner: "sqrtn", MaxNorm: 0.5},
 	{Name: "weighted_vector", Type: "embedding", Of: "weighted_words", Dimension: 3, Combiner: "mean"},
 	{Name: "level_vector", Type: "embedding", Of: "level", Dimension: 2, Combiner: "sum"},
-	// Frozen, as tf.estimator never trains a shared table: its variable is not among the model's.
+	// Frozen, since tf.estimator never trains a shared table: its variable does not belong to the model.
 	{Type: "shared_embeddings", Columns: []string{"city", "home"}, Dimension: 3, Frozen: true},
 }
 
-// number makes a case's name of its place in a list, its class, and what its name was.
+// number sets a case's name to its index, its class, and its previous name.
 func (c *cannedCase) number(i int) {
 	parts := []string{fmt.Sprintf("%02d", i), c.Class}
 	if c.Name != "" {
@@ -62,7 +62,7 @@ func (c *cannedCase) number(i int) {
 	c.Name = strings.Join(parts, "_")
 }
 
-// cannedCases are the models that are compared.
+// cannedCases are the models to compare.
 func cannedCases() []cannedCase {
 	wide := []string{"age", "ages", "job", "city", "cross", "words"}
 	deep := []string{"age", "pair", "ages", "job_present", "job_vector", "words_vector", "level_vector"}
@@ -108,7 +108,7 @@ func cannedCases() []cannedCase {
 	return list
 }
 
-// cannedData draws examples; labels follow the features, so that there is
+// cannedData makes random examples; labels depend on the features, so that there is
 // something to learn.
 func cannedData(n int) map[string]*tensor.Tensor {
 	r := rand.New(rand.NewPCG(3, 5))

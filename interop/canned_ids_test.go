@@ -13,11 +13,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// manyValues is how many strings and integers are hashed and crossed.
+// manyValues is the number of strings and integers that are hashed and crossed.
 const manyValues = 100_000
 
-// TestIDsAgainstTensorFlow hashes and crosses random strings (empty, very long
-// and none of UTF-8 among them) and integers.
+// TestIDsAgainstTensorFlow hashes and crosses random strings (some empty, very long
+// or not UTF-8) and integers.
 func TestIDsAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes a minute (GOESTIMATOR_ACCEPT=1, make parity); recorded digests are compared in inputs/feature always")
@@ -52,7 +52,7 @@ func TestIDsAgainstTensorFlow(t *testing.T) {
 	}
 }
 
-// manyRandom draws the values.
+// manyRandom makes random values.
 func manyRandom() map[string]*tensor.Tensor {
 	r := rand.New(rand.NewPCG(17, 19))
 	d := map[string]*tensor.Tensor{"strings": tensor.New(tensor.String, manyValues), "ints": tensor.New(tensor.Int64, manyValues), "levels": tensor.New(tensor.Int64, manyValues)}
@@ -64,7 +64,7 @@ func manyRandom() map[string]*tensor.Tensor {
 		case 1:
 			s = []byte(strings.Repeat(fmt.Sprint(r.IntN(1000)), 1+r.IntN(300)))
 		default:
-			s = make([]byte, r.IntN(40)) // mostly no UTF-8
+			s = make([]byte, r.IntN(40)) // mostly not UTF-8
 			for k := range s {
 				s[k] = byte(r.IntN(256))
 			}
@@ -84,7 +84,7 @@ func manyRandom() map[string]*tensor.Tensor {
 	return d
 }
 
-// idsOf are the first ids of each example, -1 where it has none, by column.
+// idsOf returns the first id of each example, or -1 if it has none, by column.
 func idsOf(t *testing.T, plan *feature.Plan, d map[string]*tensor.Tensor) map[string][]int64 {
 	t.Helper()
 	ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "s", Role: inputs.Feature, Tensor: d["strings"]},

@@ -27,10 +27,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Every canned model against tf.estimator's: the losses of 200 steps from the
-// same initial values over the same batches agree to 1e-3; predictions of the
-// same checkpoint, made by either, agree to 1e-5; each trains on from the
-// other's checkpoint. Metrics and names of summaries agree too.
+// Compare every canned model with tf.estimator's. From the same initial values and
+// batches, the losses of 200 steps agree to 1e-3; predictions from the
+// same checkpoint, written by either, agree to 1e-5; each side continues training from the
+// other's checkpoint. Metrics and names of summaries also agree.
 func TestCannedAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
@@ -38,8 +38,8 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 	sideBySide(t, "canned.py", cannedCases(), cannedData((cannedSteps+cannedMore)*cannedBatch))
 }
 
-// sideBySide trains the chosen cases there and here, each from the other's
-// checkpoint too. script is the other side.
+// sideBySide trains the chosen cases on both sides, and continues each from the other's
+// checkpoint. script runs the other side.
 func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*tensor.Tensor) {
 	cases := chosen(all)
 	if len(cases) == 0 {
@@ -74,7 +74,7 @@ func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*ten
 	}
 }
 
-// chosen are the cases whose names hold $CANNED, all where it is not set.
+// chosen are the cases whose names contain $CANNED; all if it is not set.
 func chosen(list []cannedCase) []cannedCase {
 	return slices.DeleteFunc(list, func(c cannedCase) bool { return !strings.Contains(c.Name, os.Getenv("CANNED")) })
 }
@@ -84,13 +84,13 @@ type cannedRun struct {
 	cannedCase
 	data map[string]*tensor.Tensor
 
-	predictions *tensor.Tensor // of our checkpoint
+	predictions *tensor.Tensor // from our checkpoint
 	metrics     map[string]float64
-	losses      []float64 // of the steps after it
+	losses      []float64 // of the steps after our checkpoint
 }
 
-// fromTheirs trains from the initial values of another's checkpoint, and
-// evaluates what the other made of them.
+// fromTheirs trains from the other side's initial checkpoint, and compares
+// with the results of the other side.
 func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 	copyCheckpoint(t, theirs, dir, "model.ckpt-0")
 	e := r.estimator(t, dir)
@@ -106,7 +106,7 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 	r.checkTags(t, theirs, dir)
 	checkVariables(t, stored(t, filepath.Join(dir, "model.ckpt-200")), stored(t, trained))
 
-	// What the other side is to find in our checkpoint.
+	// What the other side must compute from our checkpoint.
 	r.predictions, r.metrics = r.predict(t, e), r.evaluate(t, e)
 	keep := filepath.Join(dir+"_on", "x")
 	copyCheckpoint(t, dir, filepath.Dir(keep), "model.ckpt-200")
@@ -117,7 +117,7 @@ func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
 	r.losses = h.losses
 }
 
-// checkAnswers compares with the other side's results from our checkpoint.
+// checkAnswers compares our results with what the other side computed from our checkpoint.
 func (r *cannedRun) checkAnswers(t *testing.T, dir string) {
 	answers := load(t, dir)
 	closeTo(t, "their predictions of our checkpoint", answers["predictions"], r.predictions, 1e-5)
@@ -165,8 +165,8 @@ func (r *cannedRun) checkTags(t *testing.T, theirs, ours string) {
 	}
 }
 
-// checkVariables compares what both sides hold after the same steps: variables and
-// the optimizers' state. Ours has its own besides, and a count of updates where
+// checkVariables compares variables and optimizer state after the same steps.
+// Ours also has goestimator/ variables, and a count of updates where
 // tf.estimator uses the global step.
 func checkVariables(t *testing.T, ours, theirs map[string]*tensor.Tensor) {
 	t.Helper()
@@ -218,7 +218,7 @@ func (r *cannedRun) estimator(t *testing.T, dir string) *estimator.Estimator {
 	return e
 }
 
-// few are as many batches as are predicted and evaluated.
+// few is the number of batches for prediction and evaluation.
 const few = 20
 
 func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.PredictOption) *tensor.Tensor {
@@ -254,7 +254,7 @@ func (r *cannedRun) evaluate(t *testing.T, e *estimator.Estimator, opts ...estim
 	return out
 }
 
-// batches yields the data in order, the first few batches or all.
+// batches yields the data in order: the first batches up to a limit, or all.
 func (r *cannedRun) batches(limit ...int) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := cannedSet(r.data, r.Label, ic.Mode == inputs.Predict)
@@ -269,7 +269,7 @@ func (r *cannedRun) batches(limit ...int) estimator.InputFn {
 	})
 }
 
-// cannedSet is the data as one record, with one of the labels or none.
+// cannedSet is the data as one record, with the given label or none.
 func cannedSet(d map[string]*tensor.Tensor, label string, unlabelled bool) (inputs.Dataset, error) {
 	n := d["age"].Shape[0]
 	var columns []inputs.Column
@@ -296,7 +296,7 @@ func cannedSet(d map[string]*tensor.Tensor, label string, unlabelled bool) (inpu
 	return inputs.Records(s, []arrow.Record{rec}, memory.DefaultAllocator)
 }
 
-// cannedArray is a column's Arrow form.
+// cannedArray converts a column to Arrow.
 func cannedArray(x *tensor.Tensor, c inputs.Column, offsets *tensor.Tensor) arrow.Array {
 	values := arrowValues(x)
 	switch {
@@ -333,7 +333,7 @@ func arrowValues(x *tensor.Tensor) arrow.Array {
 	return b.NewArray()
 }
 
-// copyCheckpoint makes a model_dir of one checkpoint of another.
+// copyCheckpoint makes a model_dir with one checkpoint of another one.
 func copyCheckpoint(t *testing.T, from, to, name string) {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o755); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TensorFlow finds and reads every variable, slot and step that a trained model
-// saved, bit for bit, and computes the same logits from them.
+// TensorFlow reads every variable, slot and step in a trained model's checkpoint,
+// bit for bit, and computes the same logits from them.
 func TestTensorFlowReadsCheckpoints(t *testing.T) {
 	py := peers(t)
 	d := glyphs(t, 640)
@@ -31,7 +31,7 @@ func TestTensorFlowReadsCheckpoints(t *testing.T) {
 	}
 }
 
-// What TensorFlow's Saver wrote, partitioned variables and strings too, reads
+// Checkpoints by TensorFlow's Saver, including partitioned variables and strings, read
 // back bit for bit.
 func TestReadsTensorFlowCheckpoints(t *testing.T) {
 	py := peers(t)
@@ -50,8 +50,8 @@ func TestReadsTensorFlowCheckpoints(t *testing.T) {
 	}
 }
 
-// A model that TensorFlow trained and saved trains on here as it does there,
-// its optimizer's slots included, and warm-starts another.
+// A model that TensorFlow trained and saved continues training here like there,
+// with its optimizer's slots, and warm-starts another model.
 func TestContinuesTensorFlowTraining(t *testing.T) {
 	py := peers(t)
 	d := glyphs(t, 640)

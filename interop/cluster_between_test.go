@@ -9,20 +9,20 @@ import (
 	"testing"
 )
 
-// betweenRun is a training whose workers are processes of their own: clients 0 is the chief.
+// betweenRun is a training with one client process for each worker; clients[0] is the chief.
 type betweenRun struct {
 	cluster *testCluster
 	clients []*pythonScript
 	steps   int
 }
 
-// between returns what trains with a client for each worker until these steps are done, while disturb disturbs it.
+// between returns a program that trains for a number of steps with a client for each worker, and calls disturb meanwhile.
 func between(steps int, disturb func(*testing.T, *betweenRun)) func(*testing.T, *testCluster) string {
 	return func(t *testing.T, c *testCluster) string {
 		r := &betweenRun{cluster: c, steps: steps}
 		for i := range c.addresses["worker"] {
 			r.clients = append(r.clients, r.client(t, i))
-			r.reach(t, 1) // others would wait for 30 s where the chief has not made the variables
+			r.reach(t, 1) // later clients would wait 30 s if the chief had not created the variables
 		}
 		disturb(t, r)
 		var lines []string
@@ -40,7 +40,7 @@ func (r *betweenRun) client(t *testing.T, worker int) *pythonScript {
 	return r.cluster.script(t, nil, "cluster_between.py", r.cluster.json(t), r.cluster.folder, strconv.Itoa(worker), strconv.Itoa(r.steps))
 }
 
-// reach waits until the chief has logged a step that is at least this one.
+// reach waits until the chief has logged this step or a later one.
 func (r *betweenRun) reach(t *testing.T, step int) {
 	t.Helper()
 	r.clients[0].until(t, fmt.Sprintf("step %d", step), func(said string) bool {
@@ -52,12 +52,12 @@ func (r *betweenRun) reach(t *testing.T, step int) {
 	})
 }
 
-// loggedStep is what LoggingTensorHook writes.
+// loggedStep matches the output of LoggingTensorHook.
 var loggedStep = regexp.MustCompile(`:step = (\d+)`)
 
 func nothing(*testing.T, *betweenRun) {}
 
-// killServer kills a server after this many steps, and starts it again.
+// killServer kills a server after a number of steps, and starts it again.
 func killServer(task string, after int) func(*testing.T, *betweenRun) {
 	return func(t *testing.T, r *betweenRun) {
 		r.reach(t, after)
@@ -66,7 +66,7 @@ func killServer(task string, after int) func(*testing.T, *betweenRun) {
 	}
 }
 
-// killEach kills a parameter server, the masters of all workers and the chief's client, one after the other, and starts each again.
+// killEach kills in turn a parameter server, the masters of all workers and the chief's client, and starts each again.
 func killEach(t *testing.T, r *betweenRun) {
 	killServer("ps/1", 200)(t, r)
 	for i := range r.clients {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// goClient trains by sessions of package cluster, with each optimizer, and returns the losses.
+// goClient trains with sessions of package cluster and each optimizer, and returns the losses.
 func goClient(t *testing.T, c *testCluster) string {
 	var lines strings.Builder
 	target := "grpc://" + c.addresses["worker"][0]

@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// compareRuns says how what a script printed on our servers differs from what it printed in runs on TensorFlow's; nil where it does not.
+// compareRuns compares a script's output on our servers with its output in runs on TensorFlow's servers. The error says how it differs.
 type compareRuns func(reference []string, got string) error
 
-// exactly wants the same text.
+// exactly requires the same text.
 func exactly(reference []string, got string) error {
 	if got != reference[0] {
 		return fmt.Errorf("got\n%s\nTensorFlow's servers gave\n%s", got, reference[0])
@@ -22,15 +22,15 @@ func exactly(reference []string, got string) error {
 	return nil
 }
 
-// nearly wants the same values of JSON, line by line; numbers may differ by 1e-5, relative to those above 1.
+// nearly requires the same JSON values, line by line; numbers may differ by 1e-5, relative to values above 1.
 func nearly(reference []string, got string) error {
 	return eachValue(reference[:1], got, func(want []float64, x float64) bool {
 		return testkit.Near(x, want[0], 1e-5*max(1, math.Abs(want[0])))
 	})
 }
 
-// spread wants the same values of JSON, line by line, but for numbers with a fraction: these lie no further outside the range of the
-// reference than it is wide, or a tenth of its values where it is narrow.
+// spread requires the same JSON values, line by line, but numbers with a fraction may lie outside the reference's range by the width of the
+// range, or by a tenth of its values if it is narrow.
 func spread(reference []string, got string) error {
 	return eachValue(reference, got, func(want []float64, x float64) bool {
 		low, high := slices.Min(want), slices.Max(want)
@@ -40,7 +40,7 @@ func spread(reference []string, got string) error {
 	})
 }
 
-// eachValue compares lines of JSON; numbers are compared by same, which takes the reference's.
+// eachValue compares lines of JSON; same compares a number with the reference's.
 func eachValue(reference []string, got string, same func(want []float64, x float64) bool) error {
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	all := make([][]string, len(reference))
@@ -67,7 +67,7 @@ func eachValue(reference []string, got string, same func(want []float64, x float
 	return nil
 }
 
-// sameValue compares a value with the values of the reference at its place.
+// sameValue compares a value with the reference's values at the same place.
 func sameValue(want []any, x any, same func([]float64, float64) bool) bool {
 	switch x := x.(type) {
 	case float64:
@@ -95,7 +95,7 @@ func sameValue(want []any, x any, same func([]float64, float64) bool) bool {
 			ok = ok && sameValue(at, v, same)
 		}
 		return ok && !slices.ContainsFunc(objects, func(o map[string]any) bool { return len(o) != len(x) })
-	default: // text, truth values, null
+	default: // texts, booleans, null
 		return !slices.ContainsFunc(want, func(w any) bool { return w != x })
 	}
 }
@@ -111,7 +111,7 @@ func ofType[T any](all []any) (values []T, ok bool) {
 	return values, true
 }
 
-// TestCompareRuns: each comparison lets equal runs pass, and no others.
+// TestCompareRuns: each comparison accepts equal runs, and no others.
 func TestCompareRuns(t *testing.T) {
 	reference := []string{"[\"loss\", [0.5, 1]]\n{\"step\": 8}\n", "[\"loss\", [0.6, 1]]\n{\"step\": 8}\n"}
 	for _, c := range []struct {

@@ -12,10 +12,10 @@ import (
 type estimatorRun struct {
 	model     string // of cluster_estimator.py
 	strategy  string // ps or none
-	evaluator bool   // whether there is one: another process
+	evaluator bool   // whether an evaluator runs, as another process
 }
 
-// chiefAndWorkers is the cluster of Estimators that several tasks train.
+// chiefAndWorkers is a cluster for Estimators with several training tasks.
 var chiefAndWorkers = map[string]int{"chief": 1, "worker": 2, "ps": 2}
 
 func init() {
@@ -27,14 +27,14 @@ func init() {
 	}
 }
 
-// train runs a process for each task that is no parameter server, and returns what these print.
+// train runs a process for each task except parameter servers, and returns their output.
 func (r estimatorRun) train(t *testing.T, c *testCluster) string {
 	chief := r.start(t, c, "chief", 0)
 	all := []*pythonScript{chief}
 	if r.evaluator {
 		all = append(all, r.start(t, c, "evaluator", 0))
 	}
-	if len(c.addresses["worker"]) > 0 { // they would wait for 30 s where the chief has not made the variables
+	if len(c.addresses["worker"]) > 0 { // workers would wait 30 s if the chief had not created the variables
 		chief.until(t, "a first step", func(said string) bool { return strings.Contains(said, "step = 0") })
 	}
 	for i := range c.addresses["worker"] {
@@ -52,7 +52,7 @@ func (r estimatorRun) start(t *testing.T, c *testCluster, job string, index int)
 	t.Helper()
 	config := map[string]any{"cluster": c.addresses, "task": map[string]any{"type": job, "index": index}}
 	if c.ours[job+"/"+strconv.Itoa(index)] {
-		config["environment"] = "google" // Estimators start no server then: the task's is there
+		config["environment"] = "google" // then Estimators start no server: ours is running already
 	}
 	text, err := json.Marshal(config)
 	if err != nil {

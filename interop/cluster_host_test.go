@@ -19,22 +19,22 @@ import (
 	"time"
 )
 
-// pythonHost has loaded TensorFlow and forks a process for each script: a start of TensorFlow costs seconds, a fork costs milliseconds.
+// pythonHost is a process with TensorFlow loaded that forks a process for each script: starting TensorFlow takes seconds, a fork milliseconds.
 type pythonHost struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
 	log   strings.Builder
 
 	mu      sync.Mutex
-	scripts map[int]*pythonScript // that run
-	last    int                   // id
+	scripts map[int]*pythonScript // running scripts
+	last    int                   // last id
 	ended   error
 }
 
 // pythonScript is a script that a host has started.
 type pythonScript struct {
 	name     string
-	cluster  *testCluster  // that it uses, if any
+	cluster  *testCluster  // the cluster that it uses; may be nil
 	out, err string        // files
 	started  chan struct{} // closed when pid is known
 	done     chan struct{} // closed when it has ended
@@ -49,7 +49,7 @@ var theHost struct {
 	err  error
 }
 
-// host returns the host of this test process, or skips. endHost ends it.
+// host returns the host for this test process, or skips the test. endHost ends it.
 func host(t *testing.T) *pythonHost {
 	t.Helper()
 	p := peers(t)
@@ -87,7 +87,7 @@ func startHost(p python) (*pythonHost, error) {
 	return h, nil
 }
 
-// listen notes what the host says of scripts.
+// listen records what the host reports about scripts.
 func (h *pythonHost) listen(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var said struct {
@@ -95,7 +95,7 @@ func (h *pythonHost) listen(out io.Reader) {
 			Code    *int
 		}
 		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
-			continue // TensorFlow prints on its own behalf
+			continue // a message of TensorFlow
 		}
 		h.mu.Lock()
 		s := h.scripts[said.ID]
@@ -121,7 +121,7 @@ func (h *pythonHost) listen(out io.Reader) {
 	h.scripts = nil
 }
 
-// start starts a script of python/ with pairs of its environment; the test's end kills it.
+// start starts a script of python/ with additional environment variables. It is killed at the end of the test.
 func (h *pythonHost) start(t *testing.T, env map[string]string, script string, args ...string) *pythonScript {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func (h *pythonHost) start(t *testing.T, env map[string]string, script string, a
 	return s
 }
 
-// kill ends a script as kill -9 does, if it has not ended.
+// kill kills a script like kill -9, unless it has ended.
 func (s *pythonScript) kill() {
 	select {
 	case <-s.started:
@@ -163,7 +163,7 @@ func (s *pythonScript) kill() {
 	}
 }
 
-// printed is what the script has printed so far.
+// printed is the script's output so far.
 func (s *pythonScript) printed() string {
 	out, err := os.ReadFile(s.out)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *pythonScript) printed() string {
 	return string(out)
 }
 
-// explain is what a failed test says of a script.
+// explain describes a script for a failed test.
 func (s *pythonScript) explain() string {
 	select {
 	case <-s.done:
@@ -182,7 +182,7 @@ func (s *pythonScript) explain() string {
 	}
 }
 
-// said is what the script has printed and logged so far.
+// said is the script's output and log so far.
 func (s *pythonScript) said() string {
 	log, err := os.ReadFile(s.err)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *pythonScript) said() string {
 	return s.printed() + string(log)
 }
 
-// until waits until what the script has printed and logged is as done wants it; what names that.
+// until waits until done reports true for the script's output and log; what describes the condition.
 func (s *pythonScript) until(t *testing.T, what string, done func(said string) bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), hostedTime(t))
@@ -209,7 +209,7 @@ func (s *pythonScript) until(t *testing.T, what string, done func(said string) b
 	}
 }
 
-// wait waits until the script has ended well, and returns what it printed.
+// wait waits until the script has ended successfully, and returns its output.
 func (s *pythonScript) wait(t *testing.T) string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), hostedTime(t))

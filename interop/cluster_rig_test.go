@@ -14,10 +14,10 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// testCluster is a cluster of servers on this machine, each a process: ours or TensorFlow's.
+// testCluster is a cluster of server processes on this machine: ours or TensorFlow's.
 type testCluster struct {
 	addresses map[string][]string // by job
-	folder    string              // where our servers may read and write files; for scripts
+	folder    string              // where our servers may read and write files, and scripts too
 	flags     []string            // of our servers
 	ours      map[string]bool     // tasks such as "ps/0"
 	servers   map[string]taskProcess
@@ -25,14 +25,14 @@ type testCluster struct {
 
 // taskProcess is a server.
 type taskProcess interface {
-	kill()                // as kill -9 does
-	terminate(*testing.T) // as a scheduler does
-	stacks() string       // its log and where its threads stand; it may end with that
+	kill()                // like kill -9
+	terminate(*testing.T) // like a scheduler
+	stacks() string       // its log and the stacks of its threads; it may end the process
 }
 
-// newCluster starts a server for each task of jobs, which have these numbers of tasks. ours are jobs or tasks, such as "worker ps/1",
-// that are our servers. Jobs of own have programs that start TensorFlow's server themselves: none is started for them here, unless it is ours.
-// The test's end ends the servers.
+// newCluster starts a server for each task; jobs has the number of tasks of each job. ours lists jobs or tasks, such as "worker ps/1",
+// that run our server. Programs of the jobs in own start TensorFlow's server themselves, so newCluster starts none for these unless it is ours.
+// The servers are stopped at the end of the test.
 func newCluster(t *testing.T, jobs map[string]int, ours, own string, flags ...string) *testCluster {
 	t.Helper()
 	c := &testCluster{addresses: map[string][]string{}, folder: t.TempDir(), ours: map[string]bool{}, servers: map[string]taskProcess{}}
@@ -71,7 +71,7 @@ func newCluster(t *testing.T, jobs map[string]int, ours, own string, flags ...st
 	return c
 }
 
-// script starts a script that uses the cluster, with pairs of its environment.
+// script starts a script that uses the cluster, with additional environment variables.
 func (c *testCluster) script(t *testing.T, env map[string]string, script string, args ...string) *pythonScript {
 	t.Helper()
 	s := host(t).start(t, env, script, args...)
@@ -79,7 +79,7 @@ func (c *testCluster) script(t *testing.T, env map[string]string, script string,
 	return s
 }
 
-// json is the jobs and addresses as scripts take them.
+// json is the jobs and addresses in the form that scripts take.
 func (c *testCluster) json(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(c.addresses)
@@ -89,7 +89,7 @@ func (c *testCluster) json(t *testing.T) string {
 	return string(text)
 }
 
-// start starts the server of a task, the first time or after kill.
+// start starts the server of a task, for the first time or after kill.
 func (c *testCluster) start(t *testing.T, task string) {
 	t.Helper()
 	job, index, _ := strings.Cut(task, "/")
@@ -120,7 +120,7 @@ func (c *testCluster) start(t *testing.T, task string) {
 	c.servers[task] = s
 }
 
-// kill ends a server as kill -9 does.
+// kill kills a server like kill -9.
 func (c *testCluster) kill(task string) {
 	c.servers[task].kill()
 	delete(c.servers, task)
@@ -135,7 +135,7 @@ func (c *testCluster) stop(t *testing.T) {
 	clear(c.servers)
 }
 
-// theirs is a server of TensorFlow.
+// theirs is TensorFlow's server.
 type theirs struct{ *pythonScript }
 
 func (s theirs) terminate(*testing.T) { s.kill() }
@@ -158,7 +158,7 @@ func (s *ourServer) terminate(t *testing.T) {
 		t.Error(err)
 	}
 	err := s.cmd.Wait()
-	if code := s.cmd.ProcessState.ExitCode(); code != 0 && code != 143 { // 143: of parameter servers of this project's jobs, too
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 && code != 143 { // 143: parameter servers for this project's jobs
 		t.Errorf("%s ended with %v, expected exit code 0 or 143\n%s", s.task, err, tail(s.log.String(), 4000))
 	}
 	if t.Failed() {

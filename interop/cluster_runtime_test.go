@@ -7,36 +7,36 @@ import (
 	"testing"
 )
 
-// clusterCase is a program that runs on TensorFlow's servers, and then on ours and on clusters of both, with the same result.
+// clusterCase is a program that runs on TensorFlow's servers, on ours and on mixed clusters, with the same result.
 type clusterCase struct {
 	name   string
-	script string         // of python/; it is run as `script CLUSTER DIR args`
+	script string         // in python/; run as `script CLUSTER DIR args`
 	args   []string       // more arguments
-	jobs   map[string]int // numbers of tasks
-	ours   []string       // for each run, the jobs and tasks that are our servers; TensorFlow's servers alone come first
-	more   []string       // more of these runs, in the long form alone
-	own    string         // jobs whose programs start a server of TensorFlow themselves where theirs is not one of ours
-	flags  []string       // of our servers, beside --allow-path DIR
-	// drive runs what is more than one script, and returns what is compared; nil runs script.
+	jobs   map[string]int // number of tasks of each job
+	ours   []string       // for each run, the jobs and tasks that run our server; a run with only TensorFlow's servers comes first
+	more   []string       // further such runs, only in the long form
+	own    string         // jobs whose programs start TensorFlow's server themselves if theirs is not ours
+	flags  []string       // of our servers, besides --allow-path DIR
+	// drive runs a program with more than one script, and returns the output to compare; nil runs script.
 	drive   func(t *testing.T, c *testCluster) string
 	compare compareRuns
-	// runs is how often TensorFlow's servers alone run it where results differ from run to run; 0 means once. The long form has 5.
+	// runs is the number of reference runs on TensorFlow's servers, for results that vary; 0 means one. The long form has 5.
 	runs int
-	// has is a text that shows that the script came to its end.
+	// has is a text that shows that the script reached its end.
 	has  string
-	long bool // runs in the long form alone: GOESTIMATOR_ACCEPT=1, make interop
+	long bool // only runs in the long form: GOESTIMATOR_ACCEPT=1, make interop
 }
 
-// oneWorker is the cluster of programs with one client.
+// oneWorker is a cluster for programs with one client.
 var oneWorker = map[string]int{"worker": 1, "ps": 2}
 
-// twoWorkers is the cluster of programs with a client for each worker, or a model on each.
+// twoWorkers is a cluster for programs with a client for each worker, or a model on each.
 var twoWorkers = map[string]int{"worker": 2, "ps": 2}
 
-// oneChief is the cluster of Estimators that train alone.
+// oneChief is a cluster for Estimators with a single training task.
 var oneChief = map[string]int{"chief": 1, "ps": 2}
 
-// clusterCases are all programs. One more needs a script and a line here.
+// clusterCases are all programs. A new one needs a script and a line here.
 var clusterCases = []clusterCase{
 	{name: "sessions", script: "cluster_sessions.py", jobs: oneWorker, ours: []string{"worker ps", "worker ps/1"}, more: []string{"ps"}, compare: nearly, has: "branch"},
 	{name: "data", script: "cluster_data.py", jobs: oneWorker, ours: []string{"worker ps"}, compare: exactly, has: "variables changed"},
@@ -59,10 +59,10 @@ var clusterCases = []clusterCase{
 	{name: "estimator, ParameterServerStrategy", drive: estimatorRun{"custom", "ps", true}.train, jobs: oneChief, own: "chief", ours: []string{"ps", "chief ps"}, compare: nearly, has: "exports", long: true},
 }
 
-// longForm reports whether everything runs, not what CI has time for alone.
+// longForm reports whether to run everything, beyond what CI has time for.
 func longForm() bool { return os.Getenv("GOESTIMATOR_ACCEPT") == "1" }
 
-// TestClusters: TensorFlow's programs, unchanged, give the same on TensorFlow's servers, on ours, and on clusters of both.
+// TestClusters: TensorFlow's programs, unchanged, give the same results on TensorFlow's servers, on ours, and on mixed clusters.
 func TestClusters(t *testing.T) {
 	peers(t)
 	for _, c := range clusterCases {
@@ -100,7 +100,7 @@ func (c clusterCase) run(t *testing.T) {
 	}
 }
 
-// once runs the program on a new cluster, and returns what it printed.
+// once runs the program on a new cluster, and returns its output.
 func (c clusterCase) once(t *testing.T, name, ours string) (out string) {
 	t.Run(name, func(t *testing.T) {
 		cluster := newCluster(t, c.jobs, ours, c.own, c.flags...)

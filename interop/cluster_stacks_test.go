@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// hostedTime bounds a script of the host. Where it is over there is time left to say where all stand.
+// hostedTime limits the time of a script. It leaves time before the test's deadline to print stacks.
 func hostedTime(t *testing.T) time.Duration {
-	bound := 8 * time.Minute // the end of a session at servers of TensorFlow took 2.5 minutes once
+	bound := 8 * time.Minute // closing a session on TensorFlow's servers once took 2.5 minutes
 	if longForm() {
 		bound = scriptTime
 	}
@@ -22,7 +22,7 @@ func hostedTime(t *testing.T) time.Duration {
 	return bound
 }
 
-// stacks is what the script and the servers of its cluster have logged and where their threads stand. It ends our servers.
+// stacks returns the logs and stacks of the script and of the servers in its cluster. It ends our servers.
 func (s *pythonScript) stacks() string {
 	select {
 	case <-s.started:
@@ -30,7 +30,7 @@ func (s *pythonScript) stacks() string {
 		return s.explain()
 	}
 	_ = syscall.Kill(s.pid, syscall.SIGQUIT)
-	for range 100 { // the process writes when it has a processor
+	for range 100 { // the process may wait for a processor before it writes
 		if strings.Contains(s.said(), "most recent call first") {
 			break
 		}
@@ -42,7 +42,7 @@ func (s *pythonScript) stacks() string {
 	return s.explain() + s.cluster.stacks()
 }
 
-// stacks is what the servers have logged and where their threads stand. It ends ours.
+// stacks returns the logs and stacks of the servers. It ends our servers.
 func (c *testCluster) stacks() string {
 	var all strings.Builder
 	for _, task := range slices.Sorted(maps.Keys(c.servers)) {
@@ -62,7 +62,7 @@ func (s *ourServer) stacks() string {
 	return tail(s.log.String(), 200_000)
 }
 
-// TestStacksOfClusters: a script that waits for ever is reported with its stack and that of our server.
+// TestStacksOfClusters: a script that never ends is reported with its stack and our server's.
 func TestStacksOfClusters(t *testing.T) {
 	peers(t)
 	c := newCluster(t, map[string]int{"worker": 1, "ps": 1}, "worker", "ps")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// threeWorkers is the cluster of programs that lose a worker.
+// threeWorkers is a cluster for programs that lose a worker.
 var threeWorkers = map[string]int{"worker": 3, "ps": 1}
 
 func init() {
@@ -17,7 +17,7 @@ func init() {
 	)
 }
 
-// killWorker kills a worker while functions are scheduled, and starts it again: all results are there.
+// killWorker kills a worker while functions are scheduled, and starts it again: no result is lost.
 func killWorker(t *testing.T, c *testCluster) string {
 	s := c.script(t, nil, "cluster_tf2_kill.py", c.json(t), c.folder)
 	s.until(t, "kill", func(string) bool { return strings.Contains(s.printed(), "kill\n") })
@@ -27,7 +27,7 @@ func killWorker(t *testing.T, c *testCluster) string {
 	return s.wait(t)
 }
 
-// killParameterServer kills a parameter server, which ends the program. Run again, it goes on from its checkpoint.
+// killParameterServer kills a parameter server, which ends the program. Run again, the program resumes from its checkpoint.
 func killParameterServer(t *testing.T, c *testCluster) string {
 	s := c.script(t, nil, "cluster_tf2_restart.py", c.json(t), c.folder)
 	s.until(t, "kill", func(string) bool { return strings.Contains(s.printed(), "kill\n") })

@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// exportDefault is the default of feature y, which examples leave out.
+// exportDefault is the default of feature y, which some examples leave out.
 const exportDefault = 2.5
 
-// exportFeature is a feature of every row, of one kind of values.
+// exportFeature has the values of a feature in all rows, all of one type.
 type exportFeature struct {
 	name    string
 	width   int // 0: ragged
@@ -38,7 +38,7 @@ func (f exportFeature) size(row int) int {
 	return len(f.floats[row])
 }
 
-// drawFeatures draws rows: w are words, n integers, i levels, v weights of w, s steps, x and y numbers.
+// drawFeatures makes random rows: w are words, n integers, i levels, v weights of w, s steps, x and y numbers.
 func drawFeatures(rows int, c columnsExport) []exportFeature {
 	d := exportDraw{r: rand.New(rand.NewPCG(5, 6)), c: c}
 	var out []exportFeature
@@ -55,7 +55,7 @@ func drawFeatures(rows int, c columnsExport) []exportFeature {
 		for row := range rows {
 			n := f.width
 			switch {
-			case name[0] == 'v' && c.ragged: // as many as w0 or w1 has
+			case name[0] == 'v' && c.ragged: // as many as w0 or w1
 				n = out[name[1]-'0'].size(row)
 			case n == 0:
 				n = d.r.IntN(4)
@@ -67,10 +67,10 @@ func drawFeatures(rows int, c columnsExport) []exportFeature {
 	return out
 }
 
-// scalars are the features of one value that dense rows have without a dimension.
+// scalars are the features with one value whose dense rows are scalars.
 var scalars = map[string]bool{"y": true, "w0": true, "w3": true, "n0": true, "v0": true}
 
-// width is how many values a feature has in every row, 0: any number.
+// width is the number of values of a feature in every row; 0: any number.
 func (c columnsExport) width(name string) int {
 	switch {
 	case name == "x":
@@ -116,7 +116,7 @@ func (d exportDraw) word() []byte {
 	case 1:
 		return []byte(strings.Repeat("long ", 1+d.r.IntN(200)))
 	case 2:
-		out := make([]byte, 1+d.r.IntN(40)) // mostly no UTF-8
+		out := make([]byte, 1+d.r.IntN(40)) // mostly not UTF-8
 		for i := range out {
 			out[i] = byte(d.r.IntN(256))
 		}
@@ -133,7 +133,7 @@ func (d exportDraw) integer() int64 {
 	return v
 }
 
-// level is an id; i0 has a default for what is outside.
+// level is an id; i0 has a default for ids out of range.
 func (d exportDraw) level(name string) int64 {
 	v := int64(d.r.IntN(10) - 3)
 	if name == "i0" {
@@ -145,7 +145,7 @@ func (d exportDraw) level(name string) int64 {
 	return v
 }
 
-// array is the feature as Arrow has it.
+// array is the feature as an Arrow array.
 func (f exportFeature) array() arrow.Array {
 	var of arrow.DataType = arrow.PrimitiveTypes.Float32
 	switch {
@@ -177,7 +177,7 @@ func (f exportFeature) array() arrow.Array {
 	return list.NewArray()
 }
 
-// padded is the feature as a placeholder takes it.
+// padded is the feature as a tensor for a placeholder.
 func (f exportFeature) padded() *tensor.Tensor {
 	width := f.width
 	for row := range f.rows() {
@@ -215,7 +215,7 @@ func (f exportFeature) padded() *tensor.Tensor {
 	return out
 }
 
-// proto is the feature of a row in an example.
+// proto is the feature of a row as a Feature of tf.Example.
 func (f exportFeature) proto(row int) *example_protos_go_proto.Feature {
 	switch {
 	case f.strings != nil:

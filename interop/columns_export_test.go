@@ -20,8 +20,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestColumnsAsOperations runs feature columns as operations in TensorFlow: from serialized
-// examples, from dense features, and from padded ones. All must be, bit for bit, what Transform makes.
+// TestColumnsAsOperations runs feature columns as operations in TensorFlow, on serialized
+// examples, dense features and padded features. The results must equal Transform's bit for bit.
 func TestColumnsAsOperations(t *testing.T) {
 	py := peers(t)
 	var dirs []string
@@ -39,20 +39,20 @@ func TestColumnsAsOperations(t *testing.T) {
 
 // columnsExport is a way to feed exported columns.
 type columnsExport struct {
-	ragged bool // features have any number of values, else of two
-	plain  bool // ragged features without what stands for no value
-	parse  bool // from serialized examples, else from placeholders
+	ragged bool // features have any number of values; otherwise two
+	plain  bool // ragged features, without padding values
+	parse  bool // from serialized examples; otherwise from placeholders
 }
 
-// exportFiles is manifest.json: what columns_export.py runs.
+// exportFiles is manifest.json, which columns_export.py runs.
 type exportFiles struct {
 	Init    []string          `json:"init"`
-	Assets  map[string]string `json:"assets"` // files by the tensors that hold their names
+	Assets  map[string]string `json:"assets"` // files by the tensors with their names
 	Batches []string          `json:"batches"`
-	Refused map[string]string `json:"refused"` // batches that fail, and a part of the error
+	Refused map[string]string `json:"refused"` // batches that must fail, with a part of the error
 }
 
-// write writes the graph, and batches with what they must become.
+// write writes the graph, and batches with the expected results.
 func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 	t.Helper()
 	g := graph.New()
@@ -96,7 +96,7 @@ func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 	write(t, filepath.Join(dir, "manifest.json"), manifest)
 }
 
-// spoiled are rows; one of them has a value too many of a feature, which cannot be an
+// spoiled are rows, one of which has an additional value for a feature that cannot be an
 // id.
 func spoiled(c columnsExport, name string) []exportFeature {
 	d := drawFeatures(20, c)
@@ -112,7 +112,7 @@ func spoiled(c columnsExport, name string) []exportFeature {
 	return d
 }
 
-// raw adds the raw features; feeds are the placeholders by column, "" of examples.
+// raw adds the raw features; feeds are the placeholders by column, "" for examples.
 func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (map[string]columngraph.Raw, map[string]graph.Output) {
 	t.Helper()
 	if c.parse {
@@ -138,7 +138,7 @@ func (c columnsExport) raw(t *testing.T, b *graph.Builder, plan *feature.Plan) (
 	return raw, feeds
 }
 
-// fed are the tensors of placeholders.
+// fed are the tensors for the placeholders.
 func (c columnsExport) fed(t *testing.T, d []exportFeature, feeds map[string]graph.Output) map[string]*tensor.Tensor {
 	t.Helper()
 	out := map[string]*tensor.Tensor{}
@@ -156,7 +156,7 @@ func (c columnsExport) fed(t *testing.T, d []exportFeature, feeds map[string]gra
 	return out
 }
 
-// example is a row as a serialized example. A feature without values is left out, and one that has its default.
+// example is a row as a serialized example. It leaves out features without values, and features that have their default.
 func example(t *testing.T, d []exportFeature, row int) []byte {
 	t.Helper()
 	all := map[string]*example_protos_go_proto.Feature{}
@@ -172,7 +172,7 @@ func example(t *testing.T, d []exportFeature, row int) []byte {
 	return b
 }
 
-// wanted is what Transform makes, by the tensors of the emission.
+// wanted is Transform's result, by the tensors of the emission.
 func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *columngraph.Emission) map[string]*tensor.Tensor {
 	t.Helper()
 	rec, err := plan.Apply(t.Context(), exportRecord(d))
@@ -210,7 +210,7 @@ func wanted(t *testing.T, plan *feature.Plan, d []exportFeature, e *columngraph.
 	return out
 }
 
-// exportedColumns has a column of every kind and setting over the features of drawFeatures.
+// exportedColumns has a column of every kind and setting for the features of drawFeatures.
 func exportedColumns(t *testing.T, dir string) feature.Columns {
 	t.Helper()
 	file := filepath.Join(dir, "words of a file.txt")
@@ -249,7 +249,7 @@ func exportedColumns(t *testing.T, dir string) feature.Columns {
 	}
 }
 
-// exportRecord is features as a record.
+// exportRecord converts features to a record.
 func exportRecord(d []exportFeature) arrow.Record {
 	var fields []arrow.Field
 	var arrays []arrow.Array

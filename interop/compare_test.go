@@ -37,7 +37,7 @@ func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tolerance floa
 		if !math.IsInf(w, 0) {
 			size = max(size, math.Abs(w))
 		}
-		if d := math.Abs(g - w); g != w && !(d <= worst) { // an infinity differs from all else by infinity
+		if d := math.Abs(g - w); g != w && !(d <= worst) { // an infinity differs from everything else by infinity
 			worst = d
 		}
 	}

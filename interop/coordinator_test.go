@@ -27,7 +27,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// tutorial is TensorFlow's tutorial of parameter servers: its examples, and what was made of them.
+// tutorial is TensorFlow's tutorial on parameter servers: its examples, and the results of a run.
 type tutorial struct {
 	workers, epochs, steps int
 	features, label        *tensor.Tensor // strings
@@ -40,7 +40,7 @@ type tutorial struct {
 
 var heroes = []string{"avenger", "ironman", "batman", "hulk", "spiderman", "kingkong", "wonder_woman"}
 
-// newTutorial draws examples, which fill batches of 32.
+// newTutorial makes random examples, which fill batches of 32.
 func newTutorial(workers, epochs int) *tutorial {
 	const count, words = 192, 3
 	x := &tutorial{workers: workers, epochs: epochs, steps: 5, initial: map[string]*tensor.Tensor{}}
@@ -57,7 +57,7 @@ func newTutorial(workers, epochs int) *tutorial {
 	return x
 }
 
-// data is the examples as ids, in batches, again and again where repeated.
+// data is the examples as ids, in batches, repeated without end if repeat is set.
 func (x *tutorial) data(repeat bool) (inputs.Dataset, error) {
 	ds, err := inputs.Slices(nil, inputs.NamedTensor{Name: "features", Role: inputs.Feature, Tensor: x.features}, inputs.NamedTensor{Name: "label", Role: inputs.Label, Tensor: x.label})
 	if err != nil {
@@ -72,7 +72,7 @@ func (x *tutorial) data(repeat bool) (inputs.Dataset, error) {
 	return inputs.Pipe(all, inputs.Batch(32, false)), nil
 }
 
-// step is the text of a step, which updates a metric.
+// step builds a training or evaluation step, which updates a metric.
 func (x *tutorial) step(mode models.Mode, metric string) distribute.Build {
 	return func(c *distribute.Context) (distribute.Outputs, error) {
 		ids, label := c.Arg("features", tensor.Int64, 3), c.Arg("label", tensor.Int64)
@@ -88,7 +88,7 @@ func (x *tutorial) step(mode models.Mode, metric string) distribute.Build {
 	}
 }
 
-// tutorialProgram is what all tasks of a tutorial's cluster have.
+// tutorialProgram has the functions and data of the tutorial, the same in all tasks.
 type tutorialProgram struct {
 	*distribute.Strategy
 	accuracy, evalAccuracy *distribute.Metric
@@ -133,7 +133,7 @@ func (x *tutorial) build(s *distribute.Strategy) (*tutorialProgram, error) {
 	return p, errors.Join(errs[:]...)
 }
 
-// run is the program of every task.
+// run runs a task, in the role of its configuration.
 func (x *tutorial) run(ctx context.Context, rc runconfig.RunConfig) error {
 	quiet := distribute.WithLogger(slog.New(slog.DiscardHandler))
 	if rc.TaskType() == runconfig.PS {
@@ -200,7 +200,7 @@ func (x *tutorial) loop(ctx context.Context, p *tutorialProgram, c *distribute.C
 	return err
 }
 
-// scheduled runs functions, and returns their values, and the metric of them all.
+// scheduled schedules a function n times, and returns the values of the calls and the metric over all of them.
 func scheduled(ctx context.Context, c *distribute.Coordinator, fn *distribute.Remote, data *distribute.PerWorker, n int, m *distribute.Metric) ([][]*tensor.Tensor, float64, error) {
 	if err := m.Reset(ctx); err != nil {
 		return nil, 0, err
@@ -225,7 +225,7 @@ func scheduled(ctx context.Context, c *distribute.Coordinator, fn *distribute.Re
 	return out, share, err
 }
 
-// tensorflow trains the same with TensorFlow's coordinator.
+// tensorflow runs the same training with TensorFlow's coordinator.
 func (x *tutorial) tensorflow(t *testing.T) *tutorial {
 	t.Helper()
 	in, out := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "out")
@@ -249,7 +249,7 @@ func (x *tutorial) tensorflow(t *testing.T) *tutorial {
 }
 
 // TestCoordinatorAgainstTensorFlow: the tutorial's model on the same examples, shards and initial values. With one
-// worker all losses and accuracies are TensorFlow's; with three, which race, both learn.
+// worker, all losses and accuracies equal TensorFlow's; with three, which race, both learn.
 func TestCoordinatorAgainstTensorFlow(t *testing.T) {
 	peers(t)
 	for workers, epochs := range map[int]int{1: 8, 3: 20} {
@@ -277,7 +277,7 @@ func (x *tutorial) compare(t *testing.T, want *tutorial) {
 	}
 	t.Logf("%d workers: accuracies %v, TensorFlow's %v", x.workers, x.accuracies, want.accuracies)
 	last, least := len(x.accuracies)-1, 1.0
-	if x.workers > 1 { // they race, so that single examples may be wrong
+	if x.workers > 1 { // workers race, so a few predictions may be wrong
 		least = 0.9
 	}
 	for what, got := range map[string][2]float64{"training": {x.accuracies[last], want.accuracies[last]}, "direct": {x.direct, want.direct}, "distributed": {x.distributed, want.distributed}} {
@@ -285,7 +285,7 @@ func (x *tutorial) compare(t *testing.T, want *tutorial) {
 			t.Errorf("%s accuracy %v, TensorFlow's %v: expected %v at least", what, got[0], got[1], least)
 		}
 	}
-	if x.workers > 1 { // they race: the steps are others
+	if x.workers > 1 { // workers race, so steps differ
 		return
 	}
 	if len(x.losses) != len(want.losses) {

@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// defaultsRows are rows that lack values; no row has a second one of any.
+// defaultsRows are rows with missing values.
 var defaultsRows = []string{
 	`{"age": 31.5, "hours": 40, "pair": [1.5, 2], "trade": "nurse", "grade": 2, "fee": 0.5, "kind": "8"}`,
 	`{"age": 20, "trade": "baker", "kind": "3"}`,
@@ -38,8 +38,8 @@ var defaultsColumns = []inputs.ColumnSpec{
 	{Name: "trade", DType: "string", Default: "nurse"}, {Name: "grade", DType: "int64", Default: 1}, {Name: "fee", Default: 1.25},
 	{Name: "kind", Role: inputs.Label, Vocabulary: []string{"3", "5", "8"}}}
 
-// TestDefaultsAndNamesAreServed: where an example has no value, TensorFlow, too, uses the column's default,
-// as in training. The classes have the names in the label column's vocabulary.
+// TestDefaultsAndNamesAreServed: if an example has no value, TensorFlow also uses the column's default,
+// as in training. The classes have the names from the label column's vocabulary.
 func TestDefaultsAndNamesAreServed(t *testing.T) {
 	py := peers(t)
 	names := []string{"3", "5", "8"}
@@ -65,7 +65,7 @@ func TestDefaultsAndNamesAreServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := heads.ModelFn(net, head, optimizers.SGD(0.01))
-	ids := slices.Clone(defaultsColumns) // a plain model takes words as ids
+	ids := slices.Clone(defaultsColumns) // the model without feature columns reads words as ids
 	ids[3] = inputs.ColumnSpec{Name: "trade", Default: "smith", Vocabulary: []string{"baker", "nurse", "smith", ""}}
 	work := t.TempDir()
 	var list []servedCase
@@ -99,7 +99,7 @@ func servedDefaults(t *testing.T, dir string, fn estimator.ModelFn, planned bool
 	}
 	feeds := filled(t, in)
 	given := maps.Clone(feeds)
-	if planned { // numeric columns parse numbers of floating point
+	if planned { // numeric columns parse floats
 		given["hours"] = floats32(feeds["hours"])
 	}
 	feeds["examples"] = incomplete(t, spec.Columns, given)
@@ -124,7 +124,7 @@ func floats32(x *tensor.Tensor) *tensor.Tensor {
 	return out
 }
 
-// filled are the features as the model is trained on them.
+// filled are the features that the model trains on, with defaults filled in.
 func filled(t *testing.T, in estimator.InputFn) map[string]*tensor.Tensor {
 	t.Helper()
 	ds, err := in.Input(t.Context(), inputs.Context{Mode: inputs.Predict, GlobalBatch: len(defaultsRows)})
@@ -155,7 +155,7 @@ func filled(t *testing.T, in estimator.InputFn) map[string]*tensor.Tensor {
 	return out
 }
 
-// incomplete are the rows as examples of the values that are given, and of nothing where there are none.
+// incomplete are the rows as examples without features for missing values.
 func incomplete(t *testing.T, columns []inputs.ColumnSpec, values map[string]*tensor.Tensor) *tensor.Tensor {
 	t.Helper()
 	out := tensor.New(tensor.String, len(defaultsRows))

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit/edgecases"
 )
 
-// TestEdgeCasesAreTensorFlows asks TensorFlow again for what the packages' tests compare with at zeros, ties, infinities and NaN.
+// TestEdgeCasesAreTensorFlows checks against TensorFlow the recorded results for zeros, ties, infinities and NaN that tests of packages use.
 func TestEdgeCasesAreTensorFlows(t *testing.T) {
 	py := peers(t)
 	for _, pkg := range []string{"internal/runtime/engine", "models/ops", "models/losses"} {

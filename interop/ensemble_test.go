@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEnsemblesAreServed: TensorFlow's loaders give the means of what three models predict, and the class of the greatest mean
-// probability, whether the models are fed with tensors or with examples. All canned models with GOESTIMATOR_ACCEPT=1.
+// TestEnsemblesAreServed: TensorFlow's loaders give the mean predictions of three models, and the class with the greatest mean
+// probability, whether fed with tensors or with examples. GOESTIMATOR_ACCEPT=1 tests all canned models.
 func TestEnsemblesAreServed(t *testing.T) {
 	py := peers(t)
 	cases := slices.Concat(chosen(cannedCases()), chosen(stepCases()[1:]))
@@ -26,7 +26,7 @@ func TestEnsemblesAreServed(t *testing.T) {
 	checkServed(t, py, work, list)
 }
 
-// exportEnsemble trains a canned model for different numbers of steps, and exports the models as one both ways.
+// exportEnsemble trains a canned model for different numbers of steps, and exports these as one model, with both serving inputs.
 func exportEnsemble(t *testing.T, dir string, c cannedCase) []servedCase {
 	t.Helper()
 	c.Batch = 16
@@ -60,7 +60,7 @@ func exportEnsemble(t *testing.T, dir string, c cannedCase) []servedCase {
 	return out
 }
 
-// meanPredictions are the means of the models' numbers, and the classes that they say.
+// meanPredictions are the means of the models' predictions, and the classes derived from them.
 func meanPredictions(each []map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	out := map[string]*tensor.Tensor{}
 	for name, x := range each[0] {

@@ -15,11 +15,11 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// tfName is a name of TensorFlow's on a page.
+// tfName matches a TensorFlow name on a page.
 var tfName = regexp.MustCompile(`\btf(\.[A-Za-z_]\w*)+`)
 
-// TestEstimatorPage runs the Python side of docs/migrate.md, and looks up the names that the page has of TensorFlow. The other side is
-// run with examples/outside.
+// TestEstimatorPage runs the Python side of docs/migrate.md, and checks that the page's TensorFlow names exist. The other side
+// runs with examples/outside.
 func TestEstimatorPage(t *testing.T) {
 	p := peers(t)
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "migrate.md"))

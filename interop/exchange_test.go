@@ -23,13 +23,13 @@ type entry struct {
 	Strings [][]byte `json:"strings,omitempty"` // base64
 }
 
-// numpyTypes are NumPy's names of the types that are exchanged.
+// numpyTypes are NumPy's names of the types that can be exchanged.
 var numpyTypes = map[tensor.DType]string{
 	tensor.Float32: "<f4", tensor.Float64: "<f8", tensor.Int8: "|i1", tensor.Int16: "<i2", tensor.Int32: "<i4", tensor.Int64: "<i8",
 	tensor.Uint8: "|u1", tensor.Uint16: "<u2", tensor.Uint32: "<u4", tensor.Uint64: "<u8", tensor.Bool: "|b1",
 }
 
-// save writes tensors into a new folder dir.
+// save writes tensors to a new folder dir.
 func save(t *testing.T, dir string, tensors map[string]*tensor.Tensor) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -78,7 +78,7 @@ func npy(t *testing.T, x *tensor.Tensor) []byte {
 	return append(append(out, head...), x.Bytes...)
 }
 
-// load reads the tensors of a folder that exchange.py wrote.
+// load reads the tensors in a folder that exchange.py wrote.
 func load(t *testing.T, dir string) map[string]*tensor.Tensor {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// straight is a linear regression with batch normalisation and dropout, which differ from mode to mode.
+// straight is a linear regression with batch normalisation and dropout, which depend on the mode.
 func straight(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := layers.BatchNorm(mc, features.Dense("pair"), layers.Norm{})
 	y := layers.Dense(mc, layers.Dropout(mc, x, 0.5), 1, layers.Weights{})
@@ -31,8 +31,8 @@ func straight(mc *estimator.ModelContext, features models.Features, labels model
 	return spec, nil
 }
 
-// TestModesAreServed exports the graphs of evaluation and training too, and lets
-// saved_model_cli show and run the model.
+// TestModesAreServed also exports the graphs of evaluation and training, and runs
+// saved_model_cli to show and run the model.
 func TestModesAreServed(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 )
 
-// TestTrainOpOrder: in each exported training graph, every reader of a variable that the step
-// changes has edges that order it before or after each change. TensorFlow runs the rest in any
+// TestTrainOpOrder: in each exported training graph, control edges order every reader of a variable that the step
+// changes before or after each change. TensorFlow runs everything else in any
 // order.
 func TestTrainOpOrder(t *testing.T) {
 	eachSupervised(t, t.TempDir(), func(m supervisedModel) {
@@ -38,8 +38,8 @@ func TestTrainOpOrder(t *testing.T) {
 	})
 }
 
-// unordered counts the pairs of a change of a variable and another use of it, and
-// returns the pairs without an order between them.
+// unordered counts the pairs of a change to a variable and another use of it, and
+// returns the pairs that have no order.
 func unordered(g *graph.Graph, roots []*graph.Node) (pairs int, wrong [][2]*graph.Node) {
 	needed := graph.Reachable(roots...)
 	takers := map[*graph.Node][]*graph.Node{}

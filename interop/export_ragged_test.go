@@ -22,7 +22,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// raggedNetwork reads ragged columns by itself: rows of a table by number, and
+// raggedNetwork reads ragged columns directly: one as indices into a table,
 // weights as a sequence.
 func raggedNetwork(c models.Context, f models.Features, outputs int) *G.Node {
 	table := c.Core().Variable("table", []int{61, 3})
@@ -33,8 +33,8 @@ func raggedNetwork(c models.Context, f models.Features, outputs int) *G.Node {
 	return layers.Dense(c, ops.Concat(c, 1, x, sum), outputs, layers.Weights{Name: "dense"})
 }
 
-// TestRaggedModelsAreServed exports a model_fn with ragged columns that no feature
-// columns make, and one of a vocabulary file, which is an asset.
+// TestRaggedModelsAreServed exports a model_fn that reads ragged columns without
+// feature columns, and one with a vocabulary file, which becomes an asset.
 func TestRaggedModelsAreServed(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")
@@ -47,7 +47,7 @@ func TestRaggedModelsAreServed(t *testing.T) {
 	c.Columns = []feature.Spec{{Name: "job", Type: "vocabulary_file", Key: "job", File: file, OOVBuckets: 2}, {Name: "job_vector", Type: "embedding", Of: "job", Dimension: 4}}
 	c.Params = estimator.Params{"feature_columns": []string{"job_vector"}, "hidden_units": []int{4}}
 	list := exportCanned(t, filepath.Join(work, c.Name), c)
-	if err := os.Remove(file); err != nil { // the models have the words
+	if err := os.Remove(file); err != nil { // the exports must contain the words
 		t.Fatal(err)
 	}
 
@@ -82,7 +82,7 @@ func TestRaggedModelsAreServed(t *testing.T) {
 	checkServed(t, py, work, list)
 }
 
-// filledUp is a ragged column of numbers as a raw input takes it: -1 stands for nothing.
+// filledUp is a ragged column of integers for a raw input, padded with -1.
 func filledUp(x *tensor.Tensor, offsets []int64) *tensor.Tensor {
 	n, longest := len(offsets)-1, 0
 	for i := range n {

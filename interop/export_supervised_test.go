@@ -24,15 +24,15 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// supervisedCase is an exported model with its graphs of training and evaluation, and
-// what they must compute, batch for batch.
+// supervisedCase is an exported model with graphs for training and evaluation, and
+// the results that they must give, batch by batch.
 type supervisedCase struct {
 	Name      string             `json:"name"`
 	Model     string             `json:"model"`
 	Feeds     string             `json:"feeds"`
 	Rows      int                `json:"rows"`
 	Batch     int                `json:"batch"`
-	Losses    []float64          `json:"losses"` // of the steps from the export on
+	Losses    []float64          `json:"losses"` // of the steps after the export
 	Metrics   map[string]float64 `json:"metrics"`
 	Variables string             `json:"variables"` // after these steps
 }
@@ -43,8 +43,8 @@ const (
 	supervisedSteps = 6
 )
 
-// TestTensorFlowTrainsExports lets TensorFlow load the graphs of training and evaluation: its
-// losses and variables over some steps of the train_op, and its metrics, are ours.
+// TestTensorFlowTrainsExports loads the graphs of training and evaluation in TensorFlow: losses
+// and variables over some steps of the train_op, and metrics, equal ours.
 func TestTensorFlowTrainsExports(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")
@@ -66,7 +66,7 @@ func TestTensorFlowTrainsExports(t *testing.T) {
 	py.run(t, "export_supervised.py", path)
 }
 
-// supervisedModel is a model that is trained and exported.
+// supervisedModel is a model to train and export.
 type supervisedModel struct {
 	dir   string
 	e     *estimator.Estimator
@@ -74,12 +74,12 @@ type supervisedModel struct {
 	label string
 }
 
-// eachSupervised makes the chosen models below a folder, one after the other.
+// eachSupervised calls f for each of the chosen models, in folders below work.
 func eachSupervised(t *testing.T, work string, f func(supervisedModel)) {
 	t.Helper()
 	for _, c := range slices.Concat(chosen(cannedCases()), chosen(rnnCases())) {
 		if c.Label == "label_steps" {
-			continue // it is ragged and encoded on the host: no graph takes it
+			continue // it is ragged and encoded on the host, so no graph can take it
 		}
 		r := exportableRun(c, rnnData(supervisedRows))
 		f(supervisedModel{filepath.Join(work, c.Name), r.estimator(t, filepath.Join(work, c.Name, "model")), r.data, c.Label})
@@ -99,7 +99,7 @@ func eachSupervised(t *testing.T, work string, f func(supervisedModel)) {
 	}
 }
 
-// input gives the model's examples in batches.
+// input returns the model's examples in batches.
 func (m supervisedModel) input(endless bool) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := cannedSet(m.data, m.label, false)
@@ -114,7 +114,7 @@ func (m supervisedModel) input(endless bool) estimator.InputFn {
 	})
 }
 
-// export trains two steps and exports; it returns the SavedModel's folder.
+// export trains two steps and exports the model; it returns the SavedModel's folder.
 func (m supervisedModel) export(t *testing.T) string {
 	t.Helper()
 	if _, err := m.e.Train(t.Context(), m.input(true), estimator.MaxSteps(2)); err != nil {
@@ -131,7 +131,7 @@ func (m supervisedModel) export(t *testing.T) string {
 	return out
 }
 
-// supervised trains two steps, exports, evaluates and continues.
+// supervised trains two steps, exports, evaluates and continues training.
 func supervised(t *testing.T, m supervisedModel) supervisedCase {
 	t.Helper()
 	e, dir, d, in := m.e, m.dir, m.data, m.input
@@ -172,14 +172,14 @@ func supervised(t *testing.T, m supervisedModel) supervisedCase {
 	return c
 }
 
-// supervisedOptimizer is a rule with what goes with it, and what it learns.
+// supervisedOptimizer is a rule with its parameters, and the label that the model learns.
 type supervisedOptimizer struct {
 	rule   string
 	params map[string]any
 	labels string
 }
 
-// supervisedOptimizers are all rules, and all that comes before them.
+// supervisedOptimizers are all rules, with schedules, clips, accumulation and loss scales.
 var supervisedOptimizers = []supervisedOptimizer{
 	{"sgd", map[string]any{"learning_rate": 0.1}, "label2"},
 	{"momentum", map[string]any{"learning_rate": 0.05}, "label3"},
@@ -209,8 +209,8 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"keras_sgd", map[string]any{"learning_rate": 0.05, "loss_scale": 1024}, "label2"},
 }
 
-// model is a network with embeddings (sparse gradients), batch normalisation (averages are
-// updates, too) and dropout (numbers that depend on the global step).
+// model is a network with embeddings (sparse gradients), batch normalisation (which also updates
+// averages) and dropout (whose random numbers depend on the global step).
 func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	t.Helper()
 	opt, err := optimizers.New(o.rule, o.params)
@@ -220,7 +220,7 @@ func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
 	network := func(mc models.Context, f models.Features, n int) *G.Node {
 		level := f.Dense("level")
 		table := mc.Core().Variable("table", []int{7, 3}, models.WithInit(initializers.RandomUniform{Min: -1, Max: 1}))
-		looked := ops.Concat(mc, 1, ops.Lookup(mc, table, level), ops.Gather(mc, table, level)) // a clip sees two lookups, and one of them sums
+		looked := ops.Concat(mc, 1, ops.Lookup(mc, table, level), ops.Gather(mc, table, level)) // the clip applies to two lookups, one of which sums
 		x := ops.Concat(mc, 1, f.Dense("pair"), layers.Embedding(mc, level, 7, 4, layers.Weights{}), looked)
 		x = layers.BatchNorm(mc, layers.Dense(mc, x, 8, layers.Weights{Activation: ops.Tanh}), layers.Norm{})
 		return layers.Dense(mc, layers.Dropout(mc, x, 0.25), n, layers.Weights{Name: "out"})

@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// servedCase is an exported model and what it must compute.
+// servedCase is an exported model and the predictions that it must give.
 type servedCase struct {
 	Name  string `json:"name"`
 	Model string `json:"model"`
@@ -27,9 +27,9 @@ type servedCase struct {
 	Want  string `json:"want"`
 }
 
-// TestExportsAreServed exports models of feature columns, recurrent ones and
-// networks on images, fed with tensors and with examples: TensorFlow's loaders give the
-// predictions that the estimator gives. All of them with GOESTIMATOR_ACCEPT=1.
+// TestExportsAreServed exports models with feature columns, recurrent models and
+// image networks. Fed with tensors and with examples, TensorFlow's loaders give the
+// estimator's predictions. GOESTIMATOR_ACCEPT=1 tests all of them.
 func TestExportsAreServed(t *testing.T) {
 	py := peers(t)
 	all, recurrent := chosen(cannedCases()), chosen(rnnCases())
@@ -44,7 +44,7 @@ func TestExportsAreServed(t *testing.T) {
 	checkServed(t, py, work, list)
 }
 
-// exportCanned trains a canned model for a few steps and exports it both ways.
+// exportCanned trains a canned model for a few steps and exports it with both serving inputs.
 func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
 	t.Helper()
 	c.Batch = 16
@@ -73,24 +73,24 @@ func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
 	return out
 }
 
-// exportableRun is the case with data that mean the same where they are fed to an exported model.
+// exportableRun is the case, with data that an exported model interprets in the same way.
 func exportableRun(c cannedCase, d map[string]*tensor.Tensor) *cannedRun {
 	c.Columns = slices.Clone(c.Columns)
 	for i := range c.Columns {
-		// By its key a number is crossed by its digits where it comes in an example.
+		// In an example, a key crosses a number by its digits.
 		if c.Columns[i].Type == "crossed" && len(c.Columns[i].Keys) == 3 {
 			c.Columns[i].Keys = []feature.CrossPart{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
 		}
 	}
 	for i, s := range d["job"].Strings {
 		if len(s) == 0 {
-			d["job"].Strings[i] = []byte("none") // a cross takes an empty text for a value, no text for none
+			d["job"].Strings[i] = []byte("none") // a cross treats an empty text as a value, unlike a missing text
 		}
 	}
 	return &cannedRun{cannedCase: c, data: d}
 }
 
-// predictions are the predictions of all examples by name.
+// predictions returns the predictions for all examples, by name.
 func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map[string]*tensor.Tensor {
 	t.Helper()
 	rows := map[string][]*tensor.Tensor{}
@@ -117,8 +117,8 @@ func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map
 	return out
 }
 
-// rawFeeds are the features as a raw input takes them: ragged ones filled up with
-// what stands for nothing.
+// rawFeeds are the features for a raw input; ragged ones are
+// padded.
 func rawFeeds(d map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	offsets := tensor.Values[int64](d["offsets"])
 	out := map[string]*tensor.Tensor{}
@@ -191,7 +191,7 @@ func exampleFeature(x *tensor.Tensor, lo, hi int) *example_protos_go_proto.Featu
 	panic(fmt.Sprintf("no feature of type %v", x.DType))
 }
 
-// More models to export: those whose training is a step function.
+// stepCases are further models to export, whose training is a step function.
 func stepCases() []cannedCase {
 	list := []cannedCase{
 		{Name: "kmeans", model: "kmeans", Params: estimator.Params{"num_clusters": 3, "feature_columns": []string{"age", "pair"}}},
@@ -204,7 +204,7 @@ func stepCases() []cannedCase {
 }
 
 // TestImageModelsAreServed exports networks with convolutions, pooling and batch
-// normalisation, with the graphs of evaluation and training beside.
+// normalisation, including the graphs of evaluation and training.
 func TestImageModelsAreServed(t *testing.T) {
 	py := peers(t)
 	jobs := map[string]job{"mlp": small("adam", "")}
@@ -258,7 +258,7 @@ func exampleImages(t *testing.T, d data) *tensor.Tensor {
 	return out
 }
 
-// checkServed lets TensorFlow load and run the models.
+// checkServed loads and runs the models in TensorFlow.
 func checkServed(t *testing.T, py python, work string, list []servedCase) {
 	t.Helper()
 	text, err := json.Marshal(list)

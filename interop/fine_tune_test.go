@@ -13,14 +13,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fineTuneFrozen are the kernels of all but the last blocks; their normalizations go on, as those of layers that Keras trains.
+// fineTuneFrozen are the kernels of all but the last blocks. Their normalizations still train, like Keras layers that are trainable.
 const fineTuneFrozen = `(Conv1|expanded_conv_(depthwise|project)|block_\d_(expand|depthwise|project))/`
 
-// fineTuneInference are all normalizations, which then take their moving averages, and all else but the last convolutions and the output.
+// fineTuneInference are all normalizations, which then use their moving averages, and everything except the last convolutions and the output.
 const fineTuneInference = `(bn_Conv1|Conv_1_bn|\w+_BN|Conv1|expanded_conv_\w+|block_(\d|1[0-5])_\w+)/`
 
-// TestFineTune: a MobileNetV2 that Keras saved goes on here as there, by its own files and without rules: the losses of 50 steps, in float64,
-// where Keras' normalizations have an epsilon that ours round to float32.
+// TestFineTune: a MobileNetV2 saved by Keras continues training here, loaded from Keras' own files without rules. The losses of 50 steps are
+// compared in float64; Keras' normalizations have an epsilon that ours round to float32.
 func TestFineTune(t *testing.T) {
 	py := peers(t)
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestFineTune(t *testing.T) {
 		name, file string
 		frozen     []string
 		rate       float64
-		untrained  string // losses without training, in the long form
+		untrained  string // name of the losses without training, in the long form
 	}{{"frozen", "model.h5", []string{fineTuneFrozen}, 5e-4, "untrained"}, {"all", "model.keras", nil, 1e-5, "untrained"},
 		{"inference", "model.h5", []string{fineTuneInference}, 0.05, "still"}}
 	args := []string{dir, "frozen"}
@@ -62,7 +62,7 @@ func TestFineTune(t *testing.T) {
 	}
 }
 
-// furthest returns the largest difference of two series.
+// furthest returns the largest difference between two series.
 func furthest(a, b []float64) (d float64) {
 	for i := range a {
 		d = max(d, math.Abs(a[i]-b[i]))
@@ -70,7 +70,7 @@ func furthest(a, b []float64) (d float64) {
 	return d
 }
 
-// archived reads an archive of NumPy.
+// archived reads a NumPy archive.
 func archived(t *testing.T, path string) map[string]*tensor.Tensor {
 	t.Helper()
 	f, err := weights.Open(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestReadsFlight: rows of a Flight service of pyarrow, of one stream and of several endpoints, are equal; what it refuses is an error that says why.
+// TestReadsFlight: rows from pyarrow's Flight service, in one stream and in several endpoints, are equal; what the service refuses is an error with the reason.
 func TestReadsFlight(t *testing.T) {
 	py := peers(t)
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestReadsFlight(t *testing.T) {
 	}
 }
 
-// startFlight starts python/flight_server.py, and ends it with the test.
+// startFlight starts python/flight_server.py, and stops it at the end of the test.
 func startFlight(t *testing.T, py python, dir string) (address string) {
 	t.Helper()
 	cmd := exec.Command(py.path, filepath.Join("python", "flight_server.py"), dir)

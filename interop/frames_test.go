@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReadsFrames: what pandas, polars and DuckDB write of each type reads back equal, or is refused by the column and what is not read.
+// TestReadsFrames: each type that pandas, polars and DuckDB write either reads back equal, or gives an error that names it and the column.
 func TestReadsFrames(t *testing.T) {
 	py := peers(t)
 	if err := exec.Command(py.path, "-c", "import pandas, polars, duckdb").Run(); err != nil {

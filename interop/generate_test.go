@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// generation is a request for texts, by the names of the signature's inputs.
+// generation is a request for texts, with the signature's inputs by name.
 type generation struct {
 	Prompt      []string  `json:"prompt"`
 	Bytes       []int32   `json:"max_new_tokens"`
@@ -21,8 +21,8 @@ type generation struct {
 	Seed        []int64   `json:"seed"`
 }
 
-// TestGeneratedTexts exports a language model that has learned Go's package sort, and asks it for texts. TensorFlow's loader writes
-// what goestimator serve writes, with and without chance, and the client streams it in parts.
+// TestGeneratedTexts exports a language model trained on Go's package sort, and requests texts. TensorFlow's loader generates
+// the same texts as goestimator serve, with and without sampling, and the client streams them in parts.
 func TestGeneratedTexts(t *testing.T) {
 	py := peers(t)
 	work := t.TempDir()

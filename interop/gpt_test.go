@@ -259,7 +259,7 @@ func (c *gptTraining) net() networks.GPT {
 	return networks.GPT{Vocabulary: c.Vocabulary, Context: c.Context, Layers: c.Layers, Heads: c.Heads, Width: c.Width}
 }
 
-// modelFn is that of examples/gpt.
+// modelFn is a copy of the model_fn in examples/gpt.
 func (c *gptTraining) modelFn(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {
 	ids := ops.Cast(mc, features.Only(), tensor.Int32)
 	logits := c.net().Logits(mc, ops.Slice(mc, ids, []int{0, 0}, []int{-1, c.Context}))

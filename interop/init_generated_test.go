@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// hiddenCases are tables of kinds that init was not made by: each has a difficulty of its own.
+// hiddenCases are kinds of tables that init was not developed with; each has a difficulty of its own.
 func hiddenCases() []initCase {
 	return []initCase{curves(3000), signs(4000), credit(6000), places(5000), hiding(3000), rarer(8000), reviews(3000), sales(3000), tails(4000), genes(300), tiny(60), bikes(5000)}
 }
 
-// numbered is a case whose rows are numbers with a label behind them.
+// numbered is a case with numeric columns followed by a label.
 func numbered(name, label string, regression bool, seed uint64, n, columns int, row func(r *rand.Rand, x []float64) string) initCase {
 	r := rand.New(rand.NewPCG(seed, 54))
 	c := initCase{name: name, label: label, regression: regression}
@@ -46,7 +46,7 @@ func either(first bool, a, b string) string {
 	return b
 }
 
-// curves are Friedman's first function, with five columns that say nothing.
+// curves is Friedman's first function, with five irrelevant columns.
 func curves(n int) initCase {
 	return numbered("curves", "y", true, 1, n, 10, func(r *rand.Rand, x []float64) string {
 		for k := range x {
@@ -56,7 +56,7 @@ func curves(n int) initCase {
 	})
 }
 
-// signs has two classes by products of columns; no column alone says anything.
+// signs has two classes that depend on products of columns; no single column is informative.
 func signs(n int) initCase {
 	return numbered("signs", "t", false, 2, n, 20, func(r *rand.Rand, x []float64) string {
 		return either(math.Copysign(1, x[0]*x[1])+0.7*x[2]*x[3]+0.4*r.NormFloat64() > 0, "yes", "no")
@@ -76,7 +76,7 @@ func credit(n int) initCase {
 	return c
 }
 
-// places has a number by 400 towns and 60 makers.
+// places has a number that depends on 400 towns and 60 makers.
 func places(n int) initCase {
 	r := rand.New(rand.NewPCG(4, 54))
 	c := initCase{name: "places", label: "y", regression: true, header: []string{"town", "maker", "x", "y"}}
@@ -91,7 +91,7 @@ func places(n int) initCase {
 	return c
 }
 
-// hiding has numbers that are missing the more often the larger they are.
+// hiding has numbers that are missing more often the larger they are.
 func hiding(n int) initCase {
 	return numbered("hiding", "y", true, 5, n, 8, func(r *rand.Rand, x []float64) string {
 		y := x[0] + math.Abs(x[1]) + x[2]*x[3] + 0.3*r.NormFloat64()
@@ -104,14 +104,14 @@ func hiding(n int) initCase {
 	})
 }
 
-// rarer has a class of two percent.
+// rarer has a class with two percent of the rows.
 func rarer(n int) initCase {
 	return numbered("rarer", "fraud", false, 6, n, 10, func(r *rand.Rand, x []float64) string {
 		return either(1.2*x[0]+x[1]*x[2]+0.5*x[3]+r.NormFloat64() > 4, "1", "0")
 	})
 }
 
-// reviews has texts of words for and against, among others.
+// reviews has texts with words for and against, among others.
 func reviews(n int) initCase {
 	r := rand.New(rand.NewPCG(7, 54))
 	pro, con := strings.Fields("great lovely excellent love perfect wonderful happy"), strings.Fields("terrible awful broken hate poor refund bad")
@@ -138,7 +138,7 @@ func reviews(n int) initCase {
 	return c
 }
 
-// sales has a number by season and day of the week of dates with names of months.
+// sales has a number that depends on season and weekday, with dates that have month names.
 func sales(n int) initCase {
 	r := rand.New(rand.NewPCG(8, 54))
 	c := initCase{name: "sales", label: "sales", regression: true, header: []string{"when", "promo", "sales"}}
@@ -172,14 +172,14 @@ func genes(n int) initCase {
 	})
 }
 
-// tiny has few rows of two classes.
+// tiny has few rows in two classes.
 func tiny(n int) initCase {
 	return numbered("tiny", "c", false, 11, n, 4, func(r *rand.Rand, x []float64) string {
 		return either(x[0]+0.5*x[1]+0.5*r.NormFloat64() > 0, "p", "q")
 	})
 }
 
-// bikes has counts by hour, day and weather.
+// bikes has counts that depend on hour, day and weather.
 func bikes(n int) initCase {
 	r := rand.New(rand.NewPCG(12, 54))
 	c := initCase{name: "bikes", label: "count", regression: true, header: []string{"hour", "weekday", "temperature", "wind", "count"}}

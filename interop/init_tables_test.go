@@ -17,22 +17,22 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// initCase is a table, its rows in random order.
+// initCase is a table with its rows in random order.
 type initCase struct {
 	name, label string
 	regression  bool
-	comma       rune // 0: a comma
+	comma       rune // delimiter; 0: a comma
 	header      []string
 	rows        [][]string
 }
 
 func (c initCase) delimiter() rune { return cmp.Or(c.comma, ',') }
 
-// initCases are four known tables and some of other shapes.
+// initCases are four well-known tables and generated ones.
 func initCases(t *testing.T) []initCase {
 	data := testkit.Shared(t, "data")
 	titanic := tableOf(t, "titanic", "survived", filepath.Join(data, "titanic/titanic3.csv"), "")
-	titanic.leaveOut("boat", "body") // known only afterwards
+	titanic.leaveOut("boat", "body") // only known afterwards
 	titanic.rows = slices.DeleteFunc(titanic.rows, func(r []string) bool { return r[1] == "" })
 	california := tableOf(t, "california-housing", "median_house_value", filepath.Join(data, "california-housing/housing.csv.gz"), "")
 	california.regression = true
@@ -50,7 +50,7 @@ func initCases(t *testing.T) []initCase {
 	return list
 }
 
-// tableOf reads a file; names is its header where it has none.
+// tableOf reads a file; names is the header of a file without one.
 func tableOf(t *testing.T, name, label, path, names string) initCase {
 	t.Helper()
 	f, err := os.Open(path)
@@ -88,12 +88,12 @@ func (c *initCase) leaveOut(names ...string) {
 	}
 }
 
-// generatedCases are tables as people have them: small, wide, skewed, unbalanced, with dates, ids and words.
+// generatedCases are tables like the ones that people have: small, wide, skewed, unbalanced, with dates, ids and words.
 func generatedCases() []initCase {
 	return []initCase{shop(3000), wide(2000), rare(8000), prices(6000), many(4000), linear(60), plane(1000), waves(2500), gaps(2500), codes(4000)}
 }
 
-// shop has semicolons, quotes, ids, dates, truth values, a constant, several marks of missing values and a label of words with spaces.
+// shop has semicolons, quotes, ids, dates, truth values, a constant, several marks for missing values, and a label of words with spaces.
 func shop(n int) initCase {
 	r := rand.New(rand.NewPCG(1, 1))
 	c := initCase{name: "shop", label: "did buy again", comma: ';',
@@ -116,7 +116,7 @@ func shop(n int) initCase {
 	return c
 }
 
-// wide has 200 columns; a few matter.
+// wide has 200 columns, of which a few matter.
 func wide(n int) initCase {
 	r := rand.New(rand.NewPCG(2, 2))
 	c := initCase{name: "wide", label: "y", regression: true}
@@ -136,7 +136,7 @@ func wide(n int) initCase {
 	return c
 }
 
-// rare has a class of three percent.
+// rare has a class with three percent of the rows.
 func rare(n int) initCase {
 	r := rand.New(rand.NewPCG(3, 3))
 	c := initCase{name: "rare", label: "fraud", header: []string{"amount", "hour", "country", "age", "fraud"}}
@@ -161,7 +161,7 @@ func prices(n int) initCase {
 	return c
 }
 
-// many has twelve classes of points on a plane, and noise.
+// many has twelve classes of points in a plane, with noise.
 func many(n int) initCase {
 	r := rand.New(rand.NewPCG(5, 5))
 	c := initCase{name: "many", label: "kind", header: []string{"a", "b", "c", "d", "kind"}}
@@ -173,7 +173,7 @@ func many(n int) initCase {
 	return c
 }
 
-// linear has few rows of a line with noise.
+// linear has few rows from a line with noise.
 func linear(n int) initCase {
 	r := rand.New(rand.NewPCG(6, 6))
 	c := initCase{name: "linear", label: "y", regression: true, header: []string{"a", "b", "y"}}
@@ -184,7 +184,7 @@ func linear(n int) initCase {
 	return c
 }
 
-// plane has a label of a large scale that is linear in fifteen numbers and five words.
+// plane has a label of large scale that is linear in fifteen numbers and five words.
 func plane(n int) initCase {
 	r := rand.New(rand.NewPCG(8, 8))
 	c := initCase{name: "plane", label: "y", regression: true}
@@ -222,7 +222,7 @@ func waves(n int) initCase {
 	return c
 }
 
-// gaps has two classes of twelve numbers; two in five are missing.
+// gaps has two classes and twelve numbers, two fifths of which are missing.
 func gaps(n int) initCase {
 	r := rand.New(rand.NewPCG(10, 10))
 	c := initCase{name: "gaps", label: "t"}
@@ -247,7 +247,7 @@ func gaps(n int) initCase {
 	return c
 }
 
-// codes has whole numbers that name sixty places, and days of the week.
+// codes has whole numbers that identify sixty places, and days of the week.
 func codes(n int) initCase {
 	r := rand.New(rand.NewPCG(11, 11))
 	c := initCase{name: "codes", label: "cls", header: []string{"code", "x", "day", "cls"}}

@@ -19,7 +19,7 @@ var (
 	initTables  = flag.String("init-tables", "", "the tables of TestInitBesideTrees, their names with commas; empty: all")
 	initReport  = flag.String("init-report", "", "write the table of TestInitBesideTrees to this file")
 	initFolds   = flag.Int("init-folds", 5, "how many of the five folds TestInitBesideTrees takes")
-	initLongest = 120 * time.Second // of a fold, or the peer's time
+	initLongest = 120 * time.Second // for a fold, or the peer's time if that is longer
 )
 
 // sklearn returns an interpreter with scikit-learn and pandas, or skips.
@@ -35,17 +35,17 @@ func sklearn(t *testing.T) python {
 	return python{path}
 }
 
-// fold is a fifth that is held out.
+// fold holds out a fifth of the rows for tests.
 type fold struct{ train, test string }
 
-// scores are what one side reached on the folds, and the seconds it took.
+// scores are one side's scores on the folds, and the seconds it took.
 type scores struct {
 	Scores  []float64 `json:"scores"`
 	Seconds []float64 `json:"seconds"`
 }
 
-// TestInitBesideTrees runs init, train and predict, with nothing edited, on five folds of each table, and
-// HistGradientBoosting of scikit-learn on the same rows: mean accuracy is within a point, mean RMSE within a percent.
+// TestInitBesideTrees runs init, train and predict, without editing the config, on five folds of each table, and
+// scikit-learn's HistGradientBoosting on the same rows: mean accuracy is within one point, mean RMSE within one percent.
 func TestInitBesideTrees(t *testing.T) {
 	if !longForm() {
 		t.Skip("skipped: trains many models; set GOESTIMATOR_ACCEPT=1")
@@ -74,7 +74,7 @@ func TestInitBesideTrees(t *testing.T) {
 	}
 }
 
-// folds writes the rows that are trained on and those that are held out, five times.
+// folds writes training and test rows for five folds.
 func (c initCase) folds(t *testing.T) []fold {
 	dir, out := t.TempDir(), make([]fold, 5)
 	for k := range out {
@@ -103,7 +103,7 @@ func (c initCase) write(t *testing.T, path string, rows [][]string) {
 	write(t, path, []byte(b.String()))
 }
 
-// ours are the scores of init, then train.
+// ours returns the scores of init followed by train.
 func (c initCase) ours(t *testing.T, folds []fold) (out scores) {
 	for _, f := range folds {
 		dir, began := t.TempDir(), time.Now()
@@ -119,7 +119,7 @@ func (c initCase) ours(t *testing.T, folds []fold) (out scores) {
 	return out
 }
 
-// score compares the predictions of a file with its labels.
+// score compares the predictions in a file with its labels.
 func (c initCase) score(t *testing.T, test, predictions string) float64 {
 	want := columnOf(t, test, c.label, c.delimiter())
 	name := "classes"
@@ -148,7 +148,7 @@ func (c initCase) score(t *testing.T, test, predictions string) float64 {
 	return mean
 }
 
-// columnOf is a column of a file of CSV; of values with several numbers the first.
+// columnOf is a column of a CSV file; for values with several numbers, the first.
 func columnOf(t *testing.T, path, name string, delimiter rune) (out []string) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -183,7 +183,7 @@ func parsed(t *testing.T, s string) float64 {
 	return v
 }
 
-// peers are the scores of HistGradientBoosting and, where it is installed, of LightGBM.
+// peers returns the scores of HistGradientBoosting and, if installed, of LightGBM.
 func (c initCase) peers(t *testing.T, py python, folds []fold) (out map[string]scores) {
 	args := []string{c.label, map[bool]string{true: "regression", false: "classification"}[c.regression], string(c.delimiter())}
 	for _, f := range folds {
@@ -215,7 +215,7 @@ func (c initCase) measure() string {
 	return "accuracy"
 }
 
-// text is the mean and the standard deviation.
+// text formats the mean and the standard deviation.
 func (c initCase) text(scores []float64) string {
 	if len(scores) == 0 {
 		return "not installed"

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestKerasPage runs the Python side of docs/migrate-keras.md; the other side is run with all pages.
+// TestKerasPage runs the Python side of docs/migrate-keras.md; the other side runs with all pages.
 func TestKerasPage(t *testing.T) {
 	peers(t)
 	text, err := os.ReadFile(filepath.Join(testkit.Root(), "docs", "migrate-keras.md"))
@@ -26,7 +26,7 @@ func TestKerasPage(t *testing.T) {
 	for _, b := range blocks {
 		var cmd *exec.Cmd
 		switch {
-		case b.Language == "sh" && strings.HasPrefix(b.Text, "awk"): // the data
+		case b.Language == "sh" && strings.HasPrefix(b.Text, "awk"): // makes the data
 			cmd = exec.CommandContext(t.Context(), "bash", "-e", "-c", b.Text)
 		case b.Language == "python":
 			cmd = exec.CommandContext(t.Context(), venv("python"), "-c", b.Text)

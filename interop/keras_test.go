@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kerasTensor is a tensor as keras_models.py writes it.
+// kerasTensor is a tensor in the form that keras_models.py writes.
 type kerasTensor struct {
 	DType string          `json:"dtype"`
 	Shape []int           `json:"shape"`
@@ -61,7 +61,7 @@ func (r kerasTensor) tensor(t testing.TB) *tensor.Tensor {
 	return x
 }
 
-// replayRuns compares a model with what TensorFlow computed.
+// replayRuns compares a model with TensorFlow's recorded results.
 func replayRuns(t *testing.T, m servable.Model, signature, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -98,7 +98,7 @@ func alike(t *testing.T, what string, got, want *tensor.Tensor) {
 	}
 }
 
-// difference says where got is not what TensorFlow has; nil: nowhere.
+// difference returns an error that says where got differs from TensorFlow's tensor.
 func difference(got, want *tensor.Tensor) error {
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %v %v, TensorFlow has %v %v", got.DType, got.Shape, want.DType, want.Shape)
@@ -124,7 +124,7 @@ func difference(got, want *tensor.Tensor) error {
 	return nil
 }
 
-// TestKerasModels loads what Keras saves and compares with TensorFlow's results.
+// TestKerasModels loads models saved by Keras and compares with TensorFlow's results.
 func TestKerasModels(t *testing.T) {
 	models := []string{"mlp", "cnn", "mobilenet", "ids", "lookup", "text", "attention", "resize", "lstm", "gru", "recurrent", "choices"}
 	dir := os.Getenv("GOESTIMATOR_KERAS_MODELS")
@@ -145,7 +145,7 @@ func TestKerasModels(t *testing.T) {
 	}
 }
 
-// served loads a SavedModel as the server does.
+// served loads a SavedModel like the server.
 func served(t *testing.T, dir string) servable.Model {
 	t.Helper()
 	m, err := session.Open(context.Background(), dir, session.Options{})
@@ -160,7 +160,7 @@ func served(t *testing.T, dir string) servable.Model {
 	return m
 }
 
-// TestEstimatorModels loads what tf.estimator exports: columns, parsing of examples, heads.
+// TestEstimatorModels loads exports of tf.estimator: columns, parsing of examples, heads.
 func TestEstimatorModels(t *testing.T) {
 	models := []string{"linear", "binary", "dnn", "regressor", "both"}
 	dir := os.Getenv("GOESTIMATOR_ESTIMATOR_MODELS")

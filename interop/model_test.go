@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// job is a canned model on images, as a config file would give it.
+// job is a canned model on images, in the form of a config file.
 type job struct {
 	network   string
 	params    map[string]any
@@ -29,7 +29,7 @@ type job struct {
 	summaries int
 }
 
-// small is the mlp that most tests train.
+// small is the mlp used by most tests.
 func small(optimizer, dir string) job {
 	return job{network: "mlp", params: map[string]any{"hidden_units": []any{32, 16}}, optimizer: optimizer,
 		rule: map[string]any{"learning_rate": 0.01}, dir: dir}
@@ -150,7 +150,7 @@ func train(t *testing.T, e *estimator.Estimator, d data, batch int) []float64 {
 	return h.losses
 }
 
-// logits returns what the model predicts for all images, [n, 10].
+// logits returns the model's predictions for all images, [n, 10].
 func logits(t *testing.T, e *estimator.Estimator, d data) *tensor.Tensor {
 	t.Helper()
 	out := tensor.New(tensor.Float32, d.images.Shape[0], 10)

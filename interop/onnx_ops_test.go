@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// refusedByONNX are cases of ops that are translated otherwise, and a part of what is said of them.
+// refusedByONNX are cases that cannot be translated although their ops can, with a part of the error.
 var refusedByONNX = map[string]string{
 	"FusedBatchNormV3 train":    "is_training",
 	"FloorMod":                  "only integers",
@@ -34,8 +34,8 @@ var refusedByONNX = map[string]string{
 	"UnsortedSegmentSum matrix": "rank 2",
 }
 
-// TestONNXOpsAgree translates a table of ops one by one: ONNX Runtime gives what
-// TensorFlow does. Every op that has a translation is in the table.
+// TestONNXOpsAgree translates a table of ops one by one: ONNX Runtime gives the same results
+// as TensorFlow. The table has every op that can be translated.
 func TestONNXOpsAgree(t *testing.T) {
 	py := peers(t)
 	s := newOpSheet(t)
@@ -97,7 +97,7 @@ func TestONNXOpsAgree(t *testing.T) {
 	py.run(t, "onnx_ops.py", dir)
 }
 
-// onnx is the part of the sheet that makes some outputs.
+// onnx is the part of the sheet that computes the given outputs.
 func (s *opSheet) onnx(outputs []graph.Output) export.Model {
 	g := export.Graph{Mode: models.Predict, IR: s.b.Graph, Input: export.Raw(), Signatures: []export.Signature{{Name: "predict", Kind: export.Predict}}}
 	for _, p := range s.ins {
@@ -207,7 +207,7 @@ func onnxMathOps() []opCase {
 	for _, op := range []string{"Abs", "Neg", "Exp", "Floor", "Ceil", "Rint", "Sign", "Sin", "Cos", "Tan", "Relu", "Square"} {
 		all = append(all, opCase{op, f32, []operand{odd}, float(8), 0})
 	}
-	for _, op := range ops.Defs() { // what other lists leave out
+	for _, op := range ops.Defs() { // ops that other lists leave out
 		listed := func(c opCase) bool { return strings.HasPrefix(c.name+" ", op.Name+" ") }
 		if op.Element.Float != nil && op.Onnx != "" && !slices.ContainsFunc(append(mathOps(), all...), listed) {
 			all = append(all, opCase{op.Name, f32, []operand{given(tensor.Float32, 0.5, -0.75, 0, 1e-3, 1.5, -6)}, float(6), 0})

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestONNXReadsBack exports ops one by one as ONNX and loads the models: they answer what the graph does.
+// TestONNXReadsBack exports ops one by one as ONNX and loads the models: they give the graph's results.
 func TestONNXReadsBack(t *testing.T) {
 	s := newOpSheet(t)
 	translated, dir := export.OnnxOps(), t.TempDir()
@@ -45,7 +45,7 @@ func TestONNXReadsBack(t *testing.T) {
 	}
 }
 
-// readBack compares the model in dir with the outputs of the sheet that it is of.
+// readBack compares the model in dir with the given outputs of the sheet.
 func (s *opSheet) readBack(t *testing.T, dir string, outputs []graph.Output) error {
 	m, err := session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *opSheet) readBack(t *testing.T, dir string, outputs []graph.Output) err
 	return nil
 }
 
-// equalNumbers compares numbers to 1e-5 of max(1, |value|); ONNX's indices are of another integer type.
+// equalNumbers compares numbers to 1e-5 of max(1, |value|); ONNX's indices have another integer type.
 func equalNumbers(got, want *tensor.Tensor) error {
 	if !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got shape %v, expected %v", got.Shape, want.Shape)

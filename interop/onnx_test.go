@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// onnxCases are canned models whose columns ONNX can compute.
+// onnxCases are canned models whose columns can be written as ONNX.
 func onnxCases() []cannedCase {
 	list := []cannedCase{
 		{Name: "dnn", model: "dnn_classifier", Label: "label3", Params: estimator.Params{"n_classes": 3, "hidden_units": []int{8, 4}, "batch_norm": true,
@@ -27,7 +27,7 @@ func onnxCases() []cannedCase {
 }
 
 // TestONNXModelsRun exports networks and canned models as ONNX: ONNX's checker
-// takes them, and ONNX Runtime gives the estimator's predictions, for the batch and for one example.
+// accepts them, and ONNX Runtime gives the estimator's predictions, for the batch and for a single example.
 func TestONNXModelsRun(t *testing.T) {
 	py := peers(t)
 	work, d := t.TempDir(), glyphs(t, 24)
@@ -72,7 +72,7 @@ func TestONNXModelsRun(t *testing.T) {
 	py.run(t, "onnx_run.py", cases)
 }
 
-// TestONNXRefuses: what hashes and vocabularies need has no form in ONNX, and each op is named.
+// TestONNXRefuses: hashes and vocabularies cannot be written as ONNX; the error names each op.
 func TestONNXRefuses(t *testing.T) {
 	c := cannedCase{Name: "words", model: "linear_classifier", Label: "label2", Batch: 16, Columns: slices.Clone(cannedColumns),
 		Params: estimator.Params{"feature_columns": []string{"job", "city", "age"}}}

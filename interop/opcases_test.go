@@ -18,7 +18,7 @@ func of(pairs ...any) graph.Attrs {
 	return a
 }
 
-// window are the attributes of convolutions and pools.
+// window returns the attributes of convolutions and pools.
 func window(padding string, stride int64, pairs ...any) graph.Attrs {
 	a := of(append([]any{"padding", []byte(padding), "strides", []int64{1, stride, stride, 1}, "data_format", []byte("NHWC")}, pairs...)...)
 	return a

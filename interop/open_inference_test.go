@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestOpenInference: Triton's clients are answered over REST and gRPC, load and unload included.
+// TestOpenInference: Triton's clients work over REST and gRPC, including load and unload.
 func TestOpenInference(t *testing.T) {
 	p := peers(t)
 	if err := exec.Command(p.path, "-c", "import tritonclient.http, tritonclient.grpc").Run(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestOpsAgree runs a table of ops as one graph in the engine; the same graph,
-// as a GraphDef, runs in TensorFlow. Integers must be equal, floats to 1e-5 of the largest.
+// TestOpsAgree runs a table of ops as one graph in the engine, and the same graph
+// as a GraphDef in TensorFlow. Integers must be equal, floats to 1e-5 of the largest.
 func TestOpsAgree(t *testing.T) {
 	py := peers(t)
 	s := newOpSheet(t)
@@ -35,17 +35,17 @@ func TestOpsAgree(t *testing.T) {
 	py.run(t, "run_graph.py", dir)
 }
 
-// opCase is one op: its operands, the types of its outputs.
+// opCase is one op with its operands and the types of its outputs.
 type opCase struct {
 	name  string // the op, and a detail after a space
 	attrs graph.Attrs
 	in    []operand
 	out   []graph.Type
-	// private is how many outputs at the end are the op's own business.
+	// private is the number of outputs at the end that are internal to the op and not compared.
 	private int
 }
 
-// operand is an input of an op: random numbers, given ones, or an output of an earlier case.
+// operand is an input of an op: random numbers, given numbers, or the output of an earlier case.
 type operand struct {
 	dtype    tensor.DType
 	shape    []int
@@ -143,7 +143,7 @@ func (s *opSheet) tensor(o operand) *tensor.Tensor {
 	return x
 }
 
-// run computes every output that is compared.
+// run computes every output to compare.
 func (s *opSheet) run() map[string]*tensor.Tensor {
 	s.t.Helper()
 	if err := s.b.Err(); err != nil {

@@ -36,8 +36,8 @@ sweep:
   parameters: [{key: train.input.batch_size, values: [4, 8]}]
 `
 
-// TestPagesOffline opens the pages of report, sweep, data describe and watch in Chromium: they show what they should, no script
-// fails, and they ask nobody but their own server for anything.
+// TestPagesOffline opens the pages of report, sweep, data describe and watch in Chromium: they show what they should, scripts
+// do not fail, and nothing is requested from other servers.
 func TestPagesOffline(t *testing.T) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestPagesOffline(t *testing.T) {
 		name, url string
 		canvases  int // at least
 		texts     []string
-		asks      int // of others than its own server
+		asks      int // requests to other servers
 	}{
 		{"report", "file://" + at("report.html"), 8, []string{"Where the time of training goes", "Worst predictions", "Importance of inputs", "&lt;b&gt;Bonn&lt;/b&gt;", "writing checkpoints"}, 0},
 		{"sweep", "file://" + at("sweep.html"), 2, []string{"The best is trial", "train.input.batch_size"}, 0},
@@ -98,8 +98,8 @@ func TestPagesOffline(t *testing.T) {
 	}
 }
 
-// openPage opens a page in headless Chromium, and returns its document once its scripts are done, and the URLs that it asked for;
-// what the browser asks for by itself is left out.
+// openPage opens a page in headless Chromium, and returns its document once its scripts are done, and the URLs that it requested,
+// without the browser's own requests.
 func openPage(t *testing.T, chromium, url string) (dom string, asked []string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
@@ -125,7 +125,7 @@ func openPage(t *testing.T, chromium, url string) (dom string, asked []string) {
 	return string(out), askedFor(t, netLog)
 }
 
-// askedFor are the URLs in a network log whose requests began on a page.
+// askedFor returns the URLs in a network log that a page requested.
 func askedFor(t *testing.T, path string) (urls []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -151,8 +151,8 @@ func askedFor(t *testing.T, path string) (urls []string) {
 	return urls
 }
 
-// watchProxy starts watch for a folder of one run, and returns the address of a server before it that ends the stream of events when
-// the run has come, since the browser waits for the end of what it loads.
+// watchProxy starts watch for a folder with one run, and returns the address of a proxy that ends the stream of events once
+// the run has arrived: the browser waits for the end of everything it loads.
 func watchProxy(t *testing.T, runs string) string {
 	t.Helper()
 	path, err := testkit.Program()
@@ -184,7 +184,7 @@ func watchProxy(t *testing.T, runs string) string {
 	return srv.URL + "/"
 }
 
-// forward answers with what another server answers, of a stream of events with the first two: the names of the runs, and a run.
+// forward forwards the response of another server. A stream of events is cut after the first two: the names of the runs, and a run.
 func forward(ctx context.Context, w http.ResponseWriter, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

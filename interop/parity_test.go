@@ -20,12 +20,12 @@ const (
 	parityBatch = 32
 )
 
-// parityCases are the optimizers compared, and the activation of the network.
+// parityCases are the optimizers to compare, and the activation of the network.
 //
-// Adam moves a weight by about its rate even for a tiny gradient. At the edge of relu,
-// rounding decides whether an example reaches a unit, and one such unit changes a float32 run
-// by percents: PyTorch's own float32 and float64 losses then differ. There float64 is
-// compared, and float32 with tanh, which is smooth.
+// Adam moves a weight by about its rate even if the gradient is tiny. Where relu starts,
+// rounding decides whether an example activates a unit, and one such unit changes a float32 run
+// by percents: even PyTorch's own float32 and float64 losses differ. So relu is compared
+// in float64, and float32 with tanh, which is smooth.
 var parityCases = []parityCase{
 	{"sgd", "relu", map[string]float64{"mlp": 0.05, "cnn": 0.005}, true},
 	{"momentum", "relu", map[string]float64{"mlp": 0.02, "cnn": 0.002}, true},
@@ -43,7 +43,7 @@ type parityCase struct {
 
 func (c parityCase) name() string { return c.rule + "/" + c.activation }
 
-// compare checks the losses of both float types against double and single.
+// compare compares the losses in both float types with double and single.
 func (c parityCase) compare(t *testing.T, p *parity, double, single []float64) {
 	t.Helper()
 	within(t, "float64", p.losses(t, c, "float64"), double, 1e-9)
@@ -54,7 +54,7 @@ func (c parityCase) compare(t *testing.T, p *parity, double, single []float64) {
 	within(t, "float32", p.losses(t, c, "float32"), single, tolerance)
 }
 
-// recorded are losses of PyTorch in float64, by network, rule and activation.
+// recorded are PyTorch's losses in float64, by network, rule and activation.
 type recorded map[string]map[string][]float64
 
 const recordedLosses = "testdata/losses.json"
@@ -73,7 +73,7 @@ func readRecorded(t *testing.T) recorded {
 }
 
 // Without PyTorch: 100 steps of the mlp from the same weights and batches give
-// the losses that PyTorch gave, in float64 to 1e-9 and in float32 to 1e-4.
+// PyTorch's recorded losses, in float64 to 1e-9 and in float32 to 1e-4.
 func TestParityWithRecordedLosses(t *testing.T) {
 	if *record {
 		t.Skip("skipped: recording")
@@ -85,8 +85,8 @@ func TestParityWithRecordedLosses(t *testing.T) {
 	}
 }
 
-// With PyTorch: 100 steps of mlp and cnn from the same weights and batches. The
-// recorded losses must be PyTorch's too.
+// With PyTorch: 100 steps of mlp and cnn from the same weights and batches. PyTorch must
+// also reproduce the recorded losses.
 func TestParityWithPyTorch(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1); the recorded losses are compared always")
@@ -121,13 +121,13 @@ func TestParityWithPyTorch(t *testing.T) {
 	}
 	for rule, losses := range readRecorded(t)["mlp"] {
 		if kept["mlp"][rule] == nil {
-			continue // -run chose others
+			continue // not selected by -run
 		}
 		within(t, "recorded losses of "+rule, losses, kept["mlp"][rule], 1e-9)
 	}
 }
 
-// parity is a network with given initial weights and batches.
+// parity is a network with initial weights and batches.
 type parity struct {
 	network string
 	data    data
@@ -135,8 +135,8 @@ type parity struct {
 	start   map[string]string         // checkpoints of the weights, by precision
 }
 
-// newParity draws data and weights with integer arithmetic and exact products
-// alone, so that they are the same on every machine.
+// newParity makes data and weights with only integer arithmetic and exact products,
+// so that they are the same on every machine.
 func newParity(t *testing.T, network string) *parity {
 	t.Helper()
 	r := rand.New(rand.NewPCG(11, 13))
@@ -170,7 +170,7 @@ func newParity(t *testing.T, network string) *parity {
 	return p
 }
 
-// power2 is about the root of the number of inputs of a unit, as a power of 2.
+// power2 is roughly the root of a unit's number of inputs, as a power of 2.
 func power2(fan int) int {
 	n := 1
 	for n*n*2 < fan {
@@ -188,8 +188,8 @@ func uniform(r *rand.Rand, scale float64, shape ...int) *tensor.Tensor {
 	return x
 }
 
-// prototypes are n images of ten classes: bright pixels of the class under
-// noise, so strong that the classes are learnt slowly and the loss stays away from 0.
+// prototypes are n images in ten classes: bright pixels for the class under noise that is
+// strong enough for slow learning, so that the loss stays away from 0.
 func prototypes(r *rand.Rand, n int) data {
 	class := make([]byte, 10*784)
 	for i := range class {
@@ -212,7 +212,7 @@ func prototypes(r *rand.Rand, n int) data {
 	return d
 }
 
-// checkpoint writes the weights in a float type for a warm start.
+// checkpoint writes the weights in a float type, for a warm start.
 func (p *parity) checkpoint(t *testing.T, d tensor.DType) string {
 	t.Helper()
 	tensors := map[string]*tensor.Tensor{}
@@ -238,7 +238,7 @@ func (p *parity) checkpoint(t *testing.T, d tensor.DType) string {
 	return prefix
 }
 
-// given is what PyTorch needs: weights, images, labels.
+// given is PyTorch's input: weights, images, labels.
 func (p *parity) given() map[string]*tensor.Tensor {
 	out := p.data.tensors()
 	for name, w := range p.weights {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestPartitionersAreRecorded: how TensorFlow cuts and places variables is what tests of
-// parameter servers compare with.
+// TestPartitionersAreRecorded: the recorded partitions and placements of variables, which the tests
+// of parameter servers use, are TensorFlow's.
 func TestPartitionersAreRecorded(t *testing.T) {
 	got := peers(t).run(t, "partitioners.py")
 	want, err := os.ReadFile(filepath.Join(testkit.Root(), "internal", "distributed", "ps", "testdata", "partitions.json"))

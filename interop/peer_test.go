@@ -13,16 +13,16 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// scriptTime bounds one script; an idle machine needs seconds.
+// scriptTime limits the time of a script; on an idle machine, scripts take seconds.
 const scriptTime = 10 * time.Minute
 
-// python is an interpreter that has a peer's modules.
+// python is an interpreter with a peer's modules.
 type python struct{ path string }
 
-// venv is the interpreter that `make peers` installs.
+// venv is a program in the environment that `make peers` installs.
 func venv(name string) string { return filepath.Join(testkit.Root(), ".venv", "bin", name) }
 
-// peers returns the interpreter with TensorFlow, TensorBoard and pyarrow, or skips.
+// peers returns the interpreter with TensorFlow, TensorBoard and pyarrow, or skips the test.
 func peers(t *testing.T) python {
 	t.Helper()
 	ready := filepath.Join(testkit.Root(), ".venv", "ready")
@@ -32,7 +32,7 @@ func peers(t *testing.T) python {
 	return python{venv("python")}
 }
 
-// findTorch looks for an interpreter with PyTorch; "" where there is none.
+// findTorch looks for an interpreter with PyTorch; "" if there is none.
 var findTorch = sync.OnceValue(func() string {
 	system, _ := exec.LookPath("python3")
 	for _, path := range []string{venv("python"), system, "/usr/bin/python3"} {
@@ -43,7 +43,7 @@ var findTorch = sync.OnceValue(func() string {
 	return ""
 })
 
-// torch returns the interpreter with PyTorch, or skips.
+// torch returns the interpreter with PyTorch, or skips the test.
 func torch(t *testing.T) python {
 	t.Helper()
 	path := findTorch()
@@ -53,13 +53,13 @@ func torch(t *testing.T) python {
 	return python{path}
 }
 
-// run runs a script of python/ and returns what it printed; its failure is the test's.
+// run runs a script in python/ and returns its output; if the script fails, so does the test.
 func (p python) run(t *testing.T, script string, args ...string) string {
 	t.Helper()
 	return p.within(t, scriptTime, script, args...)
 }
 
-// within is run with another limit of time.
+// within is run with another time limit.
 func (p python) within(t *testing.T, limit time.Duration, script string, args ...string) string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), limit)
@@ -76,7 +76,7 @@ func (p python) within(t *testing.T, limit time.Duration, script string, args ..
 	return string(out)
 }
 
-// peerEnvironment is the environment of Python's processes.
+// peerEnvironment is the environment of Python processes.
 func peerEnvironment() []string {
 	return append(os.Environ(), "OMP_WAIT_POLICY=PASSIVE", "TF_CPP_MIN_LOG_LEVEL=3", "TF_ENABLE_ONEDNN_OPTS=0", "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// captured is what profiler.py says of a profile.
+// captured is profiler.py's description of a profile.
 type captured struct {
 	Files    []string
-	Lines    map[string]map[string][]string // names of events by plane and line
-	Overlaps int                            // of events on one line
+	Lines    map[string]map[string][]string // event names by plane and line
+	Overlaps int                            // between events on one line
 	Monitor  string
 }
 
-// TestProfiler: TensorFlow's client captures what the server does while requests run, and writes a profile with the requests, batches and runs,
+// TestProfiler: TensorFlow's client captures the server's activity while requests run, and writes a profile with requests, batches, runs
 // and the nodes of runs.
 func TestProfiler(t *testing.T) {
 	p := peers(t)
@@ -36,7 +36,7 @@ func TestProfiler(t *testing.T) {
 	end := requestAlways(t, "http://"+at.REST+"/v1/models/m:predict", `{"instances": [1, 2, 5]}`)
 	out := p.run(t, "profiler.py", at.GRPC, t.TempDir(), "500")
 	end()
-	lines := strings.Split(strings.TrimSpace(out), "\n") // the client's first
+	lines := strings.Split(strings.TrimSpace(out), "\n") // the client's output comes first
 	var c captured
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &c); err != nil {
 		t.Fatalf("%v: %q", err, out)
@@ -58,7 +58,7 @@ func TestProfiler(t *testing.T) {
 	}
 }
 
-// requestAlways has two clients send a request again and again until end.
+// requestAlways sends a request repeatedly from two clients until end is called.
 func requestAlways(t *testing.T, url, body string) (end func()) {
 	t.Helper()
 	stop := make(chan struct{})

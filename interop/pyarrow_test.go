@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Files of pyarrow read back equal: types, lists, dictionaries, several row
+// Files written by pyarrow read back equal: types, lists, dictionaries, several row
 // groups and batches, compressions, both IPC formats.
 func TestReadsArrowFiles(t *testing.T) {
 	py := peers(t)
@@ -35,7 +35,7 @@ func TestReadsArrowFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := columns(t, ds)
-			if filepath.Base(file) == "plain.parquet" { // the length of the lists is in the Arrow schema, which is missing
+			if filepath.Base(file) == "plain.parquet" { // the length of lists is in the Arrow schema, which this file does not have
 				got["vector"].Shape = want["vector"].Shape
 			}
 			for name, w := range want {
@@ -45,8 +45,8 @@ func TestReadsArrowFiles(t *testing.T) {
 	}
 }
 
-// columns reads all rows of a data set; the row ends of a ragged column are
-// under its name with "/offsets".
+// columns reads all rows of a data set. The offsets of a ragged column have
+// its name plus "/offsets".
 func columns(t *testing.T, ds inputs.Dataset) map[string]*tensor.Tensor {
 	t.Helper()
 	out, err := readColumns(t, ds)
@@ -56,7 +56,7 @@ func columns(t *testing.T, ds inputs.Dataset) map[string]*tensor.Tensor {
 	return out
 }
 
-// readColumns is columns, with the error of a data set that cannot be read.
+// readColumns is columns, but returns an error if the data set cannot be read.
 func readColumns(t *testing.T, ds inputs.Dataset) (map[string]*tensor.Tensor, error) {
 	it, err := ds.Iterate(t.Context())
 	if err != nil {
@@ -91,7 +91,7 @@ func appendColumn(out map[string]*tensor.Tensor, c inputs.NamedTensor) {
 	}
 	before := x.Shape[0]
 	x.Shape[0] += c.Tensor.Shape[0]
-	more := c.Tensor.Clone() // the record's memory goes with it
+	more := c.Tensor.Clone() // c's memory belongs to the record
 	x.Bytes, x.Strings = append(x.Bytes, more.Bytes...), append(x.Strings, more.Strings...)
 	if c.Offsets == nil {
 		return
@@ -108,7 +108,7 @@ func appendColumn(out map[string]*tensor.Tensor, c inputs.NamedTensor) {
 	ends.Shape[0] += len(c.Offsets) - 1
 }
 
-// Predictions that the command line writes are read by pyarrow.
+// pyarrow reads the predictions that the command line writes.
 func TestPyarrowReadsPredictions(t *testing.T) {
 	py := peers(t)
 	dir := t.TempDir()

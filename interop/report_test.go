@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// reported is what a report has of a classifier of two classes.
+// reported is the part of a report about a binary classifier.
 type reported struct {
 	Evaluation struct {
 		Heads []struct {
@@ -38,7 +38,7 @@ type reported struct {
 	}
 }
 
-// peerScores are scikit-learn's.
+// peerScores are scikit-learn's scores.
 type peerScores struct {
 	ROCAUC           float64   `json:"roc_auc"`
 	AveragePrecision float64   `json:"average_precision"`
@@ -49,7 +49,7 @@ type peerScores struct {
 	ConfusionMatrix  [][]int   `json:"confusion_matrix"`
 }
 
-// reportOf trains, and returns the report and the arguments that name the model.
+// reportOf trains, and returns the report and the arguments that identify the model.
 func reportOf(t *testing.T, args ...string) (r reported, model []string) {
 	t.Helper()
 	model = append(args, "--set", "model_dir="+filepath.Join(t.TempDir(), "model"))
@@ -61,8 +61,8 @@ func reportOf(t *testing.T, args ...string) (r reported, model []string) {
 	return r, model
 }
 
-// TestReportBesideScikitLearn: areas under curves, calibration, losses and confusion matrices of reports are those that
-// scikit-learn computes of the predictions.
+// TestReportBesideScikitLearn: areas under curves, calibration, losses and confusion matrices in reports equal
+// scikit-learn's results for the predictions.
 func TestReportBesideScikitLearn(t *testing.T) {
 	py, data := sklearn(t), testkit.Shared(t, "data")
 	for name, c := range map[string]struct {
@@ -97,7 +97,7 @@ func (p peerScores) numbers() []float64 {
 	return append(append([]float64{p.ROCAUC, p.AveragePrecision, p.BrierScore, p.CrossEntropy}, p.True...), p.Predicted...)
 }
 
-// allNear reports whether numbers are equal but for the rounding of probabilities to float32.
+// allNear reports whether numbers are equal, allowing for probabilities rounded to float32.
 func allNear(a, b []float64) bool {
 	if len(a) != len(b) {
 		return false
@@ -110,8 +110,8 @@ func allNear(a, b []float64) bool {
 	return true
 }
 
-// TestImportanceBesideNumPy: the drop in accuracy where a column is permuted is that of NumPy's permutations, within what
-// permutations differ by.
+// TestImportanceBesideNumPy: permuting a column with NumPy lowers the accuracy as much as the report says, allowing for
+// the variation between permutations.
 func TestImportanceBesideNumPy(t *testing.T) {
 	py, data := sklearn(t), testkit.Shared(t, "data/titanic")
 	r, model := reportOf(t, "--config", "configs/titanic_boosted_trees.yaml", "--set", "model.params.n_trees=20", "--set", "data_dir="+data)

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// rnnColumns are the sequences, and what is repeated at every step. The sequences
-// of some examples are empty.
+// rnnColumns are sequence columns, and context columns, which are repeated at every step. Some examples
+// have empty sequences.
 var rnnColumns = []feature.Spec{
 	{Name: "age", Type: "numeric", Key: "age", Normalize: feature.NormalizeSpec{Mean: []float64{40}, Std: []float64{12}}},
 	{Name: "job", Type: "vocabulary", Key: "job", Vocabulary: []string{"baker", "nurse", "smith"}, OOVBuckets: 2},
@@ -37,7 +37,7 @@ func rnnCases() []cannedCase {
 			"cell_type": "lstm", "return_sequences": true, "n_classes": 4, "weight_column": "weights", "optimizer": map[string]any{"name": "Adagrad", "learning_rate": 0.1}}},
 		{Class: "RNNClassifier", Label: "label2", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around,
 			"units": []int{5, 4, 3}, "cell_type": []string{"lstm", "gru", "lstm"}}},
-		// tf.estimator clips the gradients of an optimizer that is known by its name, which here are larger.
+		// tf.estimator clips the gradients of an optimizer given by name; these cases have larger gradients.
 		{Name: "clip_default", Class: "RNNEstimator", Label: "label_large", Params: estimator.Params{"sequence_feature_columns": sequence,
 			"units": []int{6}, "head": "regression"}},
 		{Name: "clip_named", Class: "RNNEstimator", Label: "label_large", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around,
@@ -52,7 +52,7 @@ func rnnCases() []cannedCase {
 	return list
 }
 
-// rnnData is cannedData with a label for each word, and one of large numbers.
+// rnnData is cannedData with a label for each word, and a label of large numbers.
 func rnnData(n int) map[string]*tensor.Tensor {
 	d := cannedData(n)
 	words := d["words"].Strings
@@ -67,7 +67,7 @@ func rnnData(n int) map[string]*tensor.Tensor {
 	return d
 }
 
-// Recurrent models against tf.estimator's, as TestCannedAgainstTensorFlow says.
+// Recurrent models against tf.estimator's, as in TestCannedAgainstTensorFlow.
 func TestRecurrentCannedAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")

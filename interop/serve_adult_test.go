@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestAdultServed trains the wide and deep model of Adult, exports and serves it. tf.Examples that Python makes of the
-// rows of the test file, those with "?" too, are classified by the server, by TensorFlow and by `predict`: all the same.
+// TestAdultServed trains, exports and serves the wide and deep model for Adult. Python makes tf.Examples from rows of
+// the test file, including rows with "?". The server, TensorFlow and `predict` classify them equally.
 func TestAdultServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: runs processes (-short)")
@@ -34,7 +34,7 @@ func TestAdultServed(t *testing.T) {
 	py.run(t, "serve_adult.py", at.GRPC, model, file, filepath.Join(work, "want.json"))
 }
 
-// firstRows unpacks rows of Adult's test file, whose first line is none.
+// firstRows decompresses rows of Adult's test file, whose first line is not a row.
 func firstRows(t *testing.T, from, to string, n int) string {
 	t.Helper()
 	f, err := os.Open(from)

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fashionImages writes the first images of the test set to a file and returns it, and them as the config scales them.
+// fashionImages writes the first images of the test set to a file and returns it, and the images as the config scales them.
 func fashionImages(t *testing.T, n int) (file string, images *tensor.Tensor) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(testkit.Shared(t, "data/fashion-mnist"), "t10k-images-idx3-ubyte.gz"))
@@ -43,7 +43,7 @@ func fashionImages(t *testing.T, n int) (file string, images *tensor.Tensor) {
 	return file, images
 }
 
-// fashion trains a config for some steps into the folder model and returns the arguments that name the trained model.
+// fashion trains a config for some steps in the folder model and returns the arguments that identify the trained model.
 func fashion(t *testing.T, model, config, steps string) []string {
 	t.Helper()
 	args := []string{"--config", "configs/" + config, "--set", "data_dir=" + testkit.Shared(t, "data/fashion-mnist"), "--set", "model_dir=" + model,
@@ -52,7 +52,7 @@ func fashion(t *testing.T, model, config, steps string) []string {
 	return args
 }
 
-// probabilities are the probabilities in rows of predictions or of answers.
+// probabilities are the probabilities in rows of predictions or responses.
 func probabilities(t *testing.T, rows []map[string]any) [][]float64 {
 	t.Helper()
 	var out [][]float64
@@ -66,7 +66,7 @@ func probabilities(t *testing.T, rows []map[string]any) [][]float64 {
 	return out
 }
 
-// near fails where probabilities differ by more than 1e-5.
+// near fails if probabilities differ by more than 1e-5.
 func near(t *testing.T, who string, got, want [][]float64) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -89,7 +89,7 @@ func near(t *testing.T, who string, got, want [][]float64) {
 	}
 }
 
-// answers are what a client prints.
+// answers parses the output of a client.
 func answers(t *testing.T, who string, text []byte) [][]float64 {
 	t.Helper()
 	var out [][]float64
@@ -99,8 +99,8 @@ func answers(t *testing.T, who string, text []byte) [][]float64 {
 	return out
 }
 
-// TestFashionServed trains the config of Fashion-MNIST, exports it by command and by an exporter, and serves
-// both. curl, grpcurl, Python's and JavaScript's clients get the same answers as `predict`.
+// TestFashionServed trains the config for Fashion-MNIST, exports it with the command and with an exporter, and serves
+// both. curl, grpcurl, Python and JavaScript clients get the same predictions as `predict`.
 func TestFashionServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: runs processes (-short)")
@@ -139,7 +139,7 @@ func TestFashionServed(t *testing.T) {
 	})
 }
 
-// nested are values in lists of lists.
+// nested arranges values in nested lists.
 func nested(values []float32, shape ...int) any {
 	if len(shape) == 0 {
 		return values[0]
@@ -161,7 +161,7 @@ func writeJSON(t *testing.T, path string, v any) {
 	write(t, path, b)
 }
 
-// fashionByCurl asks in rows and in columns, of both models.
+// fashionByCurl sends requests in row and in column format to both models.
 func fashionByCurl(t *testing.T, rest string, rows []any, want [][]float64) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skipf("skipped: %v", err)
@@ -188,7 +188,7 @@ func fashionByCurl(t *testing.T, rest string, rows []any, want [][]float64) {
 	}
 }
 
-// fashionByGRPCurl asks with the server's own description of its services.
+// fashionByGRPCurl uses the server's reflection service.
 func fashionByGRPCurl(t *testing.T, addr string, images []float32, want [][]float64) {
 	path := grpcurl(t)
 	dims := []any{}
@@ -218,7 +218,7 @@ func fashionByGRPCurl(t *testing.T, addr string, images []float32, want [][]floa
 	near(t, "grpcurl", got, want)
 }
 
-// TestFashionONNX exports the configs of Fashion-MNIST as ONNX: ONNX Runtime gives what `predict` says.
+// TestFashionONNX exports the configs for Fashion-MNIST as ONNX: ONNX Runtime gives the predictions of `predict`.
 func TestFashionONNX(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: runs processes (-short)")
@@ -241,7 +241,7 @@ func TestFashionONNX(t *testing.T) {
 	py.run(t, "onnx_run.py", filepath.Join(work, "cases.json"))
 }
 
-// tensorsOf gathers rows of a classifier's predictions.
+// tensorsOf converts rows of a classifier's predictions to tensors.
 func tensorsOf(rows []map[string]any) map[string]*tensor.Tensor {
 	types := map[string]tensor.DType{"all_class_ids": tensor.Int32, "class_ids": tensor.Int64, "classes": tensor.String, "all_classes": tensor.String}
 	out := map[string]*tensor.Tensor{}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// recordedForests are models of TensorFlow Decision Forests, which the peers' environment need not have: python/forests.py made them. They are
-// unpacked into dir. The short form has two.
+// recordedForests are models of TensorFlow Decision Forests, made by python/forests.py, so that the peers' environment does not need it. They
+// are unpacked to dir. The short form has two.
 func recordedForests(t *testing.T, dir string) (kinds []servedKind) {
 	t.Helper()
 	f, err := os.Open("../internal/imported/session/testdata/forests.tar.bz2")
@@ -50,7 +50,7 @@ func recordedForests(t *testing.T, dir string) (kinds []servedKind) {
 	}
 }
 
-// TestServeForests: the program serves the recorded models as TensorFlow Decision Forests computes them. It needs no peer.
+// TestServeForests: the program serves the recorded models with the results of TensorFlow Decision Forests. It needs no peer.
 func TestServeForests(t *testing.T) {
 	dir := t.TempDir()
 	kinds := recordedForests(t, dir)

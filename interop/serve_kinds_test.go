@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a server makes of a model.
+// The results of serving a model.
 const (
 	answered = "right"
 	refused  = "refused"
@@ -29,14 +29,14 @@ const (
 	wrong    = "wrong"
 )
 
-// kindResult is what became of a model, and why.
+// kindResult is the result of serving a model, and the reasons.
 type kindResult struct {
 	servedKind
 	what string
 	why  []string
 }
 
-// kindServer is a process of `goestimator serve` that serves one model after the other.
+// kindServer is a process of `goestimator serve` that serves one model at a time.
 type kindServer struct{ conn *grpc.ClientConn }
 
 func newKindServer(t *testing.T) *kindServer {
@@ -58,7 +58,7 @@ func newKindServer(t *testing.T) *kindServer {
 	return &kindServer{conn}
 }
 
-// load makes the model the only one, and waits for it.
+// load replaces the served model, and waits until it is loaded.
 func (s *kindServer) load(t *testing.T, name, path string) error {
 	t.Helper()
 	list := &config.ModelConfigList{Config: []*config.ModelConfig{{Name: name, BasePath: path, ModelPlatform: "tensorflow"}}}
@@ -71,7 +71,7 @@ func (s *kindServer) load(t *testing.T, name, path string) error {
 	return err
 }
 
-// missing asks the program for all that a refused model needs.
+// missing runs `serve --check` for everything that a refused model needs.
 func missing(t *testing.T, path string) (why []string) {
 	t.Helper()
 	program, err := testkit.Program()
@@ -125,7 +125,7 @@ func (s *kindServer) predict(t *testing.T, name string, r servedRun) (map[string
 	return out, nil
 }
 
-// kindTable is the table of all models, as docs/models.md has it.
+// kindTable is the table of all models, for docs/models.md.
 func kindTable(results []kindResult) string {
 	var b strings.Builder
 	b.WriteString("# Models\n\nWritten by `GOESTIMATOR_ACCEPT=1 go test ./interop -run TestServeModels -models-table ../docs/models.md`: `interop/python/serve_models.py` saves models of the kinds\n" +

@@ -15,7 +15,7 @@ import (
 
 var modelTable = flag.String("models-table", "", "write the table of TestServeModels to this file")
 
-// servedRun is one call of a signature, and what TensorFlow answers.
+// servedRun is one call of a signature, with TensorFlow's response.
 type servedRun struct {
 	Signature string
 	kerasRun
@@ -27,8 +27,8 @@ type servedKind struct{ family, name string }
 // shortKinds are the models of the short form.
 var shortKinds = []string{"counter", "control_flow", "static_table", "transformer_ragged", "two_tower"}
 
-// TestServeModels: the program answers every signature of a model as TensorFlow does, or refuses the model when it is loaded, with all
-// reasons. It may refuse one of 20.
+// TestServeModels: the program responds like TensorFlow for every signature of a model, or refuses to load the model, with all
+// reasons. It may refuse one model in 20.
 func TestServeModels(t *testing.T) {
 	kinds, dir := savedKinds(t)
 	kinds = append(kinds, recordedForests(t, dir)...)
@@ -59,7 +59,7 @@ func TestServeModels(t *testing.T) {
 	}
 }
 
-// savedKinds makes the models: all in the long form.
+// savedKinds makes the models; the long form has all.
 func savedKinds(t *testing.T) (kinds []servedKind, dir string) {
 	p, dir := peers(t), os.Getenv("GOESTIMATOR_SERVE_MODELS")
 	for line := range strings.Lines(p.run(t, "serve_models.py")) {
@@ -86,7 +86,7 @@ func savedKinds(t *testing.T) (kinds []servedKind, dir string) {
 	return kinds, dir
 }
 
-// try serves a model, and replays what TensorFlow answered.
+// try serves a model, and compares with TensorFlow's recorded responses.
 func (s *kindServer) try(t *testing.T, k servedKind, dir string) kindResult {
 	t.Helper()
 	if err := s.load(t, k.name, filepath.Join(dir, k.name)); err != nil {
@@ -121,7 +121,7 @@ func (s *kindServer) try(t *testing.T, k servedKind, dir string) kindResult {
 	return kindResult{k, answered, nil}
 }
 
-// like compares an answer with TensorFlow's.
+// like compares an output with TensorFlow's.
 func like(got, want *tensor.Tensor) error {
 	if got == nil {
 		return errors.New("there is no such output")

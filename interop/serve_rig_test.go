@@ -66,7 +66,7 @@ func predictRows(t *testing.T, file string, args ...string) []map[string]any {
 // addresses are the addresses of a process of `goestimator serve`.
 type addresses struct{ GRPC, REST string }
 
-// serve starts a server, which ends with the test.
+// serve starts a server, and stops it at the end of the test.
 func serve(t *testing.T, args ...string) addresses {
 	t.Helper()
 	path, err := testkit.Program()
@@ -85,7 +85,7 @@ func serve(t *testing.T, args ...string) addresses {
 	}
 	hurry := time.AfterFunc(scriptTime, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended already
 		time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the server: %v\n%s", err, tail(stderr.String(), 2000))

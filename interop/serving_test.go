@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/reflection"
 )
 
-// modelServer serves the model of modeltest over gRPC.
+// modelServer serves the models of modeltest over gRPC.
 func modelServer(t *testing.T) string {
 	t.Helper()
 	models := modeltest.Source()
@@ -42,7 +42,7 @@ func TestServingAPIClient(t *testing.T) {
 	}
 }
 
-// tool runs a program within the time of a script and returns what it prints.
+// tool runs a program with the time limit of a script and returns its output.
 func tool(t *testing.T, dir string, env []string, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
@@ -53,7 +53,7 @@ func tool(t *testing.T, dir string, env []string, name string, args ...string) (
 	return string(out), err
 }
 
-// accepting skips what installs programs unless the long tests run.
+// accepting skips a test that installs programs unless the long tests run.
 func accepting(t *testing.T) {
 	t.Helper()
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
@@ -61,7 +61,7 @@ func accepting(t *testing.T) {
 	}
 }
 
-// grpcurl returns the path of grpcurl, built on the spot where it is not installed, or skips.
+// grpcurl returns the path of grpcurl. It builds grpcurl if it is not installed, or skips the test.
 func grpcurl(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("grpcurl"); err == nil {
@@ -96,7 +96,7 @@ func TestGRPCurl(t *testing.T) {
 	}
 }
 
-// jsClient makes a folder with a script, the JavaScript stack and, in protos, the .proto files that the server's reflection gives.
+// jsClient makes a folder with a script, the JavaScript modules and, in protos, the .proto files from the server's reflection.
 func jsClient(t *testing.T, addr, script string) string {
 	t.Helper()
 	accepting(t)
@@ -124,7 +124,7 @@ func jsClient(t *testing.T, addr, script string) string {
 	return dir
 }
 
-// TestGRPCJS drives the server with the JavaScript stack.
+// TestGRPCJS tests the server with a JavaScript client.
 func TestGRPCJS(t *testing.T) {
 	addr := modelServer(t)
 	dir := jsClient(t, addr, "serving_client.js")

@@ -12,11 +12,11 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// alsoCalled are names among an estimator's predictions of what signatures call otherwise.
+// alsoCalled maps output names of signatures to the other names that an estimator's predictions use.
 var alsoCalled = map[string][]string{"scores": {"probabilities"}, "outputs": {"logistic", "predictions"}}
 
-// TestOwnExports loads what estimators export and compares with what they predict: the same comparison as
-// TestExportsAreServed makes with TensorFlow.
+// TestOwnExports loads exports of estimators and compares with their predictions, as
+// TestExportsAreServed does with TensorFlow.
 func TestOwnExports(t *testing.T) {
 	all, recurrent := chosen(cannedCases()), chosen(rnnCases())
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
@@ -61,7 +61,7 @@ func compareExport(t *testing.T, s servedCase) {
 	}
 }
 
-// fitted adds the dimension of its one value to a raw feature that does not have
+// fitted adds the dimension for its single value to a raw feature that does not have
 // it.
 func fitted(x *tensor.Tensor, info *pb.TensorInfo) *tensor.Tensor {
 	if x == nil || len(info.GetTensorShape().GetDim()) != 2 || len(x.Shape) != 1 {

@@ -38,7 +38,7 @@ func summarized(fn estimator.ModelFn) estimator.ModelFn {
 	})
 }
 
-// watcher keeps what the event file should hold, and adds a text.
+// watcher records the expected content of the event file, and adds a text.
 type watcher struct {
 	hooks.Base
 	logits string
@@ -76,7 +76,7 @@ func (w *watcher) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// recordRun trains with a summary in every step and returns the folder and what it should show.
+// recordRun trains with summaries in every step and returns the folder and the expected values.
 func recordRun(t *testing.T) (dir string, want map[string]*tensor.Tensor) {
 	t.Helper()
 	d := glyphs(t, 160)
@@ -122,7 +122,7 @@ func TestTensorBoardShowsRuns(t *testing.T) {
 	}
 }
 
-// TensorBoard's projector lists the tables of a model, the words of their rows, and their vectors.
+// TensorBoard's projector lists the model's tables, the words of their rows, and the vectors.
 func TestTensorBoardProjects(t *testing.T) {
 	peers(t)
 	dir := t.TempDir()
@@ -177,7 +177,7 @@ func serveTensorBoard(t *testing.T, dir string) string {
 	return ""
 }
 
-// await asks until the answer is good: TensorBoard loads runs in the background.
+// await repeats a request until the response is good: TensorBoard loads runs in the background.
 func await(t *testing.T, url string, good func(body []byte) bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)

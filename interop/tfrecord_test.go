@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TFRecord files that TensorFlow writes are read as TensorFlow parses them:
-// dense features with defaults, ragged ones, vocabularies.
+// TFRecord files by TensorFlow are parsed like TensorFlow parses them:
+// dense features with defaults, ragged features, vocabularies.
 func TestReadsTFRecords(t *testing.T) {
 	py := peers(t)
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestTorchWeights reads what the PyTorch that is there writes; models/weights has recorded files of one version.
+// TestTorchWeights reads files of the installed PyTorch; models/weights has recorded files of one version.
 func TestTorchWeights(t *testing.T) {
 	py := torch(t)
 	dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestControlFlowOfTensorFlow1 loads loops and conditions as TensorFlow 1 saves them, and compares their
-// results. Irregular ones, and ones that need an unsupported op, are refused by name.
+// TestControlFlowOfTensorFlow1 loads loops and conditionals saved by TensorFlow 1, and compares their
+// results. Irregular ones, and ones with an unsupported op, are refused with an error that names them.
 func TestControlFlowOfTensorFlow1(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")

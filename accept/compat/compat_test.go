@@ -16,7 +16,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "record testdata anew: for ./remake, at the commit that testdata is of")
 
-// testdata is the folder as a path that outlives t.Chdir.
+// testdata is the absolute path of the folder, which stays valid after t.Chdir.
 var testdata = func() string {
 	path, err := filepath.Abs("testdata")
 	if err != nil {
@@ -25,10 +25,10 @@ var testdata = func() string {
 	return path
 }()
 
-// jobs are the trainings.
+// jobs are the names of the training jobs.
 var jobs = []string{"columns", "dense", "recurrent", "trees"}
 
-// atEachLevel runs test at the SIMD levels that numbers were recorded for and this machine has.
+// atEachLevel runs test at the SIMD levels that have recorded numbers and that this machine supports.
 func atEachLevel(t *testing.T, test func(t *testing.T, level string)) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("skipped: recorded on amd64; Go fuses x*y+z elsewhere")
@@ -45,7 +45,7 @@ func atEachLevel(t *testing.T, test func(t *testing.T, level string)) {
 	}
 }
 
-// clearEnv unsets what would change a config.
+// clearEnv unsets the environment variables that would change a config.
 func clearEnv(t *testing.T) {
 	t.Helper()
 	for _, e := range os.Environ() {
@@ -57,7 +57,7 @@ func clearEnv(t *testing.T) {
 	}
 }
 
-// copied copies a folder of testdata to the working directory, a new one of the test.
+// copied copies a folder of testdata to a new working directory for the test.
 func copied(t *testing.T, folder ...string) {
 	t.Helper()
 	clearEnv(t)
@@ -78,7 +78,7 @@ func command(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// compared compares a text with a file of testdata, or with -rewrite writes the file.
+// compared compares a text with a file of testdata, or writes the file if -rewrite is set.
 func compared(t *testing.T, got string, path ...string) {
 	t.Helper()
 	file := filepath.Join(append([]string{testdata}, path...)...)

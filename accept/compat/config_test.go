@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestConfigs loads each of configs, and the form of it that the earlier commit wrote out with every value: both lead to the
-// values of that commit. Keys that are new since then are let pass.
+// TestConfigs loads each file of configs, and the version with all values that the earlier commit wrote. Both must result
+// in the values of that commit. Keys added since then are ignored.
 func TestConfigs(t *testing.T) {
 	files, err := filepath.Glob("../../configs/*.yaml")
 	if err != nil || len(files) < 9 {
@@ -37,7 +37,7 @@ func TestConfigs(t *testing.T) {
 			}
 			want := parsed(t, text)
 			if run, ok := want["run"].(map[string]any); ok {
-				delete(run, "blas") // did nothing, and is let pass
+				delete(run, "blas") // had no effect, and is ignored
 			}
 			contains(t, name, want, parsed(t, resolved(t, path)))
 			contains(t, "testdata/configs/"+name, want, parsed(t, resolved(t, written)))
@@ -45,7 +45,7 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// resolved is the config that a file leads to, with every value written out.
+// resolved returns the config that results from a file, with all values.
 func resolved(t *testing.T, path string) []byte {
 	t.Helper()
 	cfg, err := config.Load(config.LoadOptions{Path: path, Env: []string{}})
@@ -68,7 +68,7 @@ func parsed(t *testing.T, text []byte) map[string]any {
 	return m
 }
 
-// contains reports the values of want that got does not have.
+// contains reports the values of want that got does not contain.
 func contains(t *testing.T, key string, want, got any) {
 	t.Helper()
 	switch want := want.(type) {

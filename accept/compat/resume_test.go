@@ -11,7 +11,7 @@ import (
 )
 
 // TestResume resumes the checkpoints of interrupted training runs: losses, metrics and every byte of the next
-// checkpoint are the earlier commit's.
+// checkpoint must equal those of the earlier commit.
 func TestResume(t *testing.T) {
 	for _, job := range jobs {
 		t.Run(job, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTrain trains from the start: the first 23 steps leave the checkpoint that is resumed above.
+// TestTrain trains from the start: the first 23 steps must produce the checkpoint that TestResume resumes.
 func TestTrain(t *testing.T) {
 	for _, job := range jobs {
 		t.Run(job, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// resumed trains from step 23 to step 40 and tells what came of it.
+// resumed trains from step 23 to step 40 and returns the results.
 func resumed(t *testing.T) string {
 	t.Helper()
 	var result struct {
@@ -88,8 +88,8 @@ func resumed(t *testing.T) string {
 	return string(text) + "\n"
 }
 
-// tensors are the checksums of the printed elements of each tensor of the newest checkpoint, which say what differs where
-// the checksums of the files do.
+// tensors returns a checksum of the printed elements of each tensor of the newest checkpoint. It shows which tensor
+// differs if the checksums of the files differ.
 func tensors(t *testing.T) map[string]string {
 	t.Helper()
 	var list struct {
@@ -115,7 +115,7 @@ func unmarshal(t *testing.T, text string, into any) {
 	}
 }
 
-// interrupt records the model_dir of a training that ends after 23 steps.
+// interrupt records the model_dir of a training run that ends after 23 steps.
 func interrupt(t *testing.T, job string) {
 	restore, _ := setLevel("portable")
 	defer restore()

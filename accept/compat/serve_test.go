@@ -22,11 +22,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exported are the jobs that have exports.
+// exported are the jobs that have an export.
 var exported = []string{"columns", "dense", "trees"}
 
-// TestServe serves the exports of the earlier commit, and what this one exports of its checkpoints: both answer every request
-// with the bytes that the earlier commit answered.
+// TestServe serves the exports of the earlier commit, and new exports of its checkpoints: both must answer every request
+// with exactly the bytes that the earlier commit answered.
 func TestServe(t *testing.T) {
 	if *rewrite {
 		for _, job := range exported {
@@ -83,7 +83,7 @@ func export(t *testing.T, job string) string {
 	return to
 }
 
-// answers serves models by their folders and compares what is answered to the requests of testdata.
+// answers serves models from their folders and compares the answers to the requests of testdata.
 func answers(t *testing.T, models map[string]string, level string) {
 	t.Helper()
 	at := serve(t, models)
@@ -100,7 +100,7 @@ func answers(t *testing.T, models map[string]string, level string) {
 	}
 }
 
-// answer sends the request of a file, whose first line is the path of REST or the method of gRPC.
+// answer sends the request in a file. The first line is the REST path or the gRPC method.
 func answer(t *testing.T, at addresses, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -114,10 +114,10 @@ func answer(t *testing.T, at addresses, path string) string {
 	return post(t, "http://"+at.REST+method, body)
 }
 
-// addresses are where a server listens.
+// addresses are the addresses that a server listens on.
 type addresses struct{ GRPC, REST string }
 
-// serve starts a server in this process, at the active SIMD level, and stops it when the test ends.
+// serve starts a server in this process at the active SIMD level and stops it when the test ends.
 func serve(t *testing.T, models map[string]string) (at addresses) {
 	t.Helper()
 	args := []string{"serve", "--host=127.0.0.1", "--port=0", "--rest-port=0", "--device=/cpu:0", "--json", "--quiet"}
@@ -163,7 +163,7 @@ func post(t *testing.T, url, body string) string {
 	return fmt.Sprintf("%d %s\n", reply.StatusCode, text)
 }
 
-// call sends a request, as text, to the gRPC API and returns the reply as JSON of one fixed form.
+// call sends a request, as text, to the gRPC API and returns the reply as JSON in a fixed format.
 func call(t *testing.T, address, method, body string) string {
 	t.Helper()
 	var in, out proto.Message

@@ -9,19 +9,19 @@ import (
 	"github.com/gomlx/gomlx/ml/train/optimizer"
 )
 
-// byHand is an optimizer of the mlp that writes its gradients as products.
+// byHand is an optimizer for the mlp that writes gradients as matrix products.
 //
-// GoMLX's gradient of a product is an outer product of three dimensions and its
-// sum. XLA fuses the two into a product; the backend in Go does not, and they are
+// GoMLX's gradient of a product is a three-dimensional outer product and its
+// sum. XLA fuses the two into a product, but the Go backend does not, and they take
 // most of a step's time. This shows what the backend can do without them.
 type byHand struct {
-	optimizer.Interface // updates with given gradients
-	// of the layers: what comes in and the weights
+	optimizer.Interface // applies the gradients
+	// of the layers: inputs and weights
 	inputs, weights []*Node
 	logits          *Node
 }
 
-// gradientUpdater is what GoMLX's Adam can do besides.
+// gradientUpdater is an interface that GoMLX's Adam implements.
 type gradientUpdater interface {
 	UpdateGraphWithGradients(scope *model.Scope, grads []*Node, lossDType dtypes.DType)
 }
@@ -29,7 +29,7 @@ type gradientUpdater interface {
 // UpdateGraph adds the gradients and their update to the graph.
 func (o *byHand) UpdateGraph(scope *model.Scope, _ *Graph, loss *Node) {
 	d := Gradient(loss, o.logits)[0]
-	grads := make([]*Node, 2*len(o.weights)) // kernels and biases, in the order of the context's variables
+	grads := make([]*Node, 2*len(o.weights)) // kernels and biases, in the order of the variables in the context
 	for i := len(o.weights) - 1; i >= 0; i-- {
 		x := o.inputs[i]
 		grads[2*i] = DotGeneral(x, []int{0}, nil, d, []int{0}, nil)
@@ -42,7 +42,7 @@ func (o *byHand) UpdateGraph(scope *model.Scope, _ *Graph, loss *Node) {
 	o.Interface.(gradientUpdater).UpdateGraphWithGradients(scope, grads, loss.DType())
 }
 
-// model is the mlp again, which keeps what the gradients need.
+// model is the mlp, and records what the gradients need.
 func (o *byHand) model(scope *model.Scope, x *Node) *Node {
 	o.inputs, o.weights = nil, nil
 	for i, units := range []int{512, 256, 10} {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// fixtures is what all contenders start from.
+// fixtures is the common start of all contenders.
 type fixtures struct {
 	list []fixtureTensor
 	raw  []byte
@@ -19,7 +19,7 @@ type fixtureTensor struct {
 	Name   string `json:"name"`
 	Shape  []int  `json:"shape"`
 	Offset int    `json:"offset"`
-	Data   bool   `json:"data"` // a batch's, not a weight
+	Data   bool   `json:"data"` // a batch, not a weight
 }
 
 // size is the number of elements.
@@ -46,7 +46,7 @@ func readFixtures(dir string) (*fixtures, error) {
 	return &fixtures{list.Tensors, raw}, err
 }
 
-// read returns a tensor's elements, float32 or int64 as the caller knows.
+// read returns a tensor's elements; the caller knows whether they are float32 or int64.
 func read[T float32 | int64](g *fixtures, name string) ([]T, fixtureTensor, error) {
 	i := slices.IndexFunc(g.list, func(t fixtureTensor) bool { return t.Name == name })
 	if i < 0 {

@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// write gives an mlp whose output is its last bias, and two examples.
+// write writes fixtures with two examples and an mlp whose output is its last bias.
 func write(t *testing.T, dir string, bias []float32) {
 	t.Helper()
 	var list []fixtureTensor

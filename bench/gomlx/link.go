@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// reply is what the worker says.
+// reply is a message of the worker.
 type reply struct {
 	Values  map[string][]float64 `json:"values,omitempty"`
 	Version string               `json:"version,omitempty"`
@@ -18,8 +18,8 @@ type reply struct {
 	PeakKB  int64                `json:"peak_kb,omitempty"`
 }
 
-// serve says that the worker is ready, and then times blocks of steps of a case
-// until the command to quit.
+// serve reports that the worker is ready, then times blocks of steps of a case
+// until it is told to quit.
 func serve(in io.Reader, out io.Writer, ready reply, step func(name string) error) error {
 	answers := json.NewEncoder(out)
 	if err := answers.Encode(ready); err != nil {
@@ -45,7 +45,7 @@ func serve(in io.Reader, out io.Writer, ready reply, step func(name string) erro
 	return lines.Err()
 }
 
-// peakKB is the largest resident memory so far, 0 where the system does not tell.
+// peakKB is the peak resident memory so far; 0 if the system does not report it.
 func peakKB() int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/compute/gobackend"
 )
 
-// version is that of go.mod.
+// version is GoMLX's version in go.mod.
 const version = "0.28.0 with SIMD, Go backend"
 
 func main() {
@@ -21,10 +21,10 @@ func main() {
 	}
 }
 
-// worker reads commands from in and writes answers to out, on the data in dir.
+// worker reads commands from in and writes answers to out, using the fixtures in dir.
 type worker func(b compute.Backend, dir string, in io.Reader, out io.Writer) error
 
-// run is the worker; what GoMLX panics with becomes an error.
+// run runs the worker; it turns GoMLX's panics into errors.
 func run(args []string) (err error) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -42,9 +42,9 @@ func run(args []string) (err error) {
 	return kinds[args[0]](b, args[1], os.Stdin, os.Stdout)
 }
 
-// newBackend holds both Go's scheduler and GoMLX's pool to the threads that the
-// parent allows. Ops run one after the other, each on all threads: two products
-// at once wait for each other for ever in a pool of one.
+// newBackend limits both Go's scheduler and GoMLX's pool to the threads that the
+// parent allows. Ops run one at a time, each on all threads: in a pool of one thread, two
+// concurrent products would wait for each other for ever.
 func newBackend() (compute.Backend, error) {
 	n, err := strconv.Atoi(os.Getenv("BENCH_THREADS"))
 	if err != nil || n < 1 {

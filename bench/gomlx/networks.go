@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// networks build logits, as users of GoMLX write them.
+// networks build logits, in the style of GoMLX's users.
 var networks = map[string]func(scope *model.Scope, x *Node) *Node{
 	"mlp": func(scope *model.Scope, x *Node) *Node {
 		x = activation.Relu(layers.DenseWithBias(scope.At("dense"), x, 512))
@@ -38,7 +38,7 @@ func numbered(kind string, i int) string {
 }
 
 // newStore holds the given weights where the layers look for them: GoMLX adds
-// a scope of its own within a layer's.
+// its own scope within a layer's.
 func newStore(g *fixtures) (*model.Store, error) {
 	store := model.NewStore()
 	for _, t := range g.list {

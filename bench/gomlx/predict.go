@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 )
 
-// predictor turns batches of one size into probabilities.
+// predictor computes probabilities for batches of one size.
 type predictor struct {
 	exec *model.Exec
 	xs   []*tensors.Tensor
@@ -52,7 +52,7 @@ func newPredictor(b compute.Backend, dir, network string, batch int) (*predictor
 	return p, err
 }
 
-// predictWorker predicts with what is given in dir/mlp and dir/cnn. The values to
+// predictWorker predicts with the networks in dir/mlp and dir/cnn. The values to
 // check are the probabilities of the last example of the first batch.
 func predictWorker(b compute.Backend, dir string, in io.Reader, out io.Writer) error {
 	ps := map[string]*predictor{}

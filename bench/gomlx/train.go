@@ -12,7 +12,7 @@ import (
 
 const (
 	trainBatch   = 128
-	checkedSteps = 4 // are compared with the reference before anything is timed
+	checkedSteps = 4 // steps compared with the reference before anything is timed
 )
 
 // training is the mlp with GoMLX's Trainer and its Adam.
@@ -22,7 +22,7 @@ type training struct {
 	at      int
 }
 
-// newTraining takes gradients from GoMLX, or writes them byHand.
+// newTraining uses GoMLX's gradients or, by hand, products.
 func newTraining(b compute.Backend, dir string, hand bool) (*training, error) {
 	g, err := readFixtures(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func newTraining(b compute.Backend, dir string, hand bool) (*training, error) {
 	return t, nil
 }
 
-// batches cuts a tensor up; labels get a second dimension, as GoMLX wants it.
+// batches splits a tensor into batches; labels get a second dimension, which GoMLX requires.
 func batches[T float32 | int64](g *fixtures, name string, size int) ([]*tensors.Tensor, error) {
 	v, t, err := read[T](g, name)
 	if err != nil {
@@ -66,11 +66,11 @@ func batches[T float32 | int64](g *fixtures, name string, size int) ([]*tensors.
 	return out, nil
 }
 
-// step trains on the next batch and returns GoMLX's metrics, first the loss.
+// step trains on the next batch and returns GoMLX's metrics, the loss first.
 func (t *training) step() ([]*tensors.Tensor, error) {
 	i := t.at
 	t.at = (i + 1) % len(t.xs)
-	x, err := t.xs[i].Clone() // the trainer ends what it is given
+	x, err := t.xs[i].Clone() // the trainer finalizes its batch
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (t *training) step() ([]*tensors.Tensor, error) {
 	return t.trainer.TrainStep(train.Batch{Inputs: []*tensors.Tensor{x}, Labels: []*tensors.Tensor{y}})
 }
 
-// trainWorker trains the mlp given in dir.
+// trainWorker trains the mlp in dir.
 func trainWorker(hand bool) worker {
 	return func(b compute.Backend, dir string, in io.Reader, out io.Writer) error {
 		t, err := newTraining(b, dir, hand)
@@ -110,7 +110,7 @@ func (t *training) serve(in io.Reader, out io.Writer) error {
 	})
 }
 
-// finalize gives tensors' memory back, as GoMLX's own training loop does.
+// finalize frees the memory of tensors, like GoMLX's own training loop.
 func finalize(ts []*tensors.Tensor) error {
 	for _, t := range ts {
 		if err := t.FinalizeAll(); err != nil {

@@ -14,18 +14,18 @@ type benchCase struct {
 	Name      string   `json:"name"`
 	Net       string   `json:"net"`
 	Batch     int      `json:"batch"`
-	Dims      []int    `json:"dims"`            // of an example's x
-	IDs       int      `json:"ids,omitempty"`   // of an example
-	Rows      int      `json:"rows,omitempty"`  // of the tables
-	Width     int      `json:"width,omitempty"` // of the table of vectors
-	Classes   int      `json:"classes"`         // 1: yes or no
-	Precision string   `json:"precision"`       // as engine.Precision's names
+	Dims      []int    `json:"dims"`            // shape of an example's x
+	IDs       int      `json:"ids,omitempty"`   // number for each example
+	Rows      int      `json:"rows,omitempty"`  // in each table
+	Width     int      `json:"width,omitempty"` // of the embedding table
+	Classes   int      `json:"classes"`         // 1: binary
+	Precision string   `json:"precision"`       // a name of engine.Precision
 	Rule      string   `json:"rule"`            // optimizer
 	Rate      float64  `json:"rate"`
 	Tiny      bool     `json:"tiny,omitempty"` // narrow and shallow, for the emulated GPU
-	Kinds     []string `json:"kinds"`          // the peer's ways to do it
-	Reference string   `json:"reference"`      // dtype of the peer that says what is right
-	Tolerance float64  `json:"tolerance"`      // relative, of the losses
+	Kinds     []string `json:"kinds"`          // modes of the peer
+	Reference string   `json:"reference"`      // dtype of the peer's reference
+	Tolerance float64  `json:"tolerance"`      // relative tolerance of losses
 }
 
 var cases = []benchCase{
@@ -41,7 +41,7 @@ var cases = []benchCase{
 func (k benchCase) tiny() benchCase {
 	k.Tiny, k.Batch, k.Kinds = true, 4, []string{"eager"}
 	if k.precision() == engine.BF16Mixed {
-		k.Tolerance = 0.3 // statistics over a few numbers make rounding count
+		k.Tolerance = 0.3 // statistics over few numbers amplify rounding
 	}
 	switch {
 	case k.IDs > 0:
@@ -54,7 +54,7 @@ func (k benchCase) tiny() benchCase {
 	return k
 }
 
-// narrow is what widths are divided by.
+// narrow is the divisor of widths.
 func (k *benchCase) narrow() int {
 	if k.Tiny {
 		return 8
@@ -62,7 +62,7 @@ func (k *benchCase) narrow() int {
 	return 1
 }
 
-// depth is how many blocks a stage has.
+// depth is the number of blocks in a stage.
 func (k *benchCase) depth(blocks int) int {
 	if k.Tiny {
 		return 1
@@ -75,7 +75,7 @@ func (k *benchCase) precision() engine.Precision {
 	return all[max(0, slices.IndexFunc(all, func(p engine.Precision) bool { return p.String() == k.Precision }))]
 }
 
-// chosen are the cases of a list of names; all of an empty one.
+// chosen returns the cases in a list of names; all cases for an empty list.
 func chosen(names string) ([]benchCase, error) {
 	if names == "" {
 		return cases, nil
@@ -102,7 +102,7 @@ const (
 	seedLabels
 )
 
-// data returns the batch of every step: x, ids, labels; nil where the case has none.
+// data returns the batch that every step uses: x, ids, labels; ids is nil if the case has none.
 func (k *benchCase) data() (x, ids, labels *tensor.Tensor) {
 	x = tensor.New(tensor.Float32, append([]int{k.Batch}, k.Dims...)...)
 	uniform(tensor.Values[float32](x), seedX, 1)

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ceiling is a rate of the chip, as measured here.
+// ceiling is a maximum rate of the chip, as measured here.
 type ceiling struct {
 	Name string  `json:"name"` // "float32", "tf32" and "bf16_mixed" products, or "memory"
 	Rate float64 `json:"rate"` // 1e12 operations per second, or 1e9 bytes (read and written)
 }
 
-// noProducts stands for own kernels, which must not be measured in place of the library's.
+// noProducts replaces our own kernels, so that only the library's are measured.
 type noProducts struct{}
 
 var errRefused = errors.New("cuBLASLt refuses the product")
@@ -24,7 +24,7 @@ var errRefused = errors.New("cuBLASLt refuses the product")
 func (noProducts) Workspace(lower.Product) int                  { return 0 }
 func (noProducts) Plan(lower.Product) (l lower.Launch, _ error) { return l, errRefused }
 
-// ceilings measures the rates of square matrix products of cuBLASLt and of copies. The emulated GPU has none.
+// ceilings measures the rates of square matrix products in cuBLASLt and of copies. There are none for the emulated GPU.
 func ceilings(g *gpu) ([]ceiling, error) {
 	if g.emulated {
 		return nil, nil
@@ -52,7 +52,7 @@ func ceilings(g *gpu) ([]ceiling, error) {
 	return out, p.Close()
 }
 
-// allocations is memory that is given back together.
+// allocations are freed together.
 type allocations struct {
 	c   driver.Context
 	all []driver.Ptr
@@ -74,7 +74,7 @@ func (a *allocations) free() error {
 	return errors.Join(errs...)
 }
 
-// best repeats work and returns the seconds of the fastest time, issued repeat times in a row.
+// best issues work repeat times in a row, several times, and returns the seconds for one in the fastest run.
 func best(g *gpu, repeat int, issue func(s driver.Stream) error) (seconds float64, err error) {
 	s, err := g.Context().NewStream()
 	if err != nil {
@@ -136,7 +136,7 @@ func productRate(g *gpu, p *cublaslt.Products, t tensor.DType, how lower.Precisi
 	return 2 * n * n * n / seconds / 1e12, err
 }
 
-// fillRandom gives the operands numbers: with zeros the chip takes less power, and runs faster.
+// fillRandom fills the operands with random numbers: with zeros the chip takes less power and runs faster.
 func fillRandom(g *gpu, q lower.Product) (err error) {
 	bytes := q.M * q.K * q.A.Type.Size()
 	host, err := g.Context().AllocHost(bytes)
@@ -150,7 +150,7 @@ func fillRandom(g *gpu, q lower.Product) (err error) {
 	b := host.Bytes()
 	for i := 0; i+3 < len(b); i += 4 {
 		r := mixed(7, uint32(i))
-		// Two bfloat16 numbers, or a float32: exponents of 0.25 to 1, any sign and fraction.
+		// Two bfloat16 numbers, or one float32: exponents of 0.25 to 1, any sign and fraction.
 		b[i], b[i+1], b[i+2], b[i+3] = byte(r), 0x3e|byte(r>>8)&0x80|byte(r>>10)&1, byte(r>>16), 0x3e|byte(r>>24)&0x80|byte(r>>26)&1
 	}
 	return errors.Join(s.Upload(q.A.At, b), s.Upload(q.B.At, b), s.Synchronize(), s.Close(), host.Free())

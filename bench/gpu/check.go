@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// check is one test of the command test. It returns what it has seen.
+// check is one check of the command test. run returns what it measured.
 type check struct {
 	name string
 	run  func(ctx context.Context, g *gpu) (string, error)

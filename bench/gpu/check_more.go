@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// casesRun does a few steps of every benchmark's case, smaller, on both devices: losses equal the processor's, in
+// casesRun runs a few steps of every benchmark case, made smaller, on GPU and processor. Losses must be equal, in
 // float32 and in the case's precision.
 func casesRun(ctx context.Context, g *gpu) (string, error) {
 	var errs []error
@@ -52,7 +52,7 @@ func firstLosses(ctx context.Context, t *training, dev device.Device, how engine
 	return s.losses(ctx, checkedSteps)
 }
 
-// snapshotAfter is all variables after some steps, enqueued.
+// snapshotAfter returns all variables after n steps, which are enqueued without waiting.
 func snapshotAfter(ctx context.Context, g *gpu, l *trainingCheck, n int) (all map[string]*tensor.Tensor, err error) {
 	t, err := newTraining(&l.benchCase, false)
 	if err != nil {
@@ -69,7 +69,7 @@ func snapshotAfter(ctx context.Context, g *gpu, l *trainingCheck, n int) (all ma
 	return s.vars.Snapshot()
 }
 
-// sameBits trains twice: all variables must be the same, bit for bit.
+// sameBits trains twice: all variables must be equal bit for bit.
 func sameBits(ctx context.Context, g *gpu) (string, error) {
 	for _, name := range []string{"mlp", "resnet20"} {
 		l := lessons[name].on(g)
@@ -88,7 +88,7 @@ func sameBits(ctx context.Context, g *gpu) (string, error) {
 	return "two runs give the same bits", nil
 }
 
-// moves takes a training from the GPU to the processor, and the reverse: losses go on alike.
+// moves moves a training from the GPU to the processor, and back: losses must continue as before.
 func moves(ctx context.Context, g *gpu) (string, error) {
 	l := lessons["mlp"].on(g)
 	host := device.NewHost()
@@ -134,7 +134,7 @@ func (l *trainingCheck) move(ctx context.Context, from, to device.Device) (err e
 	return errors.Join(err1, err2, near(want, got, 1e-4))
 }
 
-// memoryStays does 10,000 steps and compares the memory of GPU and host before and after.
+// memoryStays runs 10,000 steps and compares the memory of GPU and host before and after.
 func memoryStays(ctx context.Context, g *gpu) (string, error) {
 	l := lessons["mlp"].on(g)
 	t, err := newTraining(&l.benchCase, false)
@@ -166,7 +166,7 @@ func memoryStays(ctx context.Context, g *gpu) (string, error) {
 	return seen, nil
 }
 
-// memory is what the GPU has given away, to all, and the live heap.
+// memory is the GPU memory in use, by all processes, and the live heap.
 func memory(g *gpu) (onGPU int64, heap uint64, err error) {
 	free, total, err := g.Context().Info()
 	runtime.GC()

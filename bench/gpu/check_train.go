@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// trainingCheck is a training on glyphs, the built-in digits: data that is drawn and can be learned.
+// trainingCheck trains on glyphs, the built-in digits: generated data that can be learned.
 type trainingCheck struct {
 	benchCase
 	steps int
@@ -26,7 +26,7 @@ var lessons = map[string]trainingCheck{
 	"resnet20": {benchCase{Name: "resnet20", Net: "resnet20", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "momentum", Rate: 0.02}, 250, 0.95},
 }
 
-// on is the lesson for a device: of a few steps for the emulated one.
+// on adapts the check to a device: a few steps for the emulated GPU.
 func (l trainingCheck) on(g *gpu) trainingCheck {
 	if g.emulated {
 		l.Tiny, l.Batch, l.steps, l.least = true, 8, 3, 0
@@ -34,7 +34,7 @@ func (l trainingCheck) on(g *gpu) trainingCheck {
 	return l
 }
 
-// batch draws examples from index on.
+// batch draws examples from an index on.
 func (l *trainingCheck) batch(from int) (x, labels *tensor.Tensor) {
 	x, labels = tensor.New(tensor.Float32, append([]int{l.Batch}, l.Dims...)...), tensor.New(tensor.Int64, l.Batch)
 	pixels := make([]byte, glyphs.Pixels)
@@ -47,13 +47,13 @@ func (l *trainingCheck) batch(from int) (x, labels *tensor.Tensor) {
 	return x, labels
 }
 
-// feeds draws the batches of a training.
+// feeds returns the batch of a step.
 func (l *trainingCheck) feeds(step int) []*tensor.Tensor {
 	x, labels := l.batch(step * l.Batch)
 	return []*tensor.Tensor{x, labels}
 }
 
-// heldOut is where the examples for tests begin.
+// heldOut is the index of the first example for tests.
 const heldOut = 1 << 30
 
 // accuracy is the share of right answers among held-out examples.
@@ -91,11 +91,11 @@ func (l *trainingCheck) accuracy(ctx context.Context, dev device.Device, vars *e
 	return float64(right) / float64(n), p.Close()
 }
 
-// outcome is what a training came to.
+// outcome is the result of a training.
 type outcome struct {
 	losses   []float64
 	accuracy float64
-	onHost   []string // ops that the host did in place of the GPU
+	onHost   []string // ops that ran on the host instead of the GPU
 }
 
 func (l *trainingCheck) learn(ctx context.Context, dev device.Device, how engine.Precision) (o outcome, err error) {
@@ -116,8 +116,8 @@ func (l *trainingCheck) learn(ctx context.Context, dev device.Device, how engine
 	return o, err
 }
 
-// trains trains a network on the processor, and on the GPU in each precision. Its losses must follow the processor's, and
-// its accuracy must be as good.
+// trains trains a network on the processor, and on the GPU in each precision. The GPU's losses must follow the processor's,
+// with about the same accuracy.
 func trains(ctx context.Context, g *gpu, name string) (string, error) {
 	l := lessons[name].on(g)
 	host := device.NewHost()
@@ -129,7 +129,7 @@ func trains(ctx context.Context, g *gpu, name string) (string, error) {
 	seen, errs := []string{fmt.Sprintf("accuracy on the processor %.4f", want.accuracy)}, []error{}
 	for _, how := range []struct {
 		engine.Precision
-		first, curve, accuracy float64 // tolerances: of the first losses, of the curve, of the accuracy
+		first, curve, accuracy float64 // tolerances
 	}{{engine.Float32, 1e-4, 0.1, 0.015}, {engine.TF32, 5e-3, 0.1, 0.015}, {engine.BF16Mixed, 5e-2, 0.2, 0.02}} {
 		got, err := l.learn(ctx, g, how.Precision)
 		if err != nil {
@@ -152,8 +152,8 @@ func trains(ctx context.Context, g *gpu, name string) (string, error) {
 	return strings.Join(seen, ", "), errors.Join(errs...)
 }
 
-// alike compares means over tenths of two curves; the tolerance is relative to the larger of the mean and 0.5: rounding
-// drives trainings apart, which shows most where little is left to learn.
+// alike compares the means of two curves over each tenth. The tolerance is relative to the mean or 0.5, whichever is larger: rounding
+// makes trainings diverge, which shows most when little is left to learn.
 func alike(want, got []float64, tolerance float64) error {
 	const parts = 10
 	n := max(1, len(want)/parts)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// comparison is ours and the peer's ways of one case.
+// comparison compares our training with the peer's modes on one case.
 type comparison struct {
 	*bench
 	k       *benchCase
@@ -19,7 +19,7 @@ type comparison struct {
 	kinds   []string
 	losses  map[string][]float64 // of the first steps
 	seconds map[string][]float64 // of a step, by block
-	steps   map[string]int       // in a block
+	steps   map[string]int       // of each block
 }
 
 func (c *comparison) close() error {
@@ -33,7 +33,7 @@ func (c *comparison) close() error {
 	return errors.Join(errs...)
 }
 
-// prepare starts the peer and makes its ways ready. Without one ours is measured alone.
+// prepare starts the peer and prepares its modes. Without a peer, only ours is measured.
 func (c *comparison) prepare() {
 	if !c.join() {
 		return
@@ -52,7 +52,7 @@ func (c *comparison) prepare() {
 		if c.peer != nil {
 			continue
 		}
-		// The way has ended the process: the others go on in a new one.
+		// This mode has ended the process: prepare the earlier ones again in a new one.
 		before := c.kinds
 		c.kinds = nil
 		if !c.join() {
@@ -83,7 +83,7 @@ func (c *comparison) join() bool {
 	return false
 }
 
-// ready prepares a way of the peer, or notes why it cannot.
+// ready prepares a mode of the peer, or records why it cannot.
 func (c *comparison) ready(kind string) {
 	a, err := c.peer.ask(min(c.left(), 3*time.Minute), "prepare", kind)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *comparison) ready(kind string) {
 	c.kinds, c.losses[kind] = append(c.kinds, kind), a.Losses
 }
 
-// missKind notes an error of a way of the peer, after which there may be no peer.
+// missKind records an error of a mode of the peer; the peer may have ended.
 func (c *comparison) missKind(kind string, err error) {
 	c.r.miss(c.k.Name+", PyTorch "+kind, err)
 	if errors.Is(err, errEnded) {
@@ -109,8 +109,8 @@ func (c *comparison) lose() {
 	c.peer = nil
 }
 
-// check compares the losses with the reference. A peer's way that computes something else is not measured; where there is
-// no reference, ours is compared with the peer's first way.
+// check compares the losses with the reference. A mode of the peer with other losses is not measured. Without a
+// reference, ours is compared with the peer's first mode.
 func (c *comparison) check() error {
 	right, name := c.losses["reference"], "the reference"
 	if right == nil && len(c.kinds) > 0 {
@@ -135,7 +135,7 @@ func (c *comparison) check() error {
 	return nil
 }
 
-// near compares losses; the tolerance is relative to the larger of the loss and 0.1.
+// near compares losses; the tolerance is relative to the loss or 0.1, whichever is larger.
 func near(want, got []float64, tolerance float64) error {
 	for i, w := range want {
 		if d := math.Abs(got[i] - w); !(d <= tolerance*max(w, 0.1)) {
@@ -154,7 +154,7 @@ func finite(losses []float64) error {
 	return nil
 }
 
-// rounds times blocks in turn: ours, theirs, ours, theirs. The first round finds how many steps make a block, and warms up.
+// rounds times alternating blocks: ours, theirs, ours, theirs. A first round warms up and finds the number of steps in a block.
 func (c *comparison) rounds(ctx context.Context) error {
 	all := append([]string{ours}, c.kinds...)
 	for _, name := range all {
@@ -185,7 +185,7 @@ func (c *comparison) rounds(ctx context.Context) error {
 	return nil
 }
 
-// time is the seconds of a step, over a block.
+// time times a block and returns the seconds per step.
 func (c *comparison) time(ctx context.Context, name string) (float64, error) {
 	n := c.steps[name]
 	if name == ours {

@@ -18,7 +18,7 @@ type gpu struct {
 	emulated bool
 }
 
-// errNoGPU tells that there is nothing to test on: exit code 3.
+// errNoGPU reports that there is no GPU: exit code 3.
 var errNoGPU = errors.New("no GPU")
 
 // openGPU opens the first GPU, or an emulated one.
@@ -30,7 +30,7 @@ func openGPU(ctx context.Context, emulated bool) (*gpu, error) {
 		}
 		d, err := cuda.Open(ctx, 0)
 		if err != nil {
-			return nil, err // there is one: that it cannot be used is a failure
+			return nil, err // there is a GPU, so failing to use it is an error
 		}
 		return &gpu{d, fmt.Sprintf("%s, driver of CUDA %s", cuda.Describe(r.GPUs[0]), cuda.VersionText(r.Version)), false}, nil
 	}
@@ -50,8 +50,8 @@ func openGPU(ctx context.Context, emulated bool) (*gpu, error) {
 	return &gpu{d, "the emulated GPU", true}, nil
 }
 
-// timed measures work that has ended when f returns, by events around it on a stream of their own: what the host takes to
-// begin and to see the end counts, too.
+// timed measures work that is done when f returns, with events before and after it on a separate stream. This includes the time of the
+// host to start the work and to see its end.
 func (g *gpu) timed(f func() error) (took time.Duration, err error) {
 	s, err := g.Context().NewStream()
 	if err != nil {

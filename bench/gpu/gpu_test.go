@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// emulated is the emulated GPU.
+// emulated opens the emulated GPU.
 func emulated(t *testing.T) *gpu {
 	t.Helper()
 	g, err := openGPU(t.Context(), true)
@@ -34,7 +34,7 @@ func emulated(t *testing.T) *gpu {
 	return g
 }
 
-// withTorch is a Python that has PyTorch.
+// withTorch returns a Python that has PyTorch.
 func withTorch(t *testing.T) string {
 	t.Helper()
 	python := filepath.Join(testkit.Root(), ".venv", "bin", "python")
@@ -60,7 +60,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestBench measures a small case against PyTorch; all of them with GOESTIMATOR_ACCEPT=1.
+// TestBench measures a small case against PyTorch; all cases with GOESTIMATOR_ACCEPT=1.
 func TestBench(t *testing.T) {
 	emulated(t)
 	s := settings{emulated: true, names: "mlp_128", rounds: 2, block: time.Millisecond, limit: 3 * time.Minute, python: withTorch(t), out: t.TempDir()}
@@ -75,7 +75,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-// TestBenchWithoutPyTorch measures ours alone, and says so.
+// TestBenchWithoutPyTorch measures only ours, and reports that.
 func TestBenchWithoutPyTorch(t *testing.T) {
 	g := emulated(t)
 	k := cases[0].tiny()
@@ -93,7 +93,7 @@ func TestBenchWithoutPyTorch(t *testing.T) {
 	}
 }
 
-// TestPeerThatDies sees that the peer's other ways go on in a new process where one ends it.
+// TestPeerThatDies: if a mode of the peer ends the process, the other modes run in a new one.
 func TestPeerThatDies(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: starts PyTorch twice: set GOESTIMATOR_ACCEPT=1")
@@ -123,7 +123,7 @@ func TestPeerThatDies(t *testing.T) {
 	}
 }
 
-// TestPeerThatHangs sees that nothing waits without end for a peer.
+// TestPeerThatHangs: nothing waits for ever for a peer.
 func TestPeerThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	script := "import time\nprint('{\"version\": \"0\"}', flush=True)\ntime.sleep(1000)\n"
@@ -146,7 +146,7 @@ func TestPeerThatHangs(t *testing.T) {
 	}
 }
 
-// TestPeerThatEnds sees that what a peer says at its end is reported, whichever pipe it closes before.
+// TestPeerThatEnds: the peer's last error output is reported, whichever pipe it closes first.
 func TestPeerThatEnds(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -175,7 +175,7 @@ func TestPeerThatEnds(t *testing.T) {
 	}
 }
 
-// TestResNets counts the weights of the full networks: as in the paper and in torchvision.
+// TestResNets counts the weights of the full networks, and compares with the paper and torchvision.
 func TestResNets(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -201,7 +201,7 @@ func TestResNets(t *testing.T) {
 			t.Errorf("%s: expected %d weights, got %d", c.name, c.want, got)
 		}
 		flops, _ := tr.cost()
-		if c.name == "resnet50_256" && (flops < 22e9 || flops > 26e9) { // 4.1e9 multiplications, three times but for the first layer
+		if c.name == "resnet50_256" && (flops < 22e9 || flops > 26e9) { // 4.1e9 multiplications, three times except in the first layer
 			t.Errorf("%s: expected about 24.5e9 operations in a step, got %d", c.name, flops)
 		}
 	}
@@ -275,7 +275,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestScripts builds what a machine with a GPU needs and runs it here: where there is no GPU it says so.
+// TestScripts builds what a machine with a GPU needs and runs it here; without a GPU it must say so.
 func TestScripts(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: builds several programs: set GOESTIMATOR_ACCEPT=1")
@@ -298,7 +298,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfGPUTest: a mistyped seed is an error at once, not from a failing check.
+// TestArgumentsOfGPUTest: a mistyped seed is an error at the start, not in a check.
 func TestArgumentsOfGPUTest(t *testing.T) {
 	for _, c := range []struct {
 		seed string // of the environment

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// exitNoGPU says that there is no GPU to use, as scripts see it.
+// exitNoGPU is the exit code if there is no usable GPU.
 const exitNoGPU = 3
 
 func main() {

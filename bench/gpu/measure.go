@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settings are what the command line says.
+// settings are the flags of the command line.
 type settings struct {
 	emulated bool
 	names    string // of cases
@@ -24,7 +24,7 @@ const (
 	ours         = "goestimator"
 )
 
-// bench measures all cases on a GPU. What cannot be measured is named in the report.
+// bench measures all cases on a GPU. The report lists what cannot be measured.
 type bench struct {
 	settings
 	g     *gpu
@@ -33,10 +33,10 @@ type bench struct {
 	until time.Time
 }
 
-// left is the time for the rest, without what it takes to write the report.
+// left is the remaining time, less a reserve to write the report.
 func (b *bench) left() time.Duration { return time.Until(b.until) - 5*time.Second }
 
-// run is the command bench.
+// run runs the command bench.
 func (s settings) run(ctx context.Context) (err error) {
 	ks, err := chosen(s.names)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s settings) run(ctx context.Context) (err error) {
 			failed++
 			b.r.miss(k.Name, err)
 		}
-		if err := b.r.write(s.out); err != nil { // after each: what is done is kept, whatever comes
+		if err := b.r.write(s.out); err != nil { // after each case, so that finished ones are kept
 			return err
 		}
 	}
@@ -82,10 +82,10 @@ func (s settings) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// errTime tells that the limit left no time.
+// errTime reports that the time limit was reached.
 var errTime = errors.New("no time was left")
 
-// measure is one case: both sides are made ready and checked, then their blocks alternate.
+// measure runs one case: it prepares and checks both sides, then alternates their blocks.
 func (b *bench) measure(ctx context.Context, k *benchCase) (err error) {
 	if b.left() < 20*time.Second {
 		return errTime
@@ -96,7 +96,7 @@ func (b *bench) measure(ctx context.Context, k *benchCase) (err error) {
 	}
 	c := &comparison{bench: b, k: k, t: t, losses: map[string][]float64{}, seconds: map[string][]float64{}, steps: map[string]int{}}
 	defer func() { err = errors.Join(err, c.close()) }()
-	c.prepare() // first: the reference may take much memory
+	c.prepare() // first, since the reference may take much memory
 	if c.ours, err = t.start(b.g, k.precision(), nil); err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// network is what a case trains. Its inputs are the case's.
+// network is the network of a case, for the case's inputs.
 type network func(c *models.Builder, k *benchCase, in inputs) *G.Node // logits
 
-// inputs are a batch.
+// inputs is a batch.
 type inputs struct{ x, ids, labels *G.Node }
 
 var networks = map[string]network{"mlp": mlp, "cnn": cnn, "resnet20": resnet20, "resnet50": resnet50, "wide_deep": wideDeep}
@@ -21,7 +21,7 @@ func relu(units int, c *models.Builder, x *G.Node) *G.Node {
 	return layers.Dense(c, x, units, layers.Weights{Activation: ops.Relu})
 }
 
-// mlp is that of models/networks: 512 and 256 units.
+// mlp is the mlp of models/networks: 512 and 256 units.
 func mlp(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Flatten(c, in.x)
 	for _, n := range []int{512, 256} {
@@ -40,15 +40,15 @@ func cnn(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	return layers.Dense(c, relu(128/k.narrow(), c, ops.Flatten(c, x)), k.Classes, layers.Weights{})
 }
 
-// normed is a convolution without bias and its batch normalization. The padding is PyTorch's: as much before as after.
+// normed is a convolution without bias and its batch normalization. The padding is symmetric, as in PyTorch.
 func normed(c *models.Builder, x *G.Node, filters, size, stride int) *G.Node {
 	p := size / 2
 	x = layers.Conv2D(c, x, filters, layers.SquareWindow(size, stride, ops.Explicit(p, p, p, p)), layers.Weights{NoBias: true})
 	return layers.BatchNorm(c, x, layers.Norm{Momentum: 0.9, Epsilon: 1e-5})
 }
 
-// resnet20 is the network for small images of He et al. 2015, section 4.2, with convolutions of 1x1 where a shortcut
-// changes the shape.
+// resnet20 is the network for small images of He et al. 2015, section 4.2, with 1x1 convolutions in shortcuts that
+// change the shape.
 func resnet20(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Relu(c, normed(c, in.x, 16/k.narrow(), 3, 1))
 	for stage := range 3 {
@@ -68,12 +68,12 @@ func resnet20(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	return layers.Dense(c, layers.GlobalAvgPool2D(c, x), k.Classes, layers.Weights{})
 }
 
-// resnet50 is the network for ImageNet of He et al. 2015 with the stride in the 3x3 convolutions, as torchvision has it.
+// resnet50 is the network for ImageNet of He et al. 2015, with the stride in the 3x3 convolutions as in torchvision.
 func resnet50(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	x := ops.Relu(c, normed(c, in.x, 64/k.narrow(), 7, 2))
 	x = layers.MaxPool2D(c, x, layers.SquareWindow(3, 2, ops.Same))
 	stages := []int{3, 4, 6, 3}
-	if k.Tiny { // more would leave images of one pixel, whose statistics make any rounding count
+	if k.Tiny { // more would leave images of one pixel, whose statistics amplify rounding
 		stages = stages[:2]
 	}
 	for stage, blocks := range stages {
@@ -94,7 +94,7 @@ func resnet50(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	return layers.Dense(c, layers.GlobalAvgPool2D(c, x), k.Classes, layers.Weights{})
 }
 
-// wideDeep is a linear model on ids and dense layers on their vectors and on numbers.
+// wideDeep is a linear model on ids, plus dense layers on embeddings of ids and on numbers.
 func wideDeep(c *models.Builder, k *benchCase, in inputs) *G.Node {
 	slots := k.IDs
 	wide := ops.Sum(c, layers.Embedding(c, in.ids, k.Rows, 1, layers.Weights{}), ops.Axes(1))

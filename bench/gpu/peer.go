@@ -19,7 +19,7 @@ import (
 //go:embed peer/*.py
 var peerFiles embed.FS
 
-// peer is a running torch_gpu.py.
+// peer is a process that runs torch_gpu.py.
 type peer struct {
 	cmd     *exec.Cmd
 	cancel  context.CancelFunc
@@ -27,10 +27,10 @@ type peer struct {
 	answers chan answer
 	errs    strings.Builder
 	ready   answer
-	ended   func() error // waits until the process has, soon after it closed standard output; errs is complete then
+	ended   func() error // waits until the process has ended, soon after it closed standard output; then errs is complete
 }
 
-// answer is what it says.
+// answer is a message of the peer.
 type answer struct {
 	Version string    `json:"version"`
 	GPU     string    `json:"gpu"`
@@ -40,13 +40,13 @@ type answer struct {
 	Error   string    `json:"error"`
 }
 
-// peerCase is a case with what its variables begin with.
+// peerCase is a case with the initial values of its variables.
 type peerCase struct {
 	*benchCase
 	Variables []initial `json:"variables"`
 }
 
-// writePeer puts the scripts into a folder.
+// writePeer writes the peer's scripts to a folder.
 func writePeer(dir string) error {
 	files, err := peerFiles.ReadDir("peer")
 	if err != nil {
@@ -64,7 +64,7 @@ func writePeer(dir string) error {
 	return nil
 }
 
-// startPeer runs the scripts of dir for a training.
+// startPeer runs the scripts in dir for a training.
 func startPeer(ctx context.Context, python, dir string, t *training) (*peer, error) {
 	text, err := json.Marshal(peerCase{t.k, t.initials})
 	if err != nil {
@@ -95,7 +95,7 @@ func startPeer(ctx context.Context, python, dir string, t *training) (*peer, err
 	return p, nil
 }
 
-// listen passes answers on; other lines are a library's chatter.
+// listen forwards answers; it skips other lines, which libraries print.
 func (p *peer) listen(ctx context.Context, out io.Reader) {
 	defer close(p.answers)
 	lines := bufio.NewReader(out)
@@ -135,20 +135,20 @@ func (p *peer) read(limit time.Duration) (answer, error) {
 	}
 }
 
-// errEnded tells that a peer is of no more use.
+// errEnded reports that a peer can no longer be used.
 var errEnded = errors.New("it has ended")
 
-// ask sends a command and waits for the answer for so long.
+// ask sends a command and waits for the answer, up to a limit.
 func (p *peer) ask(limit time.Duration, words ...any) (answer, error) {
 	_, broken := fmt.Fprintln(p.in, words...)
-	a, err := p.read(limit) // tells what it complained of at its end
+	a, err := p.read(limit) // includes its last error output
 	if broken != nil && err == nil {
 		err = fmt.Errorf("PyTorch: %w: %w", broken, errEnded)
 	}
 	return a, err
 }
 
-// end is ended, the first time.
+// end is the first call of ended.
 func (p *peer) end() error {
 	timer := time.AfterFunc(10*time.Second, p.cancel)
 	defer timer.Stop()
@@ -170,7 +170,7 @@ func (p *peer) stop() error {
 	return nil
 }
 
-// lastLines is the end of a process's complaints.
+// lastLines are the last n lines of a process's error output.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// report is what bench/results/gpu.json keeps.
+// report is the content of bench/results/gpu.json.
 type report struct {
 	Time     string    `json:"time"`
 	GPU      string    `json:"gpu"`
@@ -21,7 +21,7 @@ type report struct {
 	Missing  []string  `json:"missing,omitempty"`
 }
 
-// row is one contender of a case. Times are per step; Milliseconds is the median of the blocks.
+// row is one contender in a case. Times are per step; Milliseconds is the median over blocks.
 type row struct {
 	Case         string    `json:"case"`
 	Batch        int       `json:"batch"`
@@ -34,7 +34,7 @@ type row struct {
 	Steps        int       `json:"steps_per_block"`
 	Examples     float64   `json:"examples_per_s"`
 	TFLOPS       float64   `json:"tflops"`
-	GBs          float64   `json:"gb_per_s"` // as the engine counts: each operand once
+	GBs          float64   `json:"gb_per_s"` // as the engine counts bytes: each operand once
 	Losses       []float64 `json:"losses"`
 	Reference    []float64 `json:"reference_losses"`
 	HostSteps    []string  `json:"host_steps,omitempty"` // ops that ran on the host
@@ -57,7 +57,7 @@ func (r *report) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "gpu.json"), append(b, '\n'), 0o644)
 }
 
-// ratio is ours to the fastest of the peer's ways, in examples per second; 0 where there is none.
+// ratio divides our examples per second by the fastest mode's of the peer; 0 if there is none.
 func (r *report) ratio(name string) float64 {
 	our, best := 0.0, 0.0
 	for _, w := range r.Rows {
@@ -75,7 +75,7 @@ func (r *report) ratio(name string) float64 {
 	return our / best
 }
 
-// ceiling is a measured rate, 0 where there is none.
+// ceiling is a measured rate; 0 if it was not measured.
 func (r *report) ceiling(name string) float64 {
 	for _, c := range r.Ceilings {
 		if c.Name == name {
@@ -92,7 +92,7 @@ func share(part, whole float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part/whole)
 }
 
-// print writes the tables in Markdown.
+// print writes Markdown tables.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s; PyTorch %s; %s.\n", r.GPU, r.PyTorch, strings.TrimSuffix(r.Time, "Z"))
 	if r.Emulated {
@@ -135,7 +135,7 @@ const (
 	tablesEnd   = "<!-- end of gpu tables -->\n"
 )
 
-// writeTables puts the recorded tables into a document, between its marks.
+// writeTables inserts the recorded tables between their marks in a document.
 func writeTables(results, document string) error {
 	b, err := os.ReadFile(filepath.Join(results, "gpu.json"))
 	if errors.Is(err, os.ErrNotExist) {

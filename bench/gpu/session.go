@@ -19,7 +19,7 @@ type session struct {
 	step  int
 }
 
-// start compiles a training for a device, whose variables it makes. Without feeds the data must be resident.
+// start compiles a training for a device and creates its variables. Without feeds the data must be resident.
 func (t *training) start(dev device.Device, how engine.Precision, feeds func(step int) []*tensor.Tensor) (*session, error) {
 	vars, err := t.variables(dev, feeds == nil)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *session) next() []*tensor.Tensor {
 	return s.feeds(s.step - 1)
 }
 
-// losses does n steps and returns the loss of each.
+// losses runs n steps and returns the loss of each.
 func (s *session) losses(ctx context.Context, n int) ([]float64, error) {
 	var out []float64
 	for range n {
@@ -52,7 +52,7 @@ func (s *session) losses(ctx context.Context, n int) ([]float64, error) {
 	return out, nil
 }
 
-// steps does n steps as fast as it can: batches are brought ahead, runs follow each other without the host.
+// steps runs n steps as fast as possible: batches are uploaded ahead, and runs follow each other without waiting for the host.
 func (s *session) steps(ctx context.Context, n int) error {
 	const ahead = 2
 	var queue []*engine.Ahead

@@ -15,12 +15,12 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// training is a case as the engine's graph: its train step, and its logits in evaluation.
+// training is a case as a graph of the engine: its train step, or its logits in evaluation.
 type training struct {
 	k        *benchCase
 	graph    *graph.Graph
 	spec     engine.Spec
-	initials []initial // of the weights, in the order of their making
+	initials []initial // of the weights, in the order of their creation
 	slots    []update.Slot
 }
 
@@ -60,7 +60,7 @@ func (k *benchCase) model(mode models.Mode) (m built, err error) {
 	return m, nil
 }
 
-// newTraining makes the train step. Where the data is resident it is variables, "data/x" and so on, else feeds: x,
+// newTraining builds the train step. Resident data are variables, "data/x" and so on; otherwise the data are feeds: x,
 // (ids,) labels.
 func newTraining(k *benchCase, resident bool) (*training, error) {
 	m, err := k.model(models.Train)
@@ -106,7 +106,7 @@ const globalStep = "global_step"
 
 var stepType = graph.Type{DType: tensor.Int64}
 
-// leaves are where the model's inputs and variables come from.
+// leaves maps the model's inputs and variables to the graph.
 func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node]graph.Output {
 	leaves := map[*G.Node]graph.Output{}
 	for _, in := range m.b.Inputs() {
@@ -124,7 +124,7 @@ func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node
 	return leaves
 }
 
-// newLogits makes a graph of x, and ids, to the logits in evaluation.
+// newLogits builds a graph from x, and ids, to the logits in evaluation.
 func newLogits(k *benchCase) (*training, error) {
 	m, err := k.model(models.Eval)
 	if err != nil {
@@ -140,7 +140,7 @@ func newLogits(k *benchCase) (*training, error) {
 	return t, nil
 }
 
-// variables puts the first values on a device, the data besides where it is resident.
+// variables puts the initial values on a device, and the data if they are resident.
 func (t *training) variables(dev device.Device, resident bool) (*engine.Variables, error) {
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -175,7 +175,7 @@ func (t *training) variables(dev device.Device, resident bool) (*engine.Variable
 	return vars, nil
 }
 
-// cost is the operations and the bytes of a step, as the engine counts them.
+// cost is the number of operations and bytes of a step, as the engine counts them.
 func (t *training) cost() (flops, bytes int64) {
 	for _, n := range t.graph.Nodes() {
 		f, b := engine.Cost(n, t.k.Batch)

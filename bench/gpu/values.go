@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Weights and data are functions of a seed and an index, which peer/torch_gpu.py computes as well: nothing has to be
-// handed over, not even a table of ten million rows.
+// Weights and data are functions of a seed and an index, which peer/torch_gpu.py computes too. So no files are
+// needed, not even for a table of ten million rows.
 
 // mixed is a hash of an index (the finalizer "lowbias32" of Chris Wellons' search for integer hashes).
 func mixed(seed, i uint32) uint32 {
@@ -34,7 +34,7 @@ func below(dst []int64, seed uint32, n int64) {
 	}
 }
 
-// initial says how a variable begins: uniform in [-Scale, Scale), or Value everywhere where Scale is 0.
+// initial is the initial value of a variable: uniform in [-Scale, Scale), or Value everywhere if Scale is 0.
 type initial struct {
 	Name  string  `json:"name"`
 	Shape []int   `json:"shape"`
@@ -43,7 +43,7 @@ type initial struct {
 	Value float32 `json:"value"`
 }
 
-// begin chooses by the end of the name: He's uniform kernels, tables of small numbers, the rest 0 or 1.
+// begin chooses by the end of the name: He-uniform kernels, tables with small numbers, otherwise 0 or 1.
 func begin(name string, shape []int, seed uint32) initial {
 	v := initial{Name: name, Shape: shape, Seed: seed}
 	switch name[strings.LastIndexByte(name, '/')+1:] {
@@ -57,7 +57,7 @@ func begin(name string, shape []int, seed uint32) initial {
 	return v
 }
 
-// tensor makes the values.
+// tensor computes the values.
 func (v initial) tensor() *tensor.Tensor {
 	t := tensor.New(tensor.Float32, v.Shape...)
 	x := tensor.Values[float32](t)

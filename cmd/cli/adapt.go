@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// adaptBatch is the number of rows that are adapted to at once.
+// adaptBatch is the number of rows in a batch of the data that columns adapt to.
 const adaptBatch = 256
 
 // dryRows is the number of rows that a dry run adapts columns to.
@@ -25,11 +25,11 @@ const dryRows = 10_000
 // columnSource says what columns are adapted to.
 type columnSource struct {
 	checkpoint string // prefix; empty: model_dir's newest, or the training data
-	rows       int64  // of the training data, for a dry run; 0: all
+	rows       int64  // of the training data, in a dry run; 0: all
 	trains     bool   // whether the model is trained, so that its classes have weights
 }
 
-// columnSet makes the columns of a config; file names start from data_dir. What they take from data comes from
+// columnSet makes the columns of a config; their file names start from data_dir. What columns take from data comes from
 // a checkpoint or, before training, from the training data. Models that read no columns get none.
 func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.RunConfig, from columnSource) (*feature.Set, estimator.Option, error) {
 	if a.models.Has(cfg.Model.Name) || !slices.Contains(canned.Names(), cfg.Model.Name) {
@@ -39,7 +39,7 @@ func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.Ru
 	for i, c := range specs {
 		specs[i].File = cfg.InputPath(c.File)
 		if from.rows > 0 {
-			specs[i].MinCount = 0 // which a few rows need not reach
+			specs[i].MinCount = 0 // a few rows need not reach it
 		}
 	}
 	adaptation := a.adaptation(cfg, rc, from.rows)
@@ -47,7 +47,7 @@ func (a *app) columnSet(ctx context.Context, cfg *config.Config, rc runconfig.Ru
 	return adaptation.Columns(ctx, specs)
 }
 
-// adaptation says where a task's columns have from what they take from data. Tasks other than the chief wait for it; so does an
+// adaptation says where a task's columns get what they take from data. Tasks other than the chief wait for the chief; so does an
 // evaluator, which the cluster need not list.
 func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig, rows int64) canned.Adaptation {
 	several := rc.ClusterSpec().Len() > 0 || rc.ClusterSpec().Sparse() || rc.TaskType() == runconfig.Evaluator
@@ -64,7 +64,7 @@ func (a *app) adaptation(cfg *config.Config, rc runconfig.RunConfig, rows int64)
 	}
 }
 
-// chosenRows is an input without the keys that change neither its rows nor what is in them before training starts.
+// chosenRows is an input without the keys that affect neither which rows it has nor their content before training starts.
 func chosenRows(in inputs.Spec) inputs.Spec {
 	in.Shuffle, in.Repeat, in.Epochs, in.DropRemainder = 0, false, 1, false
 	in.BatchSize, in.Buckets, in.Augment = adaptBatch, inputs.BucketSpec{}, inputs.AugmentSpec{}
@@ -72,7 +72,7 @@ func chosenRows(in inputs.Spec) inputs.Spec {
 	return in
 }
 
-// rowsOnce is the training data, each row once, with these columns alone.
+// rowsOnce is the training data, each row once, with only these columns.
 func (a *app) rowsOnce(ctx context.Context, cfg *config.Config, in inputs.Spec, columns []string) (inputs.Dataset, error) {
 	readers := in.Parallelism
 	in = chosenRows(in)
@@ -84,7 +84,7 @@ func (a *app) rowsOnce(ctx context.Context, cfg *config.Config, in inputs.Spec, 
 	case in.Format != "" && !in.Ends():
 		return nil, usage(errors.New("what a model takes from data needs rows that have an end, and train.input has none: set its count or take"))
 	}
-	// Training reads the same rows, and says which it leaves out.
+	// Training reads the same rows, and logs the ones that it leaves out.
 	j := &job{app: a, cfg: cfg, skipped: skippedRows{"train": {Log: slog.New(slog.DiscardHandler)}}}
 	input, err := j.inputRepeated(in, "train", 1)
 	if err != nil {

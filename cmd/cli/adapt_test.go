@@ -47,7 +47,7 @@ func runAdapted(t *testing.T, config string, args ...string) (code int, stderr s
 	return code, log.String()
 }
 
-// TestAdaptNeedsAnEnd: an input that may go on for ever is not read to its end.
+// TestAdaptNeedsAnEnd: an input that may never end is not read.
 func TestAdaptNeedsAnEnd(t *testing.T) {
 	for name, want := range map[string]string{
 		"format: line":   "the input_fn line of train.input may repeat them",
@@ -63,7 +63,7 @@ func TestAdaptNeedsAnEnd(t *testing.T) {
 	}
 }
 
-// TestWhoAdapts: the chief reads the data, all others wait, and a task alone tells nobody.
+// TestWhoAdapts: the chief reads the data and shares what it found, all others wait, and a task alone shares nothing.
 func TestWhoAdapts(t *testing.T) {
 	const chief, more = `"chief": ["a:1"]`, `"chief": ["a:1"], "ps": ["b:1"], "worker": ["c:1"]`
 	for env, want := range map[string][2]bool{
@@ -86,7 +86,7 @@ func TestWhoAdapts(t *testing.T) {
 	}
 }
 
-// TestSameRows: tasks that read in other ways adapt to the same rows.
+// TestSameRows: tasks that read their input in different ways adapt to the same rows.
 func TestSameRows(t *testing.T) {
 	identity := func(change func(in *inputs.Spec)) string {
 		cfg := config.Default()
@@ -102,7 +102,7 @@ func TestSameRows(t *testing.T) {
 	}
 }
 
-// appOf is an app without models and inputs of its own.
+// appOf is an app without user models or inputs.
 func appOf(t *testing.T) *app {
 	t.Helper()
 	return &app{name: "goestimator", models: registry.New[estimator.ModelFn]("model", nil), inputs: registry.New[estimator.InputFn]("input", nil),
@@ -125,7 +125,7 @@ func adaptedOf(t *testing.T, in inputs.Spec, rows int64, specs []feature.Spec) (
 	return got, ds
 }
 
-// TestAdaptedRows: nulls become NaN, which missing fills and the mean leaves out; other columns are not kept in memory; a dry run
+// TestAdaptedRows: nulls become NaN, which missing fills in and the mean leaves out; other columns are not kept in memory; a dry run
 // reads few rows.
 func TestAdaptedRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")

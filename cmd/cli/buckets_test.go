@@ -63,8 +63,8 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// TestPredictToBucket: a folder of objects is predicted into a bucket; the same command goes on where one was interrupted, and what cannot
-// be written is told before and after.
+// TestPredictToBucket: a folder of objects is predicted into a bucket; the same command resumes after an interruption, and a bucket
+// that cannot be written is reported before and after predicting.
 func TestPredictToBucket(t *testing.T) {
 	web := s3server.New(t, "cli-written")
 	for i := range 2 {
@@ -133,7 +133,7 @@ func TestPredictToBucket(t *testing.T) {
 	}
 }
 
-// TestBucketOfImages: a folder of images in a bucket trains a model that knows the names of the classes, and predicts with the names of the files.
+// TestBucketOfImages: a folder of images in a bucket trains a model that knows the class names, and predictions name the files.
 func TestBucketOfImages(t *testing.T) {
 	web := s3server.New(t, "cli-images")
 	for i := range 4 {

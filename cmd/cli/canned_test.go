@@ -14,13 +14,13 @@ import (
 )
 
 // TestCannedConfigs trains the configs of canned models on the real data and
-// holds them to what they promise.
+// checks the metrics that they promise.
 func TestCannedConfigs(t *testing.T) {
 	long := os.Getenv("GOESTIMATOR_ACCEPT") == "1"
 	for _, c := range []struct {
 		name, config, data string
 		sets               []string
-		at                 map[string]float64 // at least; at most where it is below 0
+		at                 map[string]float64 // the least value; where it is negative, the greatest is its absolute value
 		short              bool
 	}{
 		{name: "linear", config: "adult_wide_deep", data: "adult", sets: []string{"model.params.dnn_feature_columns=[]"},
@@ -63,7 +63,7 @@ func TestCannedConfigs(t *testing.T) {
 	}
 }
 
-// msweb makes the examples of the data set by the script beside the config.
+// msweb makes the examples of the data set with the script beside the config.
 func msweb(t *testing.T, data string) string {
 	t.Helper()
 	if _, err := exec.LookPath("awk"); err != nil {

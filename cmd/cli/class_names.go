@@ -17,8 +17,8 @@ const (
 	paramNames      = "class_names"
 )
 
-// modelParams are the parameters of a config's model. Where a label column has a vocabulary,
-// which makes ids of the labels, a classifier gets it as the names of its classes.
+// modelParams are the parameters of a config's model. A label column's vocabulary
+// turns labels into ids; a classifier gets it as the names of its classes.
 func modelParams(cfg *config.Config) (estimator.Params, error) {
 	keepClasses(cfg)
 	p := estimator.Params(cfg.Model.Params)
@@ -42,14 +42,14 @@ func modelParams(cfg *config.Config) (estimator.Params, error) {
 	return p, nil
 }
 
-// keepClasses gives inputs of images the classes of the training data, so that a folder without some class has the same labels, and the
-// config beside the checkpoints has them where that data is not at hand.
+// keepClasses gives inputs of images and sounds the classes of the training data. A folder that lacks a class then has the same labels, and the
+// config beside the checkpoints lists the classes for machines without that data.
 func keepClasses(cfg *config.Config) {
 	all := []*inputs.Spec{&cfg.Train.Input, &cfg.Eval.Input, &cfg.Predict.Input}
 	for _, in := range all {
 		names, err := cfg.Resolve(*in).ClassNames()
 		if in.Format != "images" && in.Format != "audio" || err != nil {
-			continue // a folder that is not there is reported where it is read
+			continue // the folder is missing: reading it reports that
 		}
 		for _, other := range all {
 			if other.Format == in.Format && len(other.Classes) == 0 {
@@ -60,7 +60,7 @@ func keepClasses(cfg *config.Config) {
 	}
 }
 
-// labelColumn is the config's only label column, if it has a vocabulary: of the data trained on, else of other data.
+// labelColumn is the config's only label column, if it has a vocabulary. The training data come first, then the other inputs.
 func labelColumn(cfg *config.Config) (inputs.ColumnSpec, bool) {
 	for _, in := range []inputs.Spec{cfg.Train.Input, cfg.Eval.Input, cfg.Predict.Input} {
 		if in.Format == "images" || in.Format == "audio" {

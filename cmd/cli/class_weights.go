@@ -17,10 +17,10 @@ import (
 
 const (
 	paramWeights = "class_weights"
-	balanced     = "balanced" // weights by which all classes count alike
+	balanced     = "balanced" // weights that make all classes count alike
 )
 
-// weighClasses writes numbers for class_weights: balanced, by the training data. A model that is not trained has no weights.
+// weighClasses replaces class_weights: balanced by numbers from the training data. A model that is not trained has no weights.
 func (a *app) weighClasses(ctx context.Context, cfg *config.Config, rc runconfig.RunConfig, from columnSource) error {
 	if cfg.Model.Params[paramWeights] != balanced {
 		return nil
@@ -47,7 +47,7 @@ func (a *app) weighClasses(ctx context.Context, cfg *config.Config, rc runconfig
 	return nil
 }
 
-// balancedWeights are the mean count over the count of each class, as scikit-learn has them; 1 of a class without rows.
+// balancedWeights are the mean count divided by the count of each class, as in scikit-learn; 1 for a class without rows.
 func balancedWeights(counts []int) []float64 {
 	all := 0
 	for _, n := range counts {
@@ -62,7 +62,7 @@ func balancedWeights(counts []int) []float64 {
 	return out
 }
 
-// classCounts counts the rows of each class in the training data, at most so many rows; 0: all.
+// classCounts counts the rows of each class in the training data: in its first rows, or in all if rows is 0.
 func (a *app) classCounts(ctx context.Context, cfg *config.Config, rows int64) ([]int, error) {
 	in := cfg.Resolve(cfg.Train.Input)
 	var labels []string
@@ -100,7 +100,7 @@ func (a *app) classCounts(ctx context.Context, cfg *config.Config, rows int64) (
 	})
 }
 
-// classID is the id of a label, which is a word of the vocabulary where there is one.
+// classID is the id of a label, which is a word of the vocabulary if there is one.
 func classID(label string, words []string) (int, error) {
 	if words != nil {
 		return slices.Index(words, label), nil

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// textFile is a new file of a text.
+// textFile writes text to a new file.
 func textFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -36,8 +36,8 @@ func weighed(t *testing.T, text string, from columnSource, cluster string) (any,
 	return cfg.Model.Params[paramWeights], err
 }
 
-// TestBalancedClasses: balanced becomes numbers, by the rows that are trained on, for a model that is trained; in a cluster, and of labels that are
-// no classes, it is refused.
+// TestBalancedClasses: balanced becomes numbers, computed from the training rows, for a model that is trained. It is refused in a cluster,
+// and for labels that are not classes.
 func TestBalancedClasses(t *testing.T) {
 	table := textFile(t, "t.csv", "a,y\n"+strings.Repeat("1,no\n", 12)+strings.Repeat("2,yes\n", 4))
 	numbers := textFile(t, "n.csv", "a,y\n"+strings.Repeat("1,0\n", 12)+strings.Repeat("2,2\n", 4))

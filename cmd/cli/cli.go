@@ -30,9 +30,9 @@ type app struct {
 	log    *slog.Logger
 	logs   logs
 	last   lastResort
-	drains bool // a signal ends the command well: it finishes what it has begun
+	drains bool // a signal ends the command with success: it finishes what it has begun
 
-	buckets bucket.Shared // that predictions are written to
+	buckets bucket.Shared // shared by everything that writes predictions
 }
 
 // Option adds something of the user's to the command line.
@@ -48,8 +48,8 @@ func WithModel(name string, fn estimator.ModelFn) Option {
 	}
 }
 
-// WithInput makes an input_fn available as input.format in config files. The section that
-// names it is in the Spec of its context: its params and all other keys.
+// WithInput makes an input_fn available as input.format in config files. The Spec of its
+// context is the section that names it: its params and all other keys.
 func WithInput(format string, fn estimator.InputFn) Option {
 	return func(a *app) error {
 		if fn == nil {
@@ -59,8 +59,8 @@ func WithInput(format string, fn estimator.InputFn) Option {
 	}
 }
 
-// WithTransform makes a step for rows available as the kind of an entry of input.transforms in config files, whose params it gets. FlatMap, Filter
-// and Map of package inputs make steps of functions.
+// WithTransform makes a step for rows available as the kind of an entry of input.transforms in config files; the step gets the entry's params.
+// FlatMap, Filter and Map of package inputs make steps of functions.
 func WithTransform(kind string, f inputs.TransformFunc) Option {
 	return func(a *app) error {
 		if f == nil {
@@ -75,7 +75,7 @@ func WithName(name string) Option {
 	return func(a *app) error { a.name = name; return nil }
 }
 
-// Main runs the command line of this process and exits. A binary, or a link to it, with the name tensorflow_model_server takes that one's flags.
+// Main runs the command line of this process and exits. A binary, or a link to it, named tensorflow_model_server takes TensorFlow Serving's flags.
 func Main(opts ...Option) {
 	args, server := asModelServer(os.Args[0], os.Args[1:])
 	if server {
@@ -106,7 +106,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	root := a.root()
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		a.logs.json = a.logs.json || asksForJSON(args) // flags behind the mistake were not read
+		a.logs.json = a.logs.json || asksForJSON(args) // flags after the mistake were not read
 		return flagError(cmd, err)
 	})
 	root.SetOut(out)
@@ -135,7 +135,7 @@ func (a *app) root() *cobra.Command {
 	a.logs.add(root.PersistentFlags())
 	completeValues(root, "log-format", "text", "json")
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.CompletionOptions.DisableDefaultCmd = true // ours says what is wrong where it is misspelt
+	root.CompletionOptions.DisableDefaultCmd = true // ours reports misspelt arguments
 	root.AddCommand(a.initCommand(), a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.sweepCommand(), a.crossvalCommand(), a.tuneCommand(),
 		a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.watchCommand(), a.runsCommand(), a.doctorCommand(), a.launchCommand(), a.tfConfigCommand(), a.dataCommand(), a.serverCommand(runServer), a.serveCommand(),
 		a.versionCommand(), a.completionCommand())

@@ -146,7 +146,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// A model_dir that may not be written is refused before anything is done.
+// A model_dir that cannot be written is refused before any work is done.
 func TestReadOnlyModelDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(dir, 0o555); err != nil {
@@ -160,8 +160,8 @@ func TestReadOnlyModelDir(t *testing.T) {
 	}
 }
 
-// A signal during a command that has nothing to save is reported as a signal, for any work
-// that it cut short.
+// A signal during a command that has nothing to save is reported as a signal, whatever
+// work it interrupts.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shells are those that a completion script is written for.
+// shells are the shells with a completion script.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func (a *app) completionCommand() *cobra.Command {
@@ -54,7 +54,7 @@ For the present shell, and for every one from then on:
 	}
 }
 
-// The functions below fail only where the command does not have the flag, which
+// The functions below fail only if the command does not have the flag, which
 // TestCompletions would find.
 
 // completeValues makes a shell offer these values of a flag.
@@ -96,7 +96,7 @@ func completeKeys(cmd *cobra.Command, flag string) {
 	})
 }
 
-// completeNoFiles keeps a shell from offering files where a command takes no argument.
+// completeNoFiles keeps a shell from offering files for commands that take no argument.
 func completeNoFiles(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		completeNoFiles(c)

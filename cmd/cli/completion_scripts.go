@@ -8,7 +8,7 @@ import (
 )
 
 // bashHelpers come before the script for bash, which calls functions of the package
-// bash-completion. Where that is not installed, as in most containers, these take their place.
+// bash-completion. They replace these functions where it is not installed, as in most containers.
 const bashHelpers = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref()
     {
@@ -38,8 +38,8 @@ fi
 
 `
 
-// zshStart comes behind the first line of the script for zsh, and starts the completion system
-// of a shell that has not done so.
+// zshStart comes after the first line of the script for zsh. It starts the completion system
+// if the shell has not done so.
 const zshStart = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i -D }\n"
 
 func writeBashCompletion(w io.Writer, root *cobra.Command) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// asBinary makes the test binary the command line itself, for shells that call it.
+// asBinary makes the test binary act as the command line, for shells that call it.
 const asBinary = "CLI_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What a shell is offered for the last of the words, and cobra's directive: 0 files,
+// TestCompletions: what a shell offers for the last word, and cobra's directive: 0 files,
 // 2 no space, 4 no files, 8 files by extension, 16 folders.
 func TestCompletions(t *testing.T) {
 	for _, c := range []struct {

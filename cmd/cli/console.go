@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// console is standard error. While a progress bar is shown, what is written
+// console is standard error. While a progress bar is shown, output
 // goes above the bar.
 type console struct {
 	out io.Writer
 
 	mu    sync.Mutex
-	above io.Writer // of the bar; nil: there is none
+	above io.Writer // writes above the bar; nil: there is none
 	close func()    // ends the bar
 }
 
@@ -27,7 +27,7 @@ func (c *console) Write(p []byte) (int, error) {
 	return c.out.Write(p)
 }
 
-// attach makes a bar take what is written, until detach calls its close.
+// attach sends output above a bar until detach calls close.
 func (c *console) attach(above io.Writer, close func()) {
 	c.detach()
 	c.mu.Lock()

@@ -117,7 +117,7 @@ func (a *app) crossval(ctx context.Context, cfg *config.Config, f crossvalFlags)
 	return c.print(sum)
 }
 
-// check refuses what no fold can do, and sets by.
+// check sets by, and returns an error for a config or flags that no fold can run with.
 func (c *crossval) check(ctx context.Context) error {
 	rc, err := c.cfg.RunConfig()
 	in := c.cfg.Train.Input
@@ -152,7 +152,7 @@ func (c *crossval) check(ctx context.Context) error {
 	return err
 }
 
-// checkRows refuses what changes how many rows a fold has, where each row must be known.
+// checkRows refuses settings that change the number of rows of a fold, where each row must be known.
 func (c *crossval) checkRows() error {
 	in := c.cfg.Train.Input
 	needs := ""
@@ -206,7 +206,7 @@ func (c *crossval) folding() (inputs.Folding, error) {
 	return f, nil
 }
 
-// split is the part of the rows that a fold trains on, or is evaluated on.
+// split selects the rows that a fold trains on, or the rows that it is evaluated on.
 func (c *crossval) split(fold int, part string) inputs.SplitSpec {
 	return inputs.SplitSpec{Folds: c.by.Folds, HeldOut: fold, Part: part, Stratify: c.by.Stratify, Group: c.by.Group, Time: c.by.Time}
 }
@@ -222,7 +222,7 @@ func (c *crossval) fold(k int) config.Config {
 	}
 	if c.inMemory() {
 		n := int64(c.counts.trained(k, c.by.Time != ""))
-		if in.Take > 0 { // as many as memory is meant to hold
+		if in.Take > 0 { // the limit that memory allows
 			n = min(n, in.Take)
 		}
 		cfg.Train.Input.Take, cfg.Train.Input.BatchSize, in.Take = n, int(n), 0
@@ -232,7 +232,7 @@ func (c *crossval) fold(k int) config.Config {
 	return cfg
 }
 
-// inMemory reports whether the model trains on all rows at once, so that take and batch_size are how many there are: of a fold, others.
+// inMemory reports whether the model trains on all rows at once. Then take and batch_size count rows, and differ between folds.
 func (c *crossval) inMemory() bool {
 	all, _ := c.cfg.Model.Params["train_in_memory"].(bool)
 	return all
@@ -246,7 +246,7 @@ func (c *crossval) configFile(fold int) string {
 	return filepath.Join(c.flags.dir, "configs", "fold_"+strconv.Itoa(fold)+".yaml")
 }
 
-// train trains the folds that have no result yet, and returns those of all.
+// train trains the folds that have no result yet, and returns the results of all folds.
 func (c *crossval) train(ctx context.Context) ([]search.Result, error) {
 	var folds []any
 	for k := range c.by.Folds {
@@ -283,7 +283,7 @@ func (c *crossval) train(ctx context.Context) ([]search.Result, error) {
 	return s.Results(), err
 }
 
-// journal opens what an earlier run left. A fold that failed is trained again.
+// journal opens the journal of an earlier run. A fold that failed is trained again.
 func (c *crossval) journal(s *search.Search) (*search.Journal, error) {
 	first := c.fold(0)
 	first.Predict, first.Export = config.Default().Predict, config.Default().Export
@@ -306,7 +306,7 @@ func (c *crossval) journal(s *search.Search) (*search.Journal, error) {
 	return journal, nil
 }
 
-// readMetrics takes all metrics from what train has printed.
+// readMetrics takes all metrics that train printed.
 func readMetrics(r *search.Result, s jsonSummary) error {
 	r.Metrics = s.numbers()
 	if len(s.Metrics) == 0 {

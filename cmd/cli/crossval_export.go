@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// export writes the models of all folds as one. It returns the folder, and metrics of all rows together, each predicted by the model
+// export writes the models of all folds as one. It returns the folder, and metrics over all rows, each row predicted by the model
 // that has not seen it.
 func (c *crossval) export(ctx context.Context) (dir string, unseen map[string]float64, err error) {
 	var jobs []*job
@@ -42,8 +42,8 @@ func (c *crossval) export(ctx context.Context) (dir string, unseen map[string]fl
 	return dir, unseen, nil
 }
 
-// outOfFold compares what each model says of the rows that it has not seen with their labels, all of them together: a metric such as an
-// area under a curve is another one than the mean over the folds. It is empty for models whose predictions are not recognised.
+// outOfFold pools the predictions of all models, each for the rows that it has not seen, and compares them with the labels. A metric such as
+// the area under a curve differs from its mean over the folds. The result is empty for models whose predictions are not recognised.
 func (c *crossval) outOfFold(ctx context.Context, jobs []*job) (map[string]float64, error) {
 	at := 0 // the fold whose rows are read
 	input := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
@@ -83,7 +83,7 @@ func (c *crossval) outOfFold(ctx context.Context, jobs []*job) (map[string]float
 	return out, nil
 }
 
-// headMetrics are the numbers that sum up what a head does.
+// headMetrics are the numbers that summarize a head.
 func headMetrics(h assess.Head) map[string]assess.Number {
 	if r := h.Regression; r != nil {
 		return map[string]assess.Number{"rmse": r.RMSE, "mae": r.MAE, "r2": r.R2}

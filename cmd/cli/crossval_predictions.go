@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// heldOut are the models of the folds with what they predict, one row after the other.
+// heldOut holds the models of the folds and iterators over their predictions, row by row.
 type heldOut struct {
 	jobs []*job
 	next []func() ([]namedValue, error, bool)
@@ -73,7 +73,7 @@ func (c *crossval) writePredictions(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// rows are those of the file, in the order of the data.
+// rows are the rows of the file, in the order of the data.
 func (c *crossval) rows(ctx context.Context, h *heldOut) iter.Seq2[[]namedValue, error] {
 	return func(yield func([]namedValue, error) bool) {
 		err := c.eachRow(ctx, h, func(row []namedValue) error {
@@ -123,7 +123,7 @@ func (c *crossval) eachRow(ctx context.Context, h *heldOut, f func([]namedValue)
 	return nil
 }
 
-// labels keeps the labels of rows, and last the numbers of their folds.
+// labels keeps the labels of rows, with the fold number as the last column.
 func (c *crossval) labels(s *inputs.Schema) *passedColumns {
 	p := &passedColumns{words: map[string][]string{}}
 	for _, col := range s.ByRole(inputs.Label) {
@@ -136,7 +136,7 @@ func (c *crossval) labels(s *inputs.Schema) *passedColumns {
 	return p
 }
 
-// row is the next one: nil where no fold holds it out.
+// row is the next row: nil if no fold holds it out.
 func (h *heldOut) row(number int64, labels *passedColumns) ([]namedValue, error) {
 	known, err := labels.take()
 	if err != nil {

@@ -16,17 +16,17 @@ type crossvalSummary struct {
 	By          string             `json:"by"`
 	Folds       []foldSummary      `json:"folds"`
 	Mean        map[string]float64 `json:"mean"`               // of metrics that are finite in all folds
-	Deviation   map[string]float64 `json:"standard_deviation"` // of the folds: n-1 in its denominator
+	Deviation   map[string]float64 `json:"standard_deviation"` // over the folds, with n-1 in the denominator
 	Dir         string             `json:"dir"`
-	Predictions int64              `json:"predictions,omitempty"` // rows that were written
+	Predictions int64              `json:"predictions,omitempty"` // number of rows written
 	Export      string             `json:"export,omitempty"`      // the folder of the SavedModel
-	// OutOfFold are metrics of all rows together, each predicted by the model that has not seen it.
+	// OutOfFold are metrics over all rows, each row predicted by the model that has not seen it.
 	OutOfFold map[string]float64 `json:"out_of_fold,omitempty"`
 }
 
 type foldSummary struct {
 	Fold     int                `json:"fold"`
-	Rows     int                `json:"rows"` // that it was evaluated on
+	Rows     int                `json:"rows"` // rows it was evaluated on
 	Metrics  map[string]float64 `json:"metrics"`
 	ModelDir string             `json:"model_dir"`
 	Error    string             `json:"error,omitempty"`
@@ -55,7 +55,7 @@ func (c *crossval) summary(results []search.Result) *crossvalSummary {
 	return sum
 }
 
-// byText is what --by said, or would have.
+// byText is the value of --by, or the one that the default stands for.
 func (c *crossval) byText() string {
 	switch {
 	case c.flags.by != "":
@@ -77,7 +77,7 @@ func meanDeviation(values []float64) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation / float64(len(values)-1))
 }
 
-// failed are the folds that have no metrics.
+// failed are the folds without metrics.
 func (s *crossvalSummary) failed() []foldSummary {
 	return slices.DeleteFunc(slices.Clone(s.Folds), func(f foldSummary) bool { return f.Error == "" })
 }
@@ -96,7 +96,7 @@ func (c *crossval) print(sum *crossvalSummary) error {
 	return err
 }
 
-// table has a row for each fold, one for the means and one for the deviations.
+// table has a row for each fold, one for the means and one for the standard deviations.
 func (s *crossvalSummary) table() string {
 	names := sortedNames(s.Mean)
 	t := newTextTable(append([]string{"fold", "rows"}, names...)...)
@@ -125,7 +125,7 @@ func (s *crossvalSummary) table() string {
 	return t.String()
 }
 
-// lines are the means, a line name=value each, as other commands print and collectors of metrics read.
+// lines are the means, a line name=value each, as other commands print them and metric collectors read them.
 func (s *crossvalSummary) lines(predictions string) string {
 	var b strings.Builder
 	for _, name := range sortedNames(s.Mean) {

@@ -17,18 +17,18 @@ import (
 // foldColumn is the name of the column of fold numbers.
 const foldColumn = "goestimator.fold"
 
-// foldRows are how many rows there are.
+// foldRows counts the rows of the folds.
 type foldRows struct {
 	total  int
-	held   []int          // by the fold that holds them out
-	first  int            // rows before the first block that is held out, by time
-	values map[string]int // of the column of classes or groups
+	held   []int          // held-out rows of each fold
+	first  int            // rows before the first held-out block, by time
+	values map[string]int // rows by the value of the class or group column
 }
 
-// shownClasses is how many classes a message names.
+// shownClasses is the number of classes that a message names.
 const shownClasses = 5
 
-// data are all rows of the input: labels and the column that folds go by, then the number of the fold.
+// data are all rows of the input: labels and the column that determines the fold, then the number of the fold.
 func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 	in := c.cfg.Resolve(c.cfg.Train.Input)
 	plain := inputs.DefaultSpec()
@@ -44,7 +44,7 @@ func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 		switch {
 		case col.Name == by && col.Role == inputs.Ignore:
 			in.Columns[i] = col.Kept(in.Format)
-		case col.Name != by && col.Role != inputs.Label && !c.inMemory(): // in memory a row that cannot be read must not count
+		case col.Name != by && col.Role != inputs.Label && !c.inMemory(): // in memory, rows that cannot be read must not count
 			in.Columns[i].Role = inputs.Ignore
 		}
 		found = found || col.Name == by
@@ -60,7 +60,7 @@ func (c *crossval) data(ctx context.Context) (inputs.Dataset, error) {
 	return c.by.Number(foldColumn)(ds), nil
 }
 
-// readSome reads the first feature where the columns have neither labels nor one that folds go by, since rows are counted by what is read.
+// readSome reads the first feature if there are neither labels nor a column for the folds: rows are counted by reading something.
 func (c *crossval) readSome(columns []inputs.ColumnSpec) {
 	ignored := func(col inputs.ColumnSpec) bool { return col.Role == inputs.Ignore }
 	if slices.ContainsFunc(columns, func(col inputs.ColumnSpec) bool { return !ignored(col) }) {
@@ -133,7 +133,7 @@ func foldValueText(column arrow.Array, i int) string {
 	return column.ValueStr(i)
 }
 
-// trained is how many rows a fold is trained on: those of all others or, by time, of all before it.
+// trained is the number of rows a fold trains on: the rows of all other folds or, by time, of all earlier ones.
 func (r foldRows) trained(fold int, byTime bool) int {
 	if !byTime {
 		return r.total - r.held[fold]
@@ -145,7 +145,7 @@ func (r foldRows) trained(fold int, byTime bool) int {
 	return n
 }
 
-// check refuses folds without rows, and warns of classes that some folds do not have.
+// check refuses folds without rows, and warns of classes that are missing from some folds.
 func (r foldRows) check(c *crossval) error {
 	k := slices.Index(r.held, 0)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// foldedConfig has classes that a group column and a time column cut across.
+// foldedConfig has classes, and group and time columns that divide the rows in other ways.
 const foldedConfig = `
 model_dir: run
 seed: 7
@@ -32,7 +32,7 @@ eval: {input: {format: csv, files: none.csv, columns: [{name: y, role: label}]}}
 predict: {columns: [who], keys: [classes]}
 `
 
-// crossvalIn runs the command in a new folder of 20 rows, whose folds are processes of this binary.
+// crossvalIn runs the command in a new folder of 20 rows. Each fold is a process of this binary.
 func crossvalIn(t *testing.T) (run func(args ...string) (code int, out, errs string)) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -103,7 +103,7 @@ func TestCrossval(t *testing.T) {
 	}
 }
 
-// TestCrossvalBy columns that the model does not read, and by time.
+// TestCrossvalBy divides by columns that the model does not read, and by time.
 func TestCrossvalBy(t *testing.T) {
 	run := crossvalIn(t)
 	for by, first := range map[string]string{"group:who": "0", "time": "5", "time:day": "0"} {
@@ -119,7 +119,7 @@ func TestCrossvalBy(t *testing.T) {
 	}
 }
 
-// TestCrossvalMistakes are told before anything trains.
+// TestCrossvalMistakes: mistakes are reported before anything trains.
 func TestCrossvalMistakes(t *testing.T) {
 	run := crossvalIn(t)
 	for want, args := range map[string][]string{
@@ -146,7 +146,7 @@ func TestCrossvalMistakes(t *testing.T) {
 	}
 }
 
-// TestCrossvalFails where a fold does, and trains it again.
+// TestCrossvalFails if a fold fails, and trains that fold again.
 func TestCrossvalFails(t *testing.T) {
 	run := crossvalIn(t)
 	code, _, errs := run("--folds", "2", "--set", "optimizer.learning_rate=1e38", "--set", "optimizer.name=sgd")

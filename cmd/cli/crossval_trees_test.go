@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// treesConfig trains on all rows at once, as the configs that init writes.
+// treesConfig trains on all rows at once, like the configs that init writes.
 const treesConfig = `
 model_dir: run
 seed: 7
@@ -29,7 +29,7 @@ train:
   max_steps: 100
 `
 
-// TestCrossvalOfTrees: each fold has a batch of all its rows, be it of all other folds or of the blocks before; the models are exported as one.
+// TestCrossvalOfTrees: each fold has one batch of all its rows: of all other folds, or of all earlier blocks. The models are exported as one.
 func TestCrossvalOfTrees(t *testing.T) {
 	crossvalIn(t)
 	if err := os.WriteFile("c.yaml", []byte(treesConfig), 0o600); err != nil {
@@ -49,7 +49,7 @@ func TestCrossvalOfTrees(t *testing.T) {
 	}
 }
 
-// TestCrossvalOfTreesCounts: rows that on_error leaves out are none of a fold's, and steps that change how many rows there are are refused.
+// TestCrossvalOfTreesCounts: rows that on_error leaves out belong to no fold, and steps that change the number of rows are refused.
 func TestCrossvalOfTreesCounts(t *testing.T) {
 	crossvalIn(t)
 	rows, err := os.ReadFile("rows.csv")

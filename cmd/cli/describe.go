@@ -105,7 +105,7 @@ func (a *app) describe(ctx context.Context, args []string, f dataFlags) error {
 	return a.writeDescription(p, err, f)
 }
 
-// formOfOutput is the form that a file's name asks for.
+// formOfOutput is the output form by the file's extension.
 func formOfOutput(name string) string {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".html", ".htm":
@@ -116,7 +116,7 @@ func formOfOutput(name string) string {
 	return "text"
 }
 
-// profileOf passes once over an input of the config.
+// profileOf makes one pass over an input of the config.
 func (j *job) profileOf(ctx context.Context, s section, f dataFlags) (*tabular.Profile, error) {
 	in := chosenRows(s.in)
 	switch {
@@ -145,7 +145,7 @@ func (j *job) profileOf(ctx context.Context, s section, f dataFlags) (*tabular.P
 	return tabular.ReadDataset(ctx, ds, fmt.Sprintf("%s.input of %s", s.name, f.path), tabular.Options{Label: f.label})
 }
 
-// writeDescription writes what is known of a table. What is wrong with its label is said, and does not end the command.
+// writeDescription writes what is known of a table. A problem with its label is reported, but does not end the command.
 func (a *app) writeDescription(p *tabular.Profile, wrong error, f dataFlags) error {
 	var unknown *tabular.UnknownLabelError
 	if errors.As(wrong, &unknown) {

@@ -1,5 +1,5 @@
-// Package cli is the command line of goestimator: every command, importable, so
-// that a binary with models and inputs of its own has them all:
+// Package cli is the command line of goestimator. It is importable, so that
+// a binary with its own models and inputs has every command:
 //
 //	func main() { cli.Main(cli.WithModel("mine", modelFn), cli.WithInput("mydata", inputFn)) }
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// servingPorts are those that `serve` listens on by default.
+// servingPorts are the ports that `serve` listens on by default.
 var servingPorts = []int{8500, 8501}
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -53,7 +53,7 @@ less than a second and changes nothing.`,
 	return cmd
 }
 
-// fact is one thing that doctor found out. A nil value means that it is not known.
+// fact is one thing that doctor found out. A nil value is unknown.
 type fact struct {
 	name  string
 	value any
@@ -91,7 +91,7 @@ func examine(b build) []fact {
 		fact{"memory_bytes", known(hostmemory.Total())},
 		fact{"memory_available_bytes", known(hostmemory.Available())},
 		fact{"disk_free_bytes", diskFree()})
-	devices, _ := distribute.ListDevices() // why there is no GPU is a fact below
+	devices, _ := distribute.ListDevices() // the facts below say why there is no GPU
 	facts = append(facts, fact{"devices", devices})
 	facts = append(facts, gpuFacts(cuda.Detect(), listedGPUs())...)
 	facts = append(facts,
@@ -103,7 +103,7 @@ func examine(b build) []fact {
 	return facts
 }
 
-// buildFacts say what this binary is.
+// buildFacts describe this binary.
 func buildFacts(b build) []fact {
 	return []fact{
 		{"goestimator", strings.TrimSpace(cmp.Or(b.Framework, b.Version) + " " + b.Commit)},
@@ -129,7 +129,7 @@ func gemmSpeed() float64 {
 	return 2 * n * n * n * float64(count) / time.Since(start).Seconds() / 1e9
 }
 
-// role is what TF_CONFIG makes of this process.
+// role describes the task that TF_CONFIG gives this process.
 func role() string {
 	text := os.Getenv("TF_CONFIG")
 	if text == "" {
@@ -151,7 +151,7 @@ func portState(port int) string {
 	return "free"
 }
 
-// diskFree is the space, in bytes, that may be written here; nil where it is not known.
+// diskFree is the free disk space here, in bytes; nil if unknown.
 func diskFree() any {
 	if n, ok := diskspace.Free("."); ok {
 		return n

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// gpuFacts say which GPUs can be used, with what, or why none can.
+// gpuFacts say which GPUs can be used, with which libraries, or why none can.
 func gpuFacts(r cuda.Report, listed []string) []fact {
 	var gpus []string
 	for _, g := range r.GPUs {
@@ -31,7 +31,7 @@ func gpuFacts(r cuda.Report, listed []string) []fact {
 	return facts
 }
 
-// trainingDevice is the one that training takes where the config names none.
+// trainingDevice is the device that training uses if the config names none.
 func trainingDevice(r cuda.Report) string {
 	if r.Why != "" {
 		return "/cpu:0"
@@ -44,7 +44,7 @@ func trainingDevice(r cuda.Report) string {
 	return "/gpu:0"
 }
 
-// libraryText is where a library is, and what is the matter with it.
+// libraryText says where a library is, and what is wrong with it.
 func libraryText(l cuda.Library) string {
 	switch {
 	case l.Path == "" && l.Name == dylib.Driver:

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// known is a figure of the system, nil where it is not known.
+// known is a figure of the system; nil if unknown.
 func known(n int64, ok bool) any {
 	if !ok {
 		return nil
@@ -17,7 +17,7 @@ func known(n int64, ok bool) any {
 	return n
 }
 
-// listedGPUs are the models of the NVIDIA GPUs that the driver lists.
+// listedGPUs are the models of the GPUs that NVIDIA's driver lists.
 func listedGPUs() []string {
 	files, err := filepath.Glob("/proc/driver/nvidia/gpus/*/information")
 	if err != nil {
@@ -38,7 +38,7 @@ func listedGPUs() []string {
 	return out
 }
 
-// findLibrary looks for a shared library where the system's loader would; it does not load it.
+// findLibrary looks for a shared library where the system's loader would, without loading it.
 func findLibrary(name string) []string {
 	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
 	machine := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]

@@ -70,7 +70,7 @@ type evaluateFlags struct {
 	perClass, json    bool
 }
 
-// evaluated is the input of an evaluation, its name and how many steps it has; 0: all.
+// evaluated is the input of an evaluation, its name and its number of steps; 0: all.
 func (a *app) evaluated(cfg *config.Config, file string) (in inputs.Spec, name string, steps int64, err error) {
 	in = cfg.Resolve(cfg.Eval.Input)
 	if file == "" {
@@ -121,8 +121,8 @@ func (a *app) evaluate(ctx context.Context, cfg *config.Config, f evaluateFlags)
 	return a.printResult(s, f.json)
 }
 
-// trainedJob makes the estimator of a trained model and chooses its checkpoint: the
-// one at path, or the newest.
+// trainedJob makes the estimator of a trained model and finds its checkpoint:
+// the one at path, or the newest.
 func (a *app) trainedJob(ctx context.Context, cfg *config.Config, path string) (*job, string, error) {
 	prefix := ""
 	if path != "" {
@@ -161,8 +161,8 @@ func noCheckpoint(dir string) error {
 	return fmt.Errorf("%w in model_dir: %s: train first, or name a --checkpoint", estimator.ErrNoCheckpoint, dir)
 }
 
-// findCheckpoint returns the prefix that path means: a prefix, one of its
-// files, or a folder, whose newest checkpoint is taken.
+// findCheckpoint returns the prefix that path stands for: path itself, the prefix of a
+// checkpoint's file, or the newest checkpoint of a folder.
 func findCheckpoint(path string) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		prefix, err := checkpoint.LatestPrefix(path)

@@ -36,9 +36,9 @@ type codeError struct {
 func (e *codeError) Error() string { return e.err.Error() }
 func (e *codeError) Unwrap() error { return e.err }
 
-// end reports in one line what came of a command whose context was ctx, and returns its
-// exit code. Where a signal has ended ctx, an error of the command's own is reported as
-// ever; all else is an interruption, unless the command drains.
+// end reports the outcome of a command with context ctx in one line, and returns the
+// exit code. After a signal, the command's own errors are still reported; anything else
+// is an interruption, unless the command drains.
 func (a *app) end(ctx context.Context, err error) int {
 	err = estimator.Interruption(ctx, err)
 	if err == nil && (ctx.Err() == nil || a.drains) {
@@ -52,11 +52,11 @@ func (a *app) end(ctx context.Context, err error) int {
 
 // fail reports the error in one line and returns its exit code.
 func (a *app) fail(err error) int {
-	a.startLog() // flags that were read before the mistake count
+	a.startLog() // flags before the mistake count
 	code := exitCode(err)
 	switch {
 	case errors.Is(err, errReported):
-	case code == exitUsage && !a.logs.json: // a line for each mistake of a config
+	case code == exitUsage && !a.logs.json: // one line for each mistake of a config
 		a.complain(strings.Join(errorLines(err), "\n  "))
 	default:
 		a.complain(advised(oneLine(err), diskspace.Advice(err)))
@@ -87,7 +87,7 @@ func exitCode(err error) int {
 	return estimator.ExitCode(err)
 }
 
-// advised adds what a user can do to the text of an error that does not say it.
+// advised appends the advice to the text of an error, unless the text has it already.
 func advised(text, advice string) string {
 	if advice == "" || strings.Contains(text, advice) {
 		return text
@@ -98,8 +98,8 @@ func advised(text, advice string) string {
 // oneLine joins the lines of an error.
 func oneLine(err error) string { return strings.Join(errorLines(err), "; ") }
 
-// errorLines are the lines of an error, which may quote untrusted names, each once, though it may be there as the end of another: what fails to be
-// written fails to be closed, too.
+// errorLines are the lines of an error, each once: a failed write often fails again at Close, and then the line is the end of another.
+// Errors may quote untrusted names.
 func errorLines(err error) []string {
 	var lines []string
 	for line := range strings.Lines(statustext.Of(err)) {
@@ -112,7 +112,7 @@ func errorLines(err error) []string {
 	return lines
 }
 
-// within returns the subject of an error; for joined errors, of each.
+// within puts a subject before an error; before each one, if errors are joined.
 func within(what string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// TestFullDisk: whatever could not be written, the error says once what to do, and nothing twice.
+// TestFullDisk: whatever write failed, the error gives the advice once and repeats nothing.
 func TestFullDisk(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "p.csv", Err: syscall.ENOSPC}
 	const advice = ": free some space and start again"

@@ -113,10 +113,10 @@ func (a *app) export(ctx context.Context, cfg *config.Config, f exportFlags) err
 	return err
 }
 
-// generating is a model_fn that writes texts.
+// generating is a model_fn that generates text.
 type generating interface{ Generator() estimator.Generator }
 
-// exportGenerator exports a model that writes texts, as the signature generate.
+// exportGenerator exports a model that generates text, with the signature generate.
 func (a *app) exportGenerator(ctx context.Context, est *estimator.Estimator, g estimator.Generator, prefix string, f exportFlags) error {
 	if f.format != "savedmodel" || len(f.modes) != 1 {
 		return usage(errors.New("a language model is exported as a SavedModel that writes texts: leave --format and --modes out"))
@@ -136,7 +136,7 @@ func (a *app) exportGenerator(ctx context.Context, est *estimator.Estimator, g e
 	return err
 }
 
-// exportedModes are the modes of names whose graphs are written with that of infer.
+// exportedModes are the modes whose graphs are written besides the one of infer.
 func exportedModes(names []string) ([]models.Mode, error) {
 	known := map[string]models.Mode{"infer": models.Predict, "eval": models.Eval, "train": models.Train}
 	var out []models.Mode
@@ -155,7 +155,7 @@ func exportedModes(names []string) ([]models.Mode, error) {
 	return out, nil
 }
 
-// serving says how the models of a config are exported, with the graphs of these modes besides that of infer.
+// serving says how the model of a config is exported, with the graphs of these modes besides the one of infer.
 func (j *job) serving(ctx context.Context, modes ...models.Mode) (estimator.ServingInput, []estimator.ExportOption, error) {
 	c := j.cfg.Export
 	var none estimator.ServingInput
@@ -187,7 +187,7 @@ func (j *job) serving(ctx context.Context, modes ...models.Mode) (estimator.Serv
 	return serving, opts, nil
 }
 
-// exampleInput is the input_fn of examples like those that an exported model is fed with.
+// exampleInput is the input_fn of examples that resemble what an exported model is fed.
 func (j *job) exampleInput() (estimator.InputFn, error) {
 	in := j.cfg.Eval.Input
 	if in.Format == "" {

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// serveAliases are names of TensorFlow Serving for flags that have another one here.
+// serveAliases are TensorFlow Serving's names for flags that have another name here.
 var serveAliases = map[string]string{"rest-api-port": "rest-port"}
 
-// dashes takes underscores for dashes in names of flags, and other names of them.
+// dashes accepts underscores for dashes in the names of flags, and aliases.
 func dashes(aliases map[string]string) func(*pflag.FlagSet, string) pflag.NormalizedName {
 	return func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = strings.ReplaceAll(name, "_", "-")

@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
 )
 
-// listConfig trains a linear model of columns whose values are lists.
+// listConfig trains a linear model whose columns have lists as values.
 const listConfig = `
 seed: 7
 feature_columns:
@@ -168,7 +168,7 @@ func commandOutput(t *testing.T, args ...string) string {
 }
 
 // TestListsOfEveryFormat: the same rows in a file of any format train the same
-// model, by the config alone.
+// model, with only the config changed.
 func TestListsOfEveryFormat(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "lists.yaml")
 	if err := os.WriteFile(config, []byte(listConfig), 0o644); err != nil {

@@ -15,14 +15,14 @@ import (
 	eventfiles "github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// hparams is a hook that tells TensorBoard's HPARAMS page the run's hyperparameters and its end.
+// hparams is a hook that writes the run's hyperparameters and outcome for TensorBoard's HPARAMS page.
 type hparams struct {
 	hooks.Base
 	job   *job
 	began bool
 }
 
-// AfterCreateSession tells the hyperparameters, once.
+// AfterCreateSession writes the hyperparameters, once.
 func (h *hparams) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	values, err := hyperparameters(h.job.cfg)
 	if err != nil || h.began {
@@ -36,7 +36,7 @@ func (h *hparams) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	return h.write(r, v)
 }
 
-// write adds to the event file, which only the chief has.
+// write adds a value to the event file, which only the chief has.
 func (h *hparams) write(r hooks.Run, v *eventfiles.Value) error {
 	s, ok := r.(hooks.Summarizer)
 	if !ok || s.Events() == nil {
@@ -45,7 +45,7 @@ func (h *hparams) write(r hooks.Run, v *eventfiles.Value) error {
 	return s.Events().Values(0, v)
 }
 
-// ended tells how training ended, once that is known for good; that it was interrupted is not its end.
+// ended writes how training ended. An interruption is not an end, since training may resume.
 func (h *hparams) ended(err error) error {
 	if h == nil || !h.began || errors.Is(err, estimator.ErrInterrupted) || !h.job.est.Config().IsChief() {
 		return nil

@@ -19,7 +19,7 @@ import (
 type initFlags struct {
 	label, out, modelDir, task string
 	force, noSearch            bool
-	texts                      bool // the table is made of a folder of texts
+	texts                      bool // the table comes from a folder of texts
 	searchSecs                 float64
 	leaveOut                   []string
 }
@@ -109,7 +109,7 @@ func (a *app) initFolder(ctx context.Context, dir string, f initFlags) error {
 	}
 	f.label, f.task, f.texts = classColumn, "classification", true
 	if err := a.initTable(ctx, path, f); err != nil {
-		return errors.Join(err, os.Remove(path)) // else the next attempt would be refused
+		return errors.Join(err, os.Remove(path)) // a file left behind would make the next attempt fail
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *app) initTable(ctx context.Context, path string, f initFlags) error {
 	return err
 }
 
-// tableName is the name of a file without its endings.
+// tableName is the name of a file without its extensions.
 func tableName(path string) string {
 	name, _, _ := strings.Cut(inputs.BaseName(path), ".")
 	if name == "" || name == "/" {
@@ -167,7 +167,7 @@ func tableName(path string) string {
 	return name
 }
 
-// withoutGlob is the folder that a glob begins with. Files may have names that look like one.
+// withoutGlob is the folder before a glob. A file that exists is no glob, even if its name looks like one.
 func withoutGlob(path string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
@@ -178,7 +178,7 @@ func withoutGlob(path string) string {
 	return path
 }
 
-// folderName is the name of a folder, also of one that is given as "." or "..".
+// folderName is the name of a folder, also if the path is "." or "..".
 func folderName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

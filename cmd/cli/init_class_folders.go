@@ -9,19 +9,19 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// classFolders are folders that have a folder of files for each class.
+// classFolders are folders with one subfolder for each class.
 type classFolders struct {
-	train, test string // test: none where files of train are to be held out
+	train, test string // test: empty if files of train are held out instead
 	classes     []string
 }
 
 const (
-	fewestFiles = 20 // that a model is trained on
-	heldFiles   = 10 // each so many-th file is held out
+	fewestFiles = 20 // least number to train on
+	heldFiles   = 10 // one file in so many is held out
 )
 
-// findClassFolders looks at a folder with a folder for each class, or with such folders for training and for tests. A folder of tests that has
-// none of the classes, such as one of files that nobody has labelled, is left out.
+// findClassFolders looks at a folder with one subfolder for each class, or with such folders for training and for tests. It ignores a test folder
+// that has none of the classes, such as a folder of unlabelled files.
 func findClassFolders(dir string) (*classFolders, error) {
 	names, err := inputs.ImageClasses(dir)
 	if err != nil {
@@ -43,13 +43,13 @@ func findClassFolders(dir string) (*classFolders, error) {
 	return f, nil
 }
 
-// tests reports whether a folder has one of the classes.
+// tests reports whether a folder has a subfolder for one of the classes.
 func (f *classFolders) tests(dir string) bool {
 	names, err := inputs.ImageClasses(dir)
 	return err == nil && slices.ContainsFunc(names, func(n string) bool { return slices.Contains(f.classes, n) })
 }
 
-// files are the files to train on of a kind, by classes. Hidden ones, such as those that macOS writes beside others, are not read.
+// files are the training files of a kind, class by class. Hidden files are left out, such as the ones that macOS writes.
 func (f *classFolders) files(kind func(name string) bool) (files []string, err error) {
 	for _, c := range f.classes {
 		entries, err := os.ReadDir(filepath.Join(f.train, c))
@@ -65,7 +65,7 @@ func (f *classFolders) files(kind func(name string) bool) (files []string, err e
 	return files, nil
 }
 
-// trained is how many of so many files are trained on.
+// trained is the number of files that are trained on.
 func (f *classFolders) trained(files int) int {
 	if f.test == "" {
 		files -= (files + heldFiles - 1) / heldFiles

@@ -27,7 +27,7 @@ type draft struct {
 const (
 	mostNumbers = 150_000_000 // numbers of examples in memory
 	treeValues  = 120         // values of a category that trees tell apart
-	// fewestNetValues and mostNetValues are the limits of the values that networks tell apart, rowsOfValue how many rows of the table each has.
+	// fewestNetValues and mostNetValues bound the values of a category that networks tell apart: one for each rowsOfValue rows of the table.
 	fewestNetValues = 1000
 	mostNetValues   = 20_000
 	rowsOfValue     = 20
@@ -37,7 +37,7 @@ const (
 	oneHotValues    = 24
 )
 
-// One row of so many is held out. They are prime numbers, since rows often take turns by tens, twelves or weeks.
+// One row of so many is held out. The numbers are prime, since rows often have a period of ten, twelve or seven.
 const (
 	someFolds = 11
 	manyFolds = 23
@@ -69,20 +69,20 @@ func newDraft(p *tabular.Profile, modelDir string) (*draft, error) {
 	return d, nil
 }
 
-// holdOut holds out one of so many folds.
+// holdOut holds out one fold of folds.
 func (d *draft) holdOut(folds int) {
 	d.folds = folds
 	d.held = int((d.p.Labelled() + int64(folds) - 1) / int64(folds))
 }
 
-// trainOnMore holds out fewer rows than the search, which says how good the model is. Networks need them to stop early.
+// trainOnMore holds out fewer rows than the search, whose folds have measured the model. Networks keep theirs, to stop early.
 func (d *draft) trainOnMore() {
 	if !d.model.network() && d.p.Labelled() >= 200 {
 		d.holdOut(manyFolds)
 	}
 }
 
-// isFeature reports whether a model reads columns of a use.
+// isFeature reports whether models read columns with this use.
 func isFeature(u tabular.Use) bool {
 	return u == tabular.Numeric || u == tabular.Category || u == tabular.Texts || u == tabular.Dates
 }
@@ -91,7 +91,7 @@ func (d *draft) label() tabular.Column { return d.p.Columns[d.p.Label.Column] }
 
 func (d *draft) regression() bool { return d.p.Label.Task == tabular.Regression }
 
-// metric is what candidates are compared by.
+// metric is the metric that candidates are compared by.
 func (d *draft) metric() string {
 	if d.regression() {
 		return "rmse"
@@ -99,7 +99,7 @@ func (d *draft) metric() string {
 	return "average_loss"
 }
 
-// labelText describes the label in a line.
+// labelText describes the label in one line.
 func (d *draft) labelText() string {
 	l := d.p.Label
 	if d.regression() {
@@ -117,7 +117,7 @@ func (d *draft) labelText() string {
 	return fmt.Sprintf("%s, %s", l.Task, strings.Join(parts, ", "))
 }
 
-// notes are what users should know of the data.
+// notes are what users should know about the data.
 func (d *draft) notes() []string {
 	var out []string
 	for i, r := range d.reasons {
@@ -138,10 +138,10 @@ func (d *draft) notes() []string {
 	return out
 }
 
-// trainRows is how many rows are trained on.
+// trainRows is the number of rows trained on.
 func (d *draft) trainRows() int { return int(d.p.Labelled()) - d.held }
 
-// width is how many numbers an example of trees has.
+// width is the number of inputs that trees have.
 func (d *draft) width() int {
 	n := 0
 	for i, u := range d.uses {
@@ -162,7 +162,7 @@ func (d *draft) width() int {
 	return n
 }
 
-// manyColumns reports whether a table has so many columns that trees of a share of them are trained far sooner, and are hardly worse.
+// manyColumns reports whether a table has so many columns that giving each tree only a share of them saves much time and costs little accuracy.
 func (d *draft) manyColumns() bool {
 	n := 0
 	for i, u := range d.uses {
@@ -176,10 +176,10 @@ func (d *draft) manyColumns() bool {
 	return n > 100
 }
 
-// inMemory is how many rows trees are grown of.
+// inMemory is the number of rows that trees are grown from.
 func (d *draft) inMemory() int { return min(d.trainRows(), max(mostNumbers/d.width(), 10)) }
 
-// marks are the cells that stand for missing values.
+// marks are the texts that stand for missing values.
 func (d *draft) marks() []string {
 	var out []string
 	for i, u := range d.uses {
@@ -206,7 +206,7 @@ func (d *draft) unbalanced() bool {
 
 var plainYAML = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*( [A-Za-z0-9_.]+)*$`)
 
-// yamlText is a text as YAML has it, quoted where it needs to be.
+// yamlText is a text in YAML, quoted if necessary.
 func yamlText(s string) string {
 	if plainYAML.MatchString(s) && !slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(s)) {
 		return s
@@ -218,11 +218,11 @@ func quotedYAML(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be encoded
+	_ = e.Encode(s) // encoding a string does not fail
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// yamlList is a list of quoted texts in a line.
+// yamlList is a list of quoted texts on one line.
 func yamlList(list []string) string {
 	out := make([]string, len(list))
 	for i, s := range list {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// forest are the settings of boosted trees. l2 and leaf are weights in examples.
+// forest has the settings of boosted trees. l2 and leaf are weights, in examples.
 type forest struct {
 	trees, depth int
 	rate         float64
 	l2, leaf     float64
-	columns      float64 // share of them that each tree may split by
-	own          bool    // each class has so many trees of its own
+	columns      float64 // share of the columns that each tree may split on
+	own          bool    // trees is per class, and each class has its own
 }
 
-// known are forests that suit many tables, the one that is most often good first. Trees of their own for each class are done in less time.
+// known are forests that suit many tables, most often the best one first. Forests with separate trees for each class train faster.
 func (d *draft) known() []forest {
 	list := append(d.own(), d.shared()...)
 	if d.regression() {
@@ -26,7 +26,7 @@ func (d *draft) known() []forest {
 	return list
 }
 
-// own are forests in which each class has its own trees; none for two classes and numbers.
+// own are forests with separate trees for each class; none for two classes or regression.
 func (d *draft) own() []forest {
 	share := 0.6
 	if d.manyColumns() {
@@ -40,10 +40,10 @@ func (d *draft) own() []forest {
 	return slices.DeleteFunc(list, func(f forest) bool { return !d.holds(f) })
 }
 
-// fewestTrees is how many trees a class has at least.
+// fewestTrees is the least number of trees for a class.
 const fewestTrees = 25
 
-// fewerTrees is a forest of classes with as many trees as can be written, where that leaves enough.
+// fewerTrees reduces a forest with separate trees to the number of trees that can be written, unless too few would be left.
 func (d *draft) fewerTrees(f forest) forest {
 	classes := max(len(d.p.Label.Classes), 1)
 	if most := mostNodeValues / (classes * classes << (f.depth + 1)); most >= fewestTrees {
@@ -52,7 +52,7 @@ func (d *draft) fewerTrees(f forest) forest {
 	return f
 }
 
-// mostNodeValues is how many numbers the nodes of a forest have at most: a tree of one class has places for all.
+// mostNodeValues limits the numbers in the nodes of a forest: even a tree of one class stores a value for every class.
 const mostNodeValues = 10_000_000
 
 // holds reports whether a forest can be written for the classes of the label.
@@ -61,7 +61,7 @@ func (d *draft) holds(f forest) bool {
 	return !f.own || classes > 2 && f.trees*classes*classes<<(f.depth+1) <= mostNodeValues
 }
 
-// shared are forests whose trees are of all classes.
+// shared are forests in which a tree serves all classes.
 func (d *draft) shared() []forest {
 	if d.trainRows() >= 3000 && d.manyColumns() {
 		return []forest{{300, 6, 0.03, 1, 4, 0.2, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.03, 1, 4, 1, false}}
@@ -70,7 +70,7 @@ func (d *draft) shared() []forest {
 		return []forest{{300, 6, 0.03, 1, 4, 1, false}, {100, 3, 0.03, 1, 4, 1, false}, {600, 7, 0.02, 1, 4, 0.6, false}, {150, 5, 0.03, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}}
 	}
 	smooth := forest{300, 6, 0.03, 10, d.leaf(20), 1, false}
-	if d.width() > 100 { // much to overfit
+	if d.width() > 100 { // easy to overfit
 		list := []forest{smooth, {150, 4, 0.02, 1, 4, 1, false}, {600, 4, 0.03, 10, d.leaf(20), 1, false}}
 		if d.manyColumns() {
 			drawn := smooth
@@ -80,13 +80,13 @@ func (d *draft) shared() []forest {
 		return list
 	}
 	few := []forest{{150, 4, 0.02, 1, 4, 1, false}, {300, 6, 0.1, 1, 4, 1, false}, smooth, {100, 3, 0.03, 1, 4, 1, false}, {60, 2, 0.05, 1, 4, 1, false}, {300, 4, 0.02, 1, 4, 1, false}, {150, 6, 0.015, 1, 4, 1, false}}
-	if d.trainRows() >= 1000 { // enough for deep trees, where time is short
+	if d.trainRows() >= 1000 { // enough for deep trees, which come first in case time is short
 		few = append([]forest{{300, 6, 0.03, 1, 4, 1, false}}, few...)
 	}
 	return few
 }
 
-// leaf is the weight of a leaf of so many examples: of classes, an example's is p (1 - p), mostly below a quarter.
+// leaf is the weight of a leaf with so many examples. In classification an example weighs p (1 - p), at most a quarter.
 func (d *draft) leaf(examples float64) float64 {
 	if d.regression() {
 		return examples
@@ -94,13 +94,13 @@ func (d *draft) leaf(examples float64) float64 {
 	return examples / 4
 }
 
-// near are forests beside one, which may be better.
+// near are variations of a forest, which may be better.
 func (d *draft) near(f forest) []forest {
 	more, deeper, flatter, smooth, large, fine, faster, fewer := f, f, f, f, f, f, f, f
 	more.trees, deeper.depth, flatter.depth = 2*f.trees, f.depth+1, f.depth-1
 	smooth.l2, large.leaf = 10*f.l2, 3*f.leaf
 	fine.l2, fine.leaf = f.l2/10, f.leaf/10
-	faster.rate = 3 * f.rate // of data with little noise
+	faster.rate = 3 * f.rate // for data with little noise
 	fewer.columns = map[float64]float64{1: 0.6, 0.6: 0.4, 0.4: 0.2, 0.2: 0.1, 0.1: 0.1}[f.columns]
 	out := []forest{more, fewer, smooth, fine, large, deeper, faster}
 	if f.columns < 1 {
@@ -116,7 +116,7 @@ func (d *draft) near(f forest) []forest {
 	})
 }
 
-// boosted is the candidate of a forest.
+// boosted is a forest as a candidate.
 func (d *draft) boosted(f forest) candidate {
 	each := ""
 	if f.own {
@@ -132,10 +132,10 @@ func (d *draft) boosted(f forest) candidate {
 	return candidate{name: "boosted_trees_" + d.kind(), forest: f, what: what + ")"}
 }
 
-// quickForests need a thirtieth, a tenth and a third of the time of the usual ones, and are less exact.
+// quickForests need a thirtieth, a tenth and a third of the usual time, and are less accurate.
 var quickForests = []forest{{20, 3, 0.3, 1, 4, 1, false}, {45, 4, 0.2, 1, 4, 1, false}, {100, 6, 0.1, 1, 4, 1, false}}
 
-// quickForests are the quick forests that suit a table: where columns are many, trees have a share of them, and classes their own ones.
+// quickForests are the quick forests that suit a table. With many columns, each tree gets a share of them; classes have their own trees if possible.
 func (d *draft) quickForests() []forest {
 	list := slices.Clone(quickForests)
 	for i := range list {
@@ -143,7 +143,7 @@ func (d *draft) quickForests() []forest {
 			list[i].columns = 0.1
 		}
 		own := list[i]
-		own.own, own.trees, own.leaf, own.rate = true, own.trees/2, 0.1, max(own.rate, 0.15) // of rare classes an example weighs little
+		own.own, own.trees, own.leaf, own.rate = true, own.trees/2, 0.1, max(own.rate, 0.15) // examples of rare classes weigh little
 		if own = d.fewerTrees(own); d.holds(own) {
 			list[i] = own
 		}

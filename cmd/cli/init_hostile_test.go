@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// TestHostileTable: names and values of a table send no control characters to a terminal, forge no lines, and write nothing into a config.
+// TestHostileTable: names and values in a table cannot send control characters to a terminal, forge lines, or add keys to a config.
 func TestHostileTable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := os.Create("t.csv")
@@ -19,7 +19,7 @@ func TestHostileTable(t *testing.T) {
 	}
 	label := "y\x1b[2J"
 	w := csv.NewWriter(f)
-	_ = w.Write([]string{"x\x1b]0;title\x07", "id\nseed: 7 #", "same\u2028seed: 8", "leak\rseed: 9", label}) // Error below has it
+	_ = w.Write([]string{"x\x1b]0;title\x07", "id\nseed: 7 #", "same\u2028seed: 8", "leak\rseed: 9", label}) // Error reports it below
 	for i := range 200 {
 		_ = w.Write([]string{fmt.Sprint(i * 37 % 100), fmt.Sprintf("n%d", i), "\x1b[31m", []string{"a\x07", "b"}[i%2], []string{"yes\x1b[31m", "no\nseed: 10 #"}[i%2]})
 	}

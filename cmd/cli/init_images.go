@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	_ "image/gif" // so that headers are read
+	_ "image/gif" // for image.DecodeConfig
 	_ "image/jpeg"
 	_ "image/png"
 	"path/filepath"
@@ -21,19 +21,19 @@ import (
 // imageTable is what is known of a folder of images.
 type imageTable struct {
 	*classFolders
-	count         int // of images in train
-	height, width int // what images are resized to; 0: all have one size
-	side          int // the longer one of what the model sees
+	count         int // number of images in train
+	height, width int // size that images are resized to; 0: all have one size
+	side          int // longer side of the images the model sees
 	grey          bool
 }
 
 const (
-	sampledImages = 200 // whose headers are read
-	longestSide   = 96  // that images are made to have
-	plainSide     = 40  // images up to this are small
+	sampledImages = 200 // number of headers read
+	longestSide   = 96  // longest side after resizing
+	plainSide     = 40  // images up to this side are small
 )
 
-// imagesOf looks at a folder with a folder for each class, or with such folders for training and for tests.
+// imagesOf looks at a folder with one subfolder for each class, or with such folders for training and for tests.
 func imagesOf(dir string) (*imageTable, error) {
 	f, err := findClassFolders(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *imageTable) measure(files []string) error {
 	for i := range min(sampledImages, len(files)) {
 		c, err := headerOf(files[i*len(files)/min(sampledImages, len(files))])
 		if err != nil {
-			continue // training says so
+			continue // training reports it
 		}
 		heights, widths = append(heights, c.Height), append(widths, c.Width)
 		t.grey = t.grey && (c.ColorModel == color.GrayModel || c.ColorModel == color.Gray16Model)
@@ -96,12 +96,12 @@ func headerOf(path string) (c image.Config, err error) {
 	return c, err
 }
 
-// images is the number of images that there are to train on.
+// images is the number of images to train on.
 func (t *imageTable) images() int {
 	return t.trained(t.count)
 }
 
-// batch and steps say how long the network is trained.
+// batch, epochs and steps say how long the network trains.
 func (t *imageTable) batch() int {
 	if t.images() < 2000 {
 		return 32
@@ -113,10 +113,10 @@ func (t *imageTable) epochs() int { return max(min(600_000/t.images(), 60), 10) 
 
 func (t *imageTable) steps() int { return max(t.epochs()*t.images()/t.batch(), 100) }
 
-// manyImages are too many for a small network to learn by heart in few passes: what keeps it from that would be in the way.
+// manyImages are too many for a small network to memorize in a few passes: regularization would only slow it down.
 const manyImages = 20_000
 
-// dropout is that of the network, and shift by how many pixels images are moved.
+// dropout is the network's dropout rate; images shift by up to shift pixels.
 func (t *imageTable) dropout() float64 {
 	if t.images() >= manyImages {
 		return 0
@@ -131,7 +131,7 @@ func (t *imageTable) shift() int {
 	return max(t.side/14, 1)
 }
 
-// filters are those of a network that halves the images a few times.
+// filters are the filters of a network that halves the images a few times.
 func (t *imageTable) filters() []int {
 	switch {
 	case t.side <= plainSide:
@@ -175,7 +175,7 @@ func (t *imageTable) config(modelDir string) string {
 	return b.String()
 }
 
-// saySource writes how images are read; part is that of a split.
+// saySource writes how images are read; part is the part of the split.
 func (t *imageTable) saySource(say func(string, ...any), dir, part string) {
 	say("    format: images\n    files: [%s]", quotedYAML(dir))
 	if t.height > 0 {

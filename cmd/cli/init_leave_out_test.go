@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestInitLeavesOut: a column that alone tells the label is pointed to with the flag that leaves it out; left out, the model does not get it.
+// TestInitLeavesOut: for a column that gives the label away, init names the flag that leaves it out; with the flag, the model does not get it.
 func TestInitLeavesOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var rows strings.Builder

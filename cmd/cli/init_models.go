@@ -13,18 +13,18 @@ import (
 // candidate is a model that init tries.
 type candidate struct {
 	name, what string
-	forest     forest // of boosted trees; zero: a network
-	units      []int  // of a network
-	wide       bool   // a linear model of words, beside a network of the other columns where there are some
+	forest     forest // settings of boosted trees; zero: a network
+	units      []int  // layers of a network
+	wide       bool   // a linear model of words, combined with a network of the other columns if there are any
 	linear     bool   // a linear model of all columns
-	textless   bool   // without the columns of texts
+	textless   bool   // leaves out text columns
 	rate       float64
 	dropout    float64
-	scores     []float64 // on the folds that were held out
+	scores     []float64 // on the held-out folds
 	score      float64   // their mean; 0: not tried
 }
 
-// kind ends the names of models.
+// kind is the suffix of model names.
 func (d *draft) kind() string {
 	if d.regression() {
 		return "regressor"
@@ -32,7 +32,7 @@ func (d *draft) kind() string {
 	return "classifier"
 }
 
-// candidates are the models for a table that are tried in any case, the one that is most often good first.
+// candidates are the models that are always tried for a table, most often the best one first.
 func (d *draft) candidates() []candidate {
 	var out []candidate
 	for _, f := range d.known() {
@@ -45,21 +45,21 @@ func (d *draft) candidates() []candidate {
 		}
 		return slices.Concat(out[:1], early, out[1:])
 	}
-	// Of each kind some come early, for where there is time for few.
+	// One of each kind comes early, in case there is time for only a few.
 	if first := max(len(d.own()), 1); d.trainRows() < 3000 {
-		if d.manyColumns() && len(d.own()) == 0 { // the trees of a share of the columns miss the few that matter, the others those of many weak ones
+		if d.manyColumns() && len(d.own()) == 0 { // trees with a share of the columns miss a few strong ones, trees with all columns miss many weak ones
 			first = 2
 		}
 		return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 32, 16), d.linear(0.02)}, out[first:3], []candidate{d.net(0.004, 0, 64, 64), d.net(0.01, 0, 8)}, out[3:])
 	}
 	first := 2
-	if len(d.own()) == 0 && !d.manyColumns() { // small trees, for labels of much noise, take little time
+	if len(d.own()) == 0 && !d.manyColumns() { // small trees suit noisy labels, and are fast
 		first = 3
 	}
 	return slices.Concat(out[:first], []candidate{d.net(0.002, 0.1, 128, 64), d.linear(0.02)}, out[first:])
 }
 
-// quickNetworks are what is tried before small forests where there is no time for large ones; of texts, none.
+// quickNetworks are tried before small forests when there is no time for large forests; none for texts.
 func (d *draft) quickNetworks() []candidate {
 	if slices.Contains(d.uses, tabular.Texts) {
 		return nil
@@ -67,23 +67,23 @@ func (d *draft) quickNetworks() []candidate {
 	return []candidate{d.net(0.002, 0.1, 128, 64)}
 }
 
-// net is the candidate of a network.
+// net is a network as a candidate.
 func (d *draft) net(rate, dropout float64, units ...int) candidate {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(units), " ", " and "), "[]")
 	return candidate{name: "dnn_" + d.kind(), units: units, rate: rate, dropout: dropout, what: fmt.Sprintf("network (hidden layers of %s units, rate %g, dropout %g)", text, rate, dropout)}
 }
 
-// linear is the candidate of a linear model.
+// linear is a linear model as a candidate.
 func (d *draft) linear(rate float64) candidate {
 	return candidate{name: "linear_" + d.kind(), what: fmt.Sprintf("linear model (rate %g)", rate), rate: rate, linear: true}
 }
 
-// nearNetwork are networks beside one, or linear models, which may be better.
+// nearNetwork are variations of a network or linear model, which may be better.
 func (d *draft) nearNetwork(c candidate) []candidate {
 	switch {
 	case c.wide:
 		return nil
-	case c.linear && c.rate < 0.05: // trained further, which few rows may not bear
+	case c.linear && c.rate < 0.05: // a higher rate may overfit few rows
 		return []candidate{d.linear(5 * c.rate)}
 	case c.linear:
 		return nil
@@ -103,7 +103,7 @@ func (d *draft) nearNetwork(c candidate) []candidate {
 	return append(out, d.net(c.rate/2, c.dropout, c.units...))
 }
 
-// wide is the candidate of a linear model of words.
+// wide is a linear model of words as a candidate.
 func (d *draft) wide() candidate {
 	c := candidate{name: "linear_" + d.kind(), what: "linear model of words", rate: 0.03, wide: true}
 	if d.hasOthers() {
@@ -112,18 +112,18 @@ func (d *draft) wide() candidate {
 	return c
 }
 
-// hasOthers reports whether there are columns that are no texts.
+// hasOthers reports whether there are columns other than texts.
 func (d *draft) hasOthers() bool {
 	return slices.ContainsFunc(d.uses, func(u tabular.Use) bool { return isFeature(u) && u != tabular.Texts })
 }
 
-// withoutTexts is a candidate that does not read texts, such as names, whose words may say nothing.
+// withoutTexts leaves out text columns, such as names, whose words may carry no information.
 func (c candidate) withoutTexts() candidate {
 	c.textless, c.what = true, c.what+" without texts"
 	return c
 }
 
-// mean sets the score by the first folds.
+// mean sets the score to the mean over the first folds.
 func (c *candidate) mean(folds int) {
 	c.score = 0
 	for _, v := range c.scores[:folds] {
@@ -131,10 +131,10 @@ func (c *candidate) mean(folds int) {
 	}
 }
 
-// network reports whether a candidate is one.
+// network reports whether a candidate is a network or linear model, not a forest.
 func (c candidate) network() bool { return c.forest.trees == 0 }
 
-// labelScale are the lines that bring numbers of any size to what a model learns well.
+// labelScale are the lines that scale labels of any size to a deviation of 1, which models learn well.
 func (d *draft) labelScale() []string {
 	c := d.label()
 	if !d.regression() || !(c.Std > 0) {
@@ -156,7 +156,7 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 		switch u {
 		case tabular.Numeric:
 			add(name, "type: numeric, key: %s%s, %s", key, readKeys(c.Reading), numericKeys(m))
-			if c.Missing > 0 && !m.network() { // trees choose on which side of a split missing numbers are
+			if c.Missing > 0 && !m.network() { // a split decides on which side missing numbers go
 				names = append(names, name)
 				name = free(name + " missing last")
 				add(name, "type: numeric, key: %s%s, missing: largest", key, readKeys(c.Reading))
@@ -185,7 +185,7 @@ func (d *draft) columns(m candidate) (lines, names []string) {
 	return lines, names
 }
 
-// category declares a column of categories, and returns the name of what the model reads.
+// category declares a categorical column, and returns the name of the column that the model reads.
 func (d *draft) category(m candidate, i int, add func(name, format string, args ...any), free func(string) string) string {
 	c := d.p.Columns[i]
 	key, size, more := yamlText(c.Name), treeValues, ""
@@ -193,14 +193,14 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 		size = d.netValues()
 	}
 	if c.SometimesThere() && int64(c.Distinct) > (c.Rows-c.Missing)/2 {
-		more = ", min_count: 3" // rare values are no values of their own
+		more = ", min_count: 3" // rare values count as out of vocabulary
 	}
 	if d.numbered(i, tabular.Category) {
 		more += ", dtype: int64"
 	}
 	add(c.Name, "type: vocabulary, key: %s, adapt: true, size: %d%s, oov_buckets: 1", key, size, more)
 	switch {
-	case m.linear || !m.network(): // a linear model has a weight for each value, and trees split by them
+	case m.linear || !m.network(): // a linear model has a weight for each value, and trees split on values
 		return c.Name
 	case c.Distinct <= oneHotValues:
 		name := free(c.Name + " one-hot")
@@ -212,13 +212,13 @@ func (d *draft) category(m candidate, i int, add func(name, format string, args 
 	return name
 }
 
-// netValues is how many values of a category networks and linear models tell apart at most: of a large table more, since there are enough rows
-// of each.
+// netValues is the largest vocabulary of networks and linear models. It grows with the table, as long as there are enough rows for each
+// value.
 func (d *draft) netValues() int {
 	return min(max(fewestNetValues, d.trainRows()/rowsOfValue), mostNetValues)
 }
 
-// words declares a column of texts, and returns the name of what the model reads.
+// words declares a text column, and returns the name of the column that the model reads.
 func (d *draft) words(m candidate, i int, add func(name, format string, args ...any), free func(string) string) string {
 	c := d.p.Columns[i]
 	key, name := yamlText(c.Name), free(c.Name+" words")
@@ -235,8 +235,8 @@ func (d *draft) words(m candidate, i int, add func(name, format string, args ...
 	return vector
 }
 
-// freeNames returns what makes a name one that no column of the file has, and that it has not returned before. Names of variables have an
-// underscore for a space and marks.
+// freeNames returns a function that makes a name unique among the file's columns and the names it has returned. Names of variables have an
+// underscore for each space and punctuation mark.
 func (d *draft) freeNames() func(name string) string {
 	plain := func(name string) string { return notInNames.ReplaceAllString(name, "_") }
 	taken := map[string]bool{}
@@ -254,7 +254,7 @@ func (d *draft) freeNames() func(name string) string {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// readKeys are the keys that say what a text is read as.
+// readKeys are the keys that say how a text is parsed.
 func readKeys(r textvalue.Reading) string {
 	if r.Part == "" {
 		return ""
@@ -272,7 +272,7 @@ func readKeys(r textvalue.Reading) string {
 	return s
 }
 
-// numericKeys say what a model does with numbers.
+// numericKeys are the keys that say how a model treats numbers.
 func numericKeys(m candidate) string {
 	if m.network() {
 		return "missing: median, normalize: {adapt: true}"
@@ -331,15 +331,15 @@ func (d *draft) params(m candidate, names []string) []string {
 
 func unitsText(units []int) string { return strings.ReplaceAll(fmt.Sprint(units), " ", ", ") }
 
-// epsilon is one over the number of buckets of a number.
+// epsilon is the inverse of the number of buckets of a numeric column.
 func (d *draft) epsilon() float64 {
-	if d.trainRows() < 3000 && d.width() > 50 { // so that the search has time for some models
+	if d.trainRows() < 3000 && d.width() > 50 { // leaves the search time for several models
 		return 0.01
 	}
 	return 0.004
 }
 
-// netBatch is the batch size of a network, netSteps how long it is trained.
+// netBatch is the batch size of a network, netEpochs and netSteps how long it trains.
 func (d *draft) netBatch(m candidate) int {
 	switch {
 	case d.trainRows() < 3000:

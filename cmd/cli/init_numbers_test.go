@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// TestInitHugeLabels: labels whose squares are no float32 any more, and missing numbers that mean as much as large ones, are learnt.
+// TestInitHugeLabels: models learn labels whose squares overflow or underflow a float32, and missing numbers that behave like large ones.
 func TestInitHugeLabels(t *testing.T) {
 	for _, unit := range []string{"e30", "e-30"} {
 		table := tableFile(t, "x,y", 300, func(r int) string {
 			x := r * 7 % 30
-			if x >= 20 { // and what is missing lies with the others that are large
+			if x >= 20 { // labels are large for these and for missing numbers
 				return fmt.Sprintf("%s,3%s", []string{"", strconv.Itoa(x)}[r%2], unit)
 			}
 			return fmt.Sprintf("%d,1%s", x, unit)

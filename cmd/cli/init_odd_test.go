@@ -16,7 +16,7 @@ func either(first bool, a, b string) string {
 	return b
 }
 
-// TestInitOddTables: tables that are odd in one way are trained on, evaluated, exported and predicted of, or refused by what has to be done.
+// TestInitOddTables: each table is odd in one way. It can be trained on, evaluated, exported and predicted, or the error says what to do.
 func TestInitOddTables(t *testing.T) {
 	lines := func(header, sep string, row func(r int) []string) string {
 		var b strings.Builder

@@ -13,32 +13,32 @@ import (
 // modelSearch tries models for a table, until its time is up.
 type modelSearch struct {
 	d      *draft
-	fold   func(ctx context.Context, c candidate, fold int) (float64, error) // trains a model, and returns how wrong it is on a fold that is held out
+	fold   func(ctx context.Context, c candidate, fold int) (float64, error) // trains a model, and returns its loss or error on a held-out fold
 	report io.Writer
 	log    *slog.Logger
 	began  time.Time
 	limit  time.Duration
-	folds  int // that a model is tried on
+	folds  int // number of folds for each model
 	tried  []candidate
-	best   int // of tried
+	best   int // index in tried; -1: none
 }
 
-// fewFolds is how many folds of a small table a model is tried on where there is no time for more.
+// fewFolds is the number of folds for each model on a small table when there is no time for more.
 const fewFolds = 2
 
-// firstTrial is how long the first model may be tried in any case.
+// firstTrial is the time that the first model has in any case.
 const firstTrial = 10 * time.Second
 
-// longTraining is how long training on all rows may take, or as long as the search.
+// longTraining is the time that training on all rows may take; a longer search allows as much as its own limit.
 const longTraining = 50 * time.Second
 
-// errBehind says that a trial was given up.
+// errBehind reports that a trial was given up.
 var errBehind = errors.New("it is far behind the best model")
 
-// errTooLong says that a trial was ended.
+// errTooLong reports that a trial ran out of time.
 var errTooLong = errors.New("it takes too long")
 
-// chooseModel tries the known candidates, then what is near the best one, and takes the best of all.
+// chooseModel tries the known candidates, then variations of the best one, and takes the best of all.
 func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
 	if f.noSearch || f.searchSecs <= 0 {
 		d.model, d.why = d.candidates()[0], "Usual settings; no other model was tried."
@@ -57,7 +57,7 @@ func (a *app) chooseModel(ctx context.Context, d *draft, f initFlags) error {
 	return nil
 }
 
-// run tries models. A trial that is under way when the time is up is ended and does not count.
+// run tries models. A trial still running when the time is up is stopped and does not count.
 func (s *modelSearch) run(ctx context.Context) error {
 	s.began, s.folds, s.best = time.Now(), s.d.tryFolds(), -1
 	inTime, cancel := context.WithTimeout(ctx, s.limit)
@@ -89,8 +89,8 @@ func (s *modelSearch) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// quick tries small forests, the smallest first, and a network, which needs little time also for many columns and classes, on one fold: there is
-// no time for the usual models. Forests larger than one that takes too long are not tried.
+// quick tries small forests, the smallest first, and a network, which is fast even with many columns and classes. It uses one fold, since there
+// is no time for the usual models. Once a forest takes too long, larger ones are skipped.
 func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	s.folds = 1
 	var tries []candidate
@@ -110,7 +110,7 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil, errors.Is(err, errTooLong), errors.Is(err, errBehind):
-		case c.network(): // forests may be trained all the same
+		case c.network(): // forests may still work
 			s.log.Warn("a model could not be trained", "model", c.what, "error", oneLine(err))
 		default:
 			return fmt.Errorf("%s could not be trained: %w", c.what, err)
@@ -119,7 +119,7 @@ func (s *modelSearch) quick(ctx, inTime context.Context) error {
 	return nil
 }
 
-// decide takes the best model, and says why.
+// decide takes the best model, and says why. If that is a network, but trees are about as good, it takes the trees.
 func (s *modelSearch) decide() {
 	d := s.d
 	if s.best < 0 {
@@ -135,7 +135,7 @@ func (s *modelSearch) decide() {
 	}
 }
 
-// forest is the best of the forests that were tried, -1 for none.
+// forest is the index of the best forest tried; -1: none.
 func (s *modelSearch) forest() int {
 	at := -1
 	for i, c := range s.tried {
@@ -146,10 +146,10 @@ func (s *modelSearch) forest() int {
 	return at
 }
 
-// hopeful is how much worse than the best model forests may be that others are sought near to.
+// hopeful bounds the score of the best forest, divided by the best score: variations of worse forests are not tried.
 const hopeful = 1.1
 
-// alike is the quotient of scores up to which models are as good as each other.
+// alike is the ratio of scores up to which models count as equally good.
 func (d *draft) alike() float64 {
 	if d.regression() {
 		return 1.005
@@ -157,8 +157,8 @@ func (d *draft) alike() float64 {
 	return 1.01
 }
 
-// errors is how many standard errors a network has to be better by than trees. Of numbers more: its predictions have no bounds, and a row or
-// two of large labels decide the scores.
+// errors is the number of standard errors by which a network must beat trees. Regression needs more: a network's predictions have no bounds, and
+// a few rows with large labels decide the scores.
 func (d *draft) errors() float64 {
 	if d.regression() {
 		return 2
@@ -166,8 +166,8 @@ func (d *draft) errors() float64 {
 	return 1
 }
 
-// byChance reports whether the mean difference of two models' scores is below so many times its standard error over the folds that both have:
-// the first model may have been tried on more.
+// byChance reports whether the mean difference between two models' scores is less than so many standard errors. It compares the folds that
+// both have: the first model may have been tried on more.
 func byChance(a, b []float64, errors float64) bool {
 	folds := min(len(a), len(b))
 	a, b = a[:folds], b[:folds]
@@ -187,7 +187,7 @@ func byChance(a, b []float64, errors float64) bool {
 
 // try trains a candidate on each fold in turn and keeps its score.
 func (s *modelSearch) try(ctx context.Context, c candidate) error {
-	if s.best >= 0 { // the others have to have a chance
+	if s.best >= 0 { // leave time for the other candidates
 		longest := s.limit / 2
 		if c.network() {
 			longest = s.limit / 3
@@ -223,9 +223,9 @@ func (s *modelSearch) try(ctx context.Context, c candidate) error {
 	return nil
 }
 
-// behind reports whether a candidate is so much worse than the best one, on the folds that it has, that the others hardly make up for it.
-// The fewer rows these folds have, the more of the difference may be chance. It is measured by the best one's mean over all folds, since on a
-// fold without a mistake the loss is nearly 0.
+// behind reports whether a candidate is so much worse than the best one, on its folds so far, that the other folds can hardly make up for it.
+// The fewer rows these folds have, the more may be chance. The limit is relative to the best candidate's mean over all folds, since the loss on
+// a fold without a mistake is nearly 0.
 func (s *modelSearch) behind(c candidate) bool {
 	n := len(c.scores)
 	if s.best < 0 || n >= s.folds {
@@ -238,7 +238,7 @@ func (s *modelSearch) behind(c candidate) bool {
 	return c.score > best.score+most
 }
 
-// chance is how much the score of a row differs from row to row, of losses more than of errors.
+// chance says how much scores vary from row to row: losses vary more than errors.
 func (d *draft) chance() float64 {
 	if d.regression() {
 		return 1
@@ -246,10 +246,10 @@ func (d *draft) chance() float64 {
 	return 3
 }
 
-// timed trains a candidate on one fold. It is ended at the end of the search, and where training on all rows would take too long.
+// timed trains a candidate on one fold. It stops when the search ends, and when training on all rows would take too long.
 func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64, error) {
 	most := s.limit
-	if s.best < 0 { // and those after the first one
+	if s.best < 0 { // until a trial succeeds, each gets a share of the time left
 		left := s.limit - time.Since(s.began)
 		switch {
 		case c.network():
@@ -260,7 +260,7 @@ func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64
 			most = left / 2
 		}
 	}
-	if rows := s.d.inMemory(); !c.network() && rows > mostTrialRows { // networks make all their steps in trials
+	if rows := s.d.inMemory(); !c.network() && rows > mostTrialRows { // a network's trial takes as many steps as its training
 		most = min(most, time.Duration(float64(max(s.limit, longTraining))*mostTrialRows/float64(rows)))
 	}
 	inTime, cancel := context.WithTimeout(ctx, most)
@@ -275,14 +275,14 @@ func (s *modelSearch) timed(ctx context.Context, c candidate, fold int) (float64
 	return score, err
 }
 
-// enough reports whether the first candidate has had its part of the time, after so many folds. The others are tried on
-// as many.
+// enough reports whether the first candidate has used its share of the time, after so many folds. The other candidates then have
+// as many folds.
 func (s *modelSearch) enough(folds int) bool {
 	return s.best < 0 && folds >= fewFolds && time.Since(s.began) > s.limit/4
 }
 
-// fewer takes fewer folds where the first candidate took too long to try all of them. Its score is then that of these
-// folds, so that all are compared on the same rows.
+// fewer reduces the number of folds if the first candidate took too long on all of them. Its score becomes the mean over
+// the folds that are left, so that all are compared on the same rows.
 func (s *modelSearch) fewer(candidates int) {
 	each := time.Since(s.began) / time.Duration(s.folds)
 	fit := int(s.limit / max(each*time.Duration(candidates), 1))
@@ -294,7 +294,7 @@ func (s *modelSearch) fewer(candidates int) {
 	fmt.Fprintf(s.report, "models are compared on %d folds, since more would take too long; there the first has %s %.5g\n", s.folds, s.d.metric(), s.tried[0].score)
 }
 
-// climb tries models near the best one, and forests near the best of them, as long as one is better and time is left.
+// climb tries variations of the best model and of the best forest, as long as one is better and time is left.
 func (s *modelSearch) climb(ctx context.Context) {
 	seen := map[string]bool{}
 	for _, c := range s.tried {
@@ -319,7 +319,7 @@ func (s *modelSearch) climb(ctx context.Context) {
 	}
 }
 
-// near are models near the best one, and forests near the best of them where it is not far behind.
+// near are variations of the best model, and of the best forest if it is not far behind.
 func (s *modelSearch) near() (out []candidate) {
 	if s.best < 0 {
 		return nil
@@ -338,7 +338,7 @@ func (s *modelSearch) near() (out []candidate) {
 	return out
 }
 
-// alikeInTexts leaves out texts where another candidate does.
+// alikeInTexts leaves out the texts of a list of candidates if another candidate does.
 func alikeInTexts(as candidate, list []candidate) []candidate {
 	for i := range list {
 		if as.textless {

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/frequent"
 )
 
-// draftOf is a draft for a table of so many rows, of a number and a label.
+// draftOf is a draft for a table with so many rows, a number and a label.
 func draftOf(rows int64) *draft {
 	d := &draft{p: &tabular.Profile{Path: "t.csv", Rows: rows, Label: &tabular.Label{Task: tabular.Regression, Column: 1},
 		Columns: []tabular.Column{{Name: "a", Kind: tabular.Number}, {Name: "y", Kind: tabular.Number}}}, uses: []tabular.Use{tabular.Numeric, tabular.LabelUse}, folds: 10}
@@ -24,8 +24,8 @@ func draftOf(rows int64) *draft {
 	return d
 }
 
-// searched is what a search of a table of so many rows comes to where a fold of a model takes as long as secs says, by a clock that the
-// test moves, and the score of a forest is the better the more trees it has.
+// searched searches a table with so many rows and returns the result. Training on a fold takes secs seconds of a fake clock,
+// and forests with more trees score better.
 func searched(t *testing.T, rows int64, limit float64, secs func(c candidate) float64) (d *draft, tried int, took time.Duration) {
 	t.Helper()
 	d = draftOf(rows)
@@ -49,7 +49,7 @@ func searched(t *testing.T, rows int64, limit float64, secs func(c candidate) fl
 	return d, tried, took
 }
 
-// TestInitSearchEnds: the search ends at its bound, also within a trial, and chooses by the trials that are complete.
+// TestInitSearchEnds: the search ends at its time limit, even during a trial, and chooses among completed trials.
 func TestInitSearchEnds(t *testing.T) {
 	layers := func(per float64) func(c candidate) float64 {
 		return func(c candidate) float64 {
@@ -64,7 +64,7 @@ func TestInitSearchEnds(t *testing.T) {
 		rows   int64
 		limit  float64
 		secs   func(c candidate) float64
-		trees  int // of the model that is chosen
+		trees  int // of the chosen model
 		tried  [2]int
 		atMost time.Duration
 	}{
@@ -91,7 +91,7 @@ func TestInitSearchEnds(t *testing.T) {
 	}
 }
 
-// TestInitSearchGivesUp: a model that is far behind on the first folds is given up, one that is little behind is not.
+// TestInitSearchGivesUp: a model that is far behind on the first folds is given up, one that is slightly behind is not.
 func TestInitSearchGivesUp(t *testing.T) {
 	d, folds := draftOf(2000), map[string]int{}
 	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
@@ -99,9 +99,9 @@ func TestInitSearchGivesUp(t *testing.T) {
 			folds[c.what]++
 			switch {
 			case c.linear:
-				return 1.38, nil // 1.37 is far at the first of five folds
+				return 1.38, nil // the limit is 1.37 after the first of five folds
 			case c.network():
-				return 1.14, nil // 1.18 at the fourth
+				return 1.14, nil // the limit is 1.18 after the fourth
 			}
 			return 1, nil
 		}}
@@ -119,7 +119,7 @@ func TestInitSearchGivesUp(t *testing.T) {
 	}
 }
 
-// TestInitSearchGivesChances: the loss on few rows tells little, above all where the best model makes no mistake.
+// TestInitSearchGivesChances: the loss on few rows is no reason to give up, above all if the best model makes no mistake.
 func TestInitSearchGivesChances(t *testing.T) {
 	d := draftOf(100)
 	d.p.Label.Task = tabular.Multiclass
@@ -141,7 +141,7 @@ func TestInitSearchGivesChances(t *testing.T) {
 	}
 }
 
-// TestInitByChance: a difference counts that is larger than 1.5 times its standard error.
+// TestInitByChance: a difference counts if it exceeds 1.5 standard errors.
 func TestInitByChance(t *testing.T) {
 	for _, c := range []struct {
 		a, b []float64
@@ -161,7 +161,7 @@ func TestInitByChance(t *testing.T) {
 	}
 }
 
-// TestInitSearchWithoutItsNetwork: where a network cannot be trained, and there is no time for usual trees, small ones are.
+// TestInitSearchWithoutItsNetwork: if a network cannot be trained and there is no time for the usual trees, small trees are tried.
 func TestInitSearchWithoutItsNetwork(t *testing.T) {
 	d := draftOf(20_000)
 	s := &modelSearch{d: d, report: io.Discard, log: slog.New(slog.DiscardHandler), limit: time.Hour,
@@ -182,7 +182,7 @@ func TestInitSearchWithoutItsNetwork(t *testing.T) {
 	}
 }
 
-// TestInitSearchCancelled: a user who stops init gets no config of what was tried so far.
+// TestInitSearchCancelled: a user who stops init gets no config from the trials so far.
 func TestInitSearchCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := draftOf(6000)
@@ -199,7 +199,7 @@ func TestInitSearchCancelled(t *testing.T) {
 	}
 }
 
-// TestInitForestsOfManyColumns: of many columns and few rows, trees of a share of the columns and of all of them come before networks.
+// TestInitForestsOfManyColumns: with many columns and few rows, trees with a share of the columns and trees with all of them come before networks.
 func TestInitForestsOfManyColumns(t *testing.T) {
 	d := draftOf(100)
 	for len(d.uses) < 150 {
@@ -220,7 +220,7 @@ func TestInitForestsOfManyColumns(t *testing.T) {
 	}
 }
 
-// TestInitManyValues: networks tell apart more values of a category where each has enough rows.
+// TestInitManyValues: networks get a larger vocabulary if each value has enough rows.
 func TestInitManyValues(t *testing.T) {
 	for rows, want := range map[int64]string{100: "size: 1000,", 20_000: "size: 1000,", 220_000: "size: 9900,", 1_000_000: "size: 20000,"} {
 		d := draftOf(rows)
@@ -236,7 +236,7 @@ func TestInitManyValues(t *testing.T) {
 	}
 }
 
-// TestInitSmallForest: of many rows a small forest, for labels of much noise, comes early, and before networks.
+// TestInitSmallForest: with many rows, a small forest for noisy labels comes early, before networks.
 func TestInitSmallForest(t *testing.T) {
 	list := draftOf(6000).candidates()
 	if a, b := list[0].forest, list[1].forest; b.depth > 3 || b.trees*b.depth*4 > a.trees*a.depth || list[2].network() || !list[3].network() {
@@ -244,7 +244,7 @@ func TestInitSmallForest(t *testing.T) {
 	}
 }
 
-// TestInitForestsOfFewRows: a leaf has room for a quarter of the rows. 18 rows of two classes weigh 4.5, so that leaves of 4 would split nothing.
+// TestInitForestsOfFewRows: a leaf holds at most a quarter of the rows. 18 rows of two classes weigh 4.5, and leaves of 4 would prevent any split.
 func TestInitForestsOfFewRows(t *testing.T) {
 	for rows, want := range map[int64]float64{20: 1.125, 80: 4, 6000: 4} {
 		d := draftOf(rows)
@@ -258,8 +258,8 @@ func TestInitForestsOfFewRows(t *testing.T) {
 	}
 }
 
-// TestInitForestsOfClasses: of more than two classes forests come first in which each has trees of its own, as long as their nodes have room,
-// and trees of many columns have a share of them.
+// TestInitForestsOfClasses: for more than two classes, forests with separate trees for each class come first, unless they have too many nodes.
+// With many columns, their trees get a share of them.
 func TestInitForestsOfClasses(t *testing.T) {
 	classes := func(n int) *draft {
 		d := draftOf(6000)

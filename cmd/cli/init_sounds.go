@@ -17,19 +17,19 @@ import (
 // soundTable is what is known of a folder of sounds.
 type soundTable struct {
 	*classFolders
-	count   int // of sounds in train
+	count   int // number of sounds in train
 	rate    int // samples a second
-	samples int // of a sound
+	samples int // length of a sound
 	cut     bool
 }
 
 const (
-	sampledSounds = 200       // sounds that are read
-	sampledBytes  = 512 << 20 // bytes of them
-	soundStride   = 211       // between them, so that few large ones are of several classes; no number up to sampledSounds shares a divisor with it
+	sampledSounds = 200       // sounds to read
+	sampledBytes  = 512 << 20 // total bytes to read
+	soundStride   = 211       // between files read, to cover all classes even if only a few large ones are read; shares no divisor with a number up to sampledSounds
 	longestSound  = 10        // seconds; longer ones are cut
-	mostRate      = 16000     // samples a second of a model: higher tones tell little and take time
-	largestSample = 256 << 20 // bytes: longer files are not looked at
+	mostRate      = 16000     // samples a second for a model: higher frequencies help little and cost time
+	largestSample = 256 << 20 // bytes: longer files are not read
 )
 
 // isSound reports whether a file is a sound by its name.
@@ -37,7 +37,7 @@ func isSound(name string) bool {
 	return slices.Contains([]string{".wav", ".wave"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// soundsOf looks for sounds in the folders of a folder. It returns nil where there are none, or fewer than images.
+// soundsOf looks for sounds in the subfolders of a folder. It returns nil if there are none, or fewer than images.
 func soundsOf(dir string) (*soundTable, error) {
 	f, err := findClassFolders(dir)
 	if err != nil {
@@ -60,21 +60,21 @@ func soundsOf(dir string) (*soundTable, error) {
 	return t, t.measure(files, sampledBytes)
 }
 
-// sampled reads some sounds, until they have so many bytes together: their rates and lengths.
+// sampled reads some sounds, up to so many bytes in all, and returns their rates and lengths.
 func sampled(files []string, bytes int64) (rates []int, seconds []float64) {
 	n := min(sampledSounds, len(files))
 	for i := 0; i < n && bytes > 0; i++ {
 		s, size, err := soundOf(files[(i*soundStride%n)*len(files)/n])
 		bytes -= size
 		if err != nil || s.Frames() == 0 {
-			continue // training says so
+			continue // training reports it
 		}
 		rates, seconds = append(rates, s.Rate), append(seconds, float64(s.Frames())/float64(s.Rate))
 	}
 	return rates, seconds
 }
 
-// measure reads some sounds: the usual rate, and a length that nine of ten have at most.
+// measure reads some sounds: it sets the median rate, and a length that nine of ten do not exceed.
 func (t *soundTable) measure(files []string, bytes int64) error {
 	rates, seconds := sampled(files, bytes)
 	if len(rates) == 0 {
@@ -89,7 +89,7 @@ func (t *soundTable) measure(files []string, bytes int64) error {
 	return nil
 }
 
-// samplesOf is the samples of a sound of so many seconds.
+// samplesOf is the number of samples in so many seconds.
 func (t *soundTable) samplesOf(seconds float64) int {
 	return int(math.Round(seconds * float64(t.rate)))
 }
@@ -109,7 +109,7 @@ func soundOf(path string) (_ *wav.Sound, size int64, err error) {
 	return s, int64(len(data)), err
 }
 
-// window is the samples of a frame of the spectrogram: a power of two near 30 ms, and at least 32.
+// window is the number of samples in a frame of the spectrogram: a power of two near 30 ms, and at least 32.
 func (t *soundTable) window() int {
 	w := 32
 	for w*3/2 < t.rate*30/1000 {
@@ -118,10 +118,10 @@ func (t *soundTable) window() int {
 	return w
 }
 
-// sounds is the number of sounds that there are to train on.
+// sounds is the number of sounds to train on.
 func (t *soundTable) sounds() int { return t.trained(t.count) }
 
-// epochs and steps say how long the network is trained.
+// epochs and steps say how long the network trains.
 func (t *soundTable) epochs() int { return max(min(60_000/t.sounds(), 60), 10) }
 
 func (t *soundTable) steps() int { return max(t.epochs()*t.sounds()/soundBatch, 200) }
@@ -157,7 +157,7 @@ func (t *soundTable) config(modelDir string) string {
 	return b.String()
 }
 
-// saySource writes how sounds are read; part is that of a split.
+// saySource writes how sounds are read; part is the part of the split.
 func (t *soundTable) saySource(say func(string, ...any), dir, part string) {
 	say("    format: audio\n    files: [%s]", quotedYAML(dir))
 	say("    sample_rate: %d   # to which sounds of other rates are changed", t.rate)

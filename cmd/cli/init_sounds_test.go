@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// soundFolder writes tones of two classes, low and high, into folders: of several lengths and volumes.
+// soundFolder writes tones of two classes, low and high, into folders, with different lengths and volumes.
 func soundFolder(t *testing.T, dir string, perClass, rate int) {
 	t.Helper()
 	for class, hertz := range map[string]float64{"low": 300, "high": 900} {
@@ -36,7 +36,7 @@ func soundFolder(t *testing.T, dir string, perClass, rate int) {
 	}
 }
 
-// TestInitSounds: folders of sounds give a config that trains at once and tells the classes apart, also with a folder for tests and a damaged file.
+// TestInitSounds: folders of sounds give a config that trains at once and separates the classes, also with a test folder and a damaged file.
 func TestInitSounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		rate  int
@@ -75,7 +75,7 @@ func TestInitSounds(t *testing.T) {
 	}
 }
 
-// TestInitSoundsBeside: sounds count, not hidden files, licences and tests without classes beside them; names may be of any letters.
+// TestInitSoundsBeside: hidden files, licences and tests without classes beside the sounds do not count; class names may have any letters.
 func TestInitSoundsBeside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Töne \"1\"")
 	train := filepath.Join(dir, "train")
@@ -103,7 +103,7 @@ func TestInitSoundsBeside(t *testing.T) {
 	}
 }
 
-// TestMeasureSounds: the length is that of nine of ten sounds, at least two windows, and what is longer is cut, not what is as long.
+// TestMeasureSounds: the length covers nine of ten sounds and at least two windows; longer sounds are cut, sounds of just that length are not.
 func TestMeasureSounds(t *testing.T) {
 	for _, c := range []struct {
 		rate, perClass, samples int
@@ -122,7 +122,7 @@ func TestMeasureSounds(t *testing.T) {
 	}
 }
 
-// TestInitSoundsRefused: folders that are no data set of sounds are refused by what they lack.
+// TestInitSoundsRefused: folders that are no data set of sounds are refused, and the error says what is missing.
 func TestInitSoundsRefused(t *testing.T) {
 	one, few, damaged := t.TempDir(), t.TempDir(), t.TempDir()
 	soundFolder(t, one, 12, 8000)
@@ -147,7 +147,7 @@ func TestInitSoundsRefused(t *testing.T) {
 	}
 }
 
-// TestSampledSounds: sounds of all classes are looked at, up to a number of bytes. One that is larger is read alone.
+// TestSampledSounds: sounds of all classes are read, up to a number of bytes; at least one, even if it is larger.
 func TestSampledSounds(t *testing.T) {
 	dir := t.TempDir()
 	soundFolder(t, dir, 30, 8000)

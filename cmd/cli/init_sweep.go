@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sweepText is the section of a config that says what the command sweep varies, around the chosen model.
+// sweepText is the sweep section of the config. Its trials vary the chosen model.
 func (d *draft) sweepText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n# For goestimator sweep --config FILE: trials of other values, each a training of its own.\nsweep:\n  metric: %s\n  algorithm: tpe\n  trials: 20\n", d.metric())
@@ -46,7 +46,7 @@ func (d *draft) swept() []string {
 	}
 }
 
-// scaled are layers that are so many times as wide.
+// scaled multiplies the widths of layers.
 func scaled(units []int, times int) []int {
 	out := make([]int, len(units))
 	for i, n := range units {

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/internal/search"
 )
 
-// TestInitSweep: whatever model init chooses, its config has a sweep whose keys and values the model takes, and names the ids that
-// predictions may begin with.
+// TestInitSweep: whatever model init chooses, its config has a sweep with keys and values that the model accepts, and names the id columns
+// that predictions may begin with.
 func TestInitSweep(t *testing.T) {
 	notes := []string{"a quick note", "one more short text here", "slow reply, never again", "all fine and good"}
 	table := tableFile(t, "customer,a,note,y", 60, func(r int) string {

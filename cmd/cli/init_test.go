@@ -53,11 +53,11 @@ func initOf(t *testing.T, table string, flags ...string) (printed, config string
 
 var triedLine = regexp.MustCompile(`(?m)^tried (.+): (?:rmse|average_loss) (\S+)$`)
 
-// TestInitSearch: the model of the config is the best of those tried, and the search went on from the best known one.
+// TestInitSearch: the config has the best model tried, and the search continued from the best known one.
 func TestInitSearch(t *testing.T) {
 	table := tableFile(t, "a,b,y", 40, func(r int) string {
 		a, b := r*7%40, r*11%40
-		return fmt.Sprintf("%d,%d,%d", a, b, 1000*(a/20)+500*(a/20^b/20)+r%3) // of steps, which networks learn badly
+		return fmt.Sprintf("%d,%d,%d", a, b, 1000*(a/20)+500*(a/20^b/20)+r%3) // a step function, which networks learn badly
 
 	})
 	printed, config := initOf(t, table, "--label", "y", "--search-secs", "1000")
@@ -83,8 +83,8 @@ func TestInitSearch(t *testing.T) {
 	}
 }
 
-// TestInitNetworks: networks and linear models of labels of any size are tried, train on labels scaled to a deviation of 1, and
-// find a plane that trees do not.
+// TestInitNetworks: networks and linear models are tried for labels of any size. They train on labels scaled to a deviation of 1, and
+// learn a plane that trees do not.
 func TestInitNetworks(t *testing.T) {
 	table := tableFile(t, "a,kind,y", 120, func(r int) string {
 		a := r * 37 % 120
@@ -122,7 +122,7 @@ func TestInitNetworks(t *testing.T) {
 	}
 }
 
-// TestInitRareClasses: weights of balanced classes are proposed where a class is rare, and can be turned on.
+// TestInitRareClasses: if a class is rare, the config proposes balanced class weights, which can be turned on.
 func TestInitRareClasses(t *testing.T) {
 	table := tableFile(t, "a,b,y", 200, func(r int) string {
 		return fmt.Sprintf("%d,%d,%s", r*7%200, r*11%40, []string{"common", "rare"}[max(0, 1-r%20)])
@@ -145,8 +145,8 @@ func TestInitRareClasses(t *testing.T) {
 	}
 }
 
-// TestInitTexts: a table of messages alone gives a linear model of their words, beside numbers a combined one; both train and are served as they
-// were trained.
+// TestInitTexts: a table of messages gives a linear model of their words; with numbers too, a combined one. Both train, and serving gives the
+// predictions of training.
 func TestInitTexts(t *testing.T) {
 	words := []string{"meet me at home", "win a free prize", "call you later then", "free cash now claim"}
 	for _, c := range []struct{ header, numbers, want string }{{"text,kind", "", "name: linear_classifier"}, {"text,x,kind", "%d,", "name: dnn_linear_combined_classifier"}} {
@@ -249,7 +249,7 @@ func TestInitImages(t *testing.T) {
 	}
 }
 
-// trainsWell trains 60 steps by a config to an accuracy of 1, and returns the config's path.
+// trainsWell trains a config for 60 steps to an accuracy of 1, and returns the config's path.
 func trainsWell(t *testing.T, config string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "config.yaml")
@@ -266,7 +266,7 @@ func trainsWell(t *testing.T, config string) (path string) {
 	return path
 }
 
-// predictsNamed predicts images of a folder and one alone; the names of the files come first.
+// predictsNamed predicts the images of a folder, and a single one; the file names come first.
 func predictsNamed(t *testing.T, config, dir string) {
 	t.Helper()
 	held := filepath.Join(dir, "dark")
@@ -298,7 +298,7 @@ func predictsNamed(t *testing.T, config, dir string) {
 	}
 }
 
-// TestInitImagesRefused: folders that are no data set of images are refused by what they lack.
+// TestInitImagesRefused: folders that are no data set of images are refused, and the error says what is missing.
 func TestInitImagesRefused(t *testing.T) {
 	one, few := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(one, "cats"), 0o700); err != nil {
@@ -313,7 +313,7 @@ func TestInitImagesRefused(t *testing.T) {
 	}
 }
 
-// TestInitParts: a folder or a glob of files is one table, whose config reads them all; the model is named by the folder.
+// TestInitParts: a folder or a glob of files is one table; the config reads all files, and the model is named after the folder.
 func TestInitParts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i := range 3 {

@@ -9,23 +9,23 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
-// part is how much of a table a config is for: all of it, or what a trial takes.
+// part is the part of a table that a config trains on: all of it, or the rows of a trial.
 type part struct {
-	fold int // that is held out
-	most int // rows that are trained on; 0: all
+	fold int // the held-out fold
+	most int // rows to train on; 0: all
 }
 
 // text is the config of the chosen model.
 func (d *draft) text() string { return d.config(d.model, part{}) + d.predictText() + d.sweepText() }
 
-// predictText says how columns that the model does not read come before its predictions.
+// predictText says how to write columns that the model does not read before its predictions.
 func (d *draft) predictText() string {
 	if d.p.Form.Format == "jsonl" || d.p.Form.Format == "csv" && !d.p.Form.Header {
 		return ""
 	}
 	for i, r := range d.reasons {
 		c := d.p.Columns[i]
-		if tells := !c.Exact || int64(c.Distinct) > c.Rows/2; r != "" && tells { // rows apart, as ids do
+		if tells := !c.Exact || int64(c.Distinct) > c.Rows/2; r != "" && tells { // it identifies rows, like an id
 			return fmt.Sprintf("\n# Columns of the file that goestimator predict writes before the predictions:\n# predict: {columns: %s}\n", yamlList([]string{c.Name}))
 		}
 	}
@@ -140,7 +140,7 @@ func (d *draft) sayInputs(say func(string, ...any), m candidate, on part) {
 	}
 	say("  exporters: [{name: final, kind: final}]   # a SavedModel below model_dir/export/final, for goestimator serve")
 	if m.network() {
-		every := max(d.netSteps(m)/20, 1) // checkpoints are evaluated, too: at the same steps
+		every := max(d.netSteps(m)/20, 1) // checkpoints are evaluated at the same steps
 		say("\nrun: {save_checkpoints_steps: %d, log_step_count_steps: %d}", 4*every, 2*every)
 	}
 }
@@ -198,15 +198,15 @@ func (d *draft) sayTransforms(say func(string, ...any), indent string) {
 	say("%stransforms:\n%s  - {kind: compute, column: %s, expression: %s}", indent, indent, yamlText(c.Name), quotedYAML(expression))
 }
 
-// noID stands for an id that is missing.
+// noID stands for a missing id.
 const noID = -1
 
-// numbered reports whether a column is a category whose values are numbers in the file. Values of CSV are texts.
+// numbered reports whether a column is a category with numbers as values in the file. Values of CSV are texts.
 func (d *draft) numbered(i int, u tabular.Use) bool {
 	return u == tabular.Category && d.p.Columns[i].Kind == tabular.Number && d.p.Form.Format != "csv"
 }
 
-// column is the declaration of a column of the file, empty where it needs none.
+// column declares a column of the file; empty if the column needs no declaration.
 func (d *draft) column(i int, u tabular.Use) string {
 	c := d.p.Columns[i]
 	name := yamlText(c.Name)
@@ -224,7 +224,7 @@ func (d *draft) column(i int, u tabular.Use) string {
 		}
 		return fmt.Sprintf("{name: %s, dtype: string, default: \"\"}", name)
 	case tabular.LabelUse:
-		if d.regression() && c.Reading.Part != "" { // a transform makes a number of it
+		if d.regression() && c.Reading.Part != "" { // a transform parses it into a number
 			return fmt.Sprintf("{name: %s, dtype: string, role: label}", name)
 		}
 		if d.regression() {

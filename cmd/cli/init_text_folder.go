@@ -15,28 +15,28 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// textFolder is a folder with a folder of texts for each class.
+// textFolder is a folder with one subfolder of texts for each class.
 type textFolder struct {
 	dir     string
-	unused  string // a folder of tests beside it
+	unused  string // a test folder beside the training folder
 	classes []string
 	files   [][]string // of each class
 }
 
-// The columns of the table that is made of a folder of texts.
+// The columns of the table made from a folder of texts.
 const (
 	textColumn  = "text"
 	classColumn = "label"
 )
 
-// longestText is how many bytes a text may have.
+// longestText is the limit on the length of a text in bytes.
 const longestText = 1 << 20
 
-// textsOf looks for texts in the folders of a folder, or of the folder train in it. It returns nil where there are none, or as many images or sounds.
+// textsOf looks for texts in the subfolders of a folder, or of its folder train. It returns nil if there are none, or as many images or sounds.
 func textsOf(dir string) (*textFolder, error) {
 	names, err := inputs.ImageClasses(dir)
 	if err != nil {
-		return nil, nil // which the look for images says
+		return nil, nil // imagesOf reports it
 	}
 	t := &textFolder{dir: dir}
 	if slices.Contains(names, "train") && len(names) <= 3 {
@@ -61,7 +61,7 @@ func textsOf(dir string) (*textFolder, error) {
 		}
 	}
 	if described >= t.texts() {
-		return nil, nil // a licence, captions or transcripts beside the files, or nothing
+		return nil, nil // the texts are a licence, captions or transcripts, or there are none
 	}
 	if len(t.classes) == 1 {
 		return nil, fmt.Errorf("%s has texts in one folder, %s: expected one for each class, and at least two classes", t.dir, t.classes[0])
@@ -69,7 +69,7 @@ func textsOf(dir string) (*textFolder, error) {
 	return t, nil
 }
 
-// textsIn are the texts in a folder, and how many images and sounds are beside them.
+// textsIn returns the texts in a folder, and the number of images and sounds beside them.
 func textsIn(dir string) (texts []string, others int, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -79,7 +79,7 @@ func textsIn(dir string) (texts []string, others int, err error) {
 			others++
 		case strings.EqualFold(filepath.Ext(e.Name()), ".txt"):
 			if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-				continue // a folder, or a pipe, which may have no end
+				continue // a folder, or a pipe, which may never end
 			}
 			texts = append(texts, path)
 		}
@@ -87,7 +87,7 @@ func textsIn(dir string) (texts []string, others int, err error) {
 	return texts, others, err
 }
 
-// texts is how many there are.
+// texts is the number of texts.
 func (t *textFolder) texts() int {
 	n := 0
 	for _, files := range t.files {
@@ -96,7 +96,7 @@ func (t *textFolder) texts() int {
 	return n
 }
 
-// write makes a table of the texts, with a row for each.
+// write makes a table with a row for each text.
 func (t *textFolder) write(path string) error {
 	p, err := atomicfile.Create(atomicfile.OS{}, path)
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *textFolder) write(path string) error {
 	}
 	defer p.Discard()
 	w := csv.NewWriter(p)
-	_ = w.Write([]string{textColumn, classColumn}) // Error below has it
+	_ = w.Write([]string{textColumn, classColumn}) // Error reports it below
 	for i, files := range t.files {
 		for _, name := range files {
 			text, err := readText(name)
@@ -121,7 +121,7 @@ func (t *textFolder) write(path string) error {
 	return p.Commit()
 }
 
-// readText reads a text without its byte order mark; bytes that are not UTF-8 become the mark that stands for them.
+// readText reads a text without its byte order mark; bytes that are not UTF-8 become the replacement character.
 func readText(name string) (text string, err error) {
 	f, err := atomicfile.Open(name)
 	if err != nil {

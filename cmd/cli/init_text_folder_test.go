@@ -28,8 +28,8 @@ func textFiles(t *testing.T, dir string, each int) {
 	}
 }
 
-// TestInitTextFolder: of a folder with a folder of texts for each class init makes a table and a config that trains, also where the classes
-// lie in a folder for training.
+// TestInitTextFolder: from a folder with one subfolder of texts for each class, init makes a table and a config that trains; the class
+// folders may also be in a training folder.
 func TestInitTextFolder(t *testing.T) {
 	for _, below := range []string{"", "train"} {
 		work := t.TempDir()
@@ -57,7 +57,7 @@ func TestInitTextFolder(t *testing.T) {
 	}
 }
 
-// TestInitShortTexts: texts of one word that all differ are texts, too.
+// TestInitShortTexts: one-word texts that all differ still count as texts.
 func TestInitShortTexts(t *testing.T) {
 	work := t.TempDir()
 	for class, word := range map[string]string{"good": "yes%d", "bad": "no%d"} {
@@ -81,7 +81,7 @@ func TestInitShortTexts(t *testing.T) {
 	}
 }
 
-// TestInitTextFolderRefused: what is no folder of classes is refused, with what is expected.
+// TestInitTextFolderRefused: a folder without class folders is refused, and the error says what is expected.
 func TestInitTextFolderRefused(t *testing.T) {
 	long := t.TempDir()
 	textFiles(t, long, 12)
@@ -106,13 +106,13 @@ func TestInitTextFolderRefused(t *testing.T) {
 		if code := Run(t.Context(), []string{"init", dir, "--out", filepath.Join(out, "c.yaml")}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("exit code %d: %s: expected %q", code, stderr.String(), want)
 		}
-		if left, err := os.ReadDir(out); err != nil || len(left) > 0 { // a table would refuse the next attempt
+		if left, err := os.ReadDir(out); err != nil || len(left) > 0 { // a table left behind would make the next attempt fail
 			t.Errorf("%s: left %v, %v", want, left, err)
 		}
 	}
 }
 
-// TestInitFolderIsNoTable: what is asked of a table alone is refused of a folder, and named.
+// TestInitFolderIsNoTable: flags for tables are refused for a folder, and named.
 func TestInitFolderIsNoTable(t *testing.T) {
 	for _, flag := range []string{"--label=x", "--leave-out=x", "--task=regression"} {
 		var stdout, stderr bytes.Buffer
@@ -123,7 +123,7 @@ func TestInitFolderIsNoTable(t *testing.T) {
 	}
 }
 
-// TestTextsBesideImages: a licence or captions make no texts of a folder of images; notes of pictures do not make images of texts.
+// TestTextsBesideImages: a licence or captions beside images do not make a folder of texts; a few pictures beside texts do not make one of images.
 func TestTextsBesideImages(t *testing.T) {
 	for _, c := range []struct{ texts, images, want int }{{0, 1, 0}, {1, 1, 0}, {2, 1, 4}, {1, 0, 2}} {
 		dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestTextsBesideImages(t *testing.T) {
 	}
 }
 
-// TestReadText: the mark of UTF-8 is no part of a text.
+// TestReadText: the byte order mark is no part of a text.
 func TestReadText(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.txt")
 	if err := os.WriteFile(name, []byte("\ufeff good\x00soup \n"), 0o600); err != nil {
@@ -157,7 +157,7 @@ func TestReadText(t *testing.T) {
 	}
 }
 
-// TestFolderName: the folder where one is has its own name, too.
+// TestFolderName: a folder given as "." or ".." still has its own name.
 func TestFolderName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "reviews", "good")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

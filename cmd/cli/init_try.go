@@ -10,10 +10,10 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// mostTrialRows is how many rows a model is tried on.
+// mostTrialRows is the largest number of rows that a trial trains on.
 const mostTrialRows = 50_000
 
-// tryFolds is how many folds a model is tried on: of a large table one.
+// tryFolds is the number of folds that a model is tried on; one for a large table.
 func (d *draft) tryFolds() int {
 	switch {
 	case d.p.Labelled() < 1000:
@@ -24,7 +24,7 @@ func (d *draft) tryFolds() int {
 	return 1
 }
 
-// tryFold trains a candidate as its config says, and returns how wrong it is on the rows of the fold that is held out.
+// tryFold trains a candidate by its config, and returns its loss or error on the held-out fold.
 func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (score float64, err error) {
 	dir, err := os.MkdirTemp("", "goestimator-init-")
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *app) tryFold(ctx context.Context, d *draft, c candidate, fold int) (sco
 	return score, nil
 }
 
-// foldRows is how many rows a fold has.
+// foldRows is the number of rows in a fold.
 func (d *draft) foldRows(fold int) int {
 	n := int(d.p.Labelled())
 	return (n - fold + d.folds - 1) / d.folds

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestInitNamesTwice: columns whose names are those that init would give to what it makes of others.
+// TestInitNamesTwice: columns have the names that init would give to columns it derives from others.
 func TestInitNamesTwice(t *testing.T) {
 	const names = "day,day month,day_month,day-weekday,fee,fee missing last,fee_missing_last,y"
 	table := tableFile(t, names, 200, func(r int) string {
@@ -34,7 +34,7 @@ func TestInitNamesTwice(t *testing.T) {
 	}
 }
 
-// TestInitOddTexts: texts of a column of numbers that are none are missing, and the config says so.
+// TestInitOddTexts: texts in a numeric column that are not numbers count as missing, and the config says so.
 func TestInitOddTexts(t *testing.T) {
 	table := tableFile(t, "weight,y", 400, func(r int) string {
 		if r%200 == 77 {
@@ -50,7 +50,7 @@ func TestInitOddTexts(t *testing.T) {
 	}
 }
 
-// TestInitMonthNames: dates with names of months are read, with their time of day.
+// TestInitMonthNames: dates with month names are read, with their time of day.
 func TestInitMonthNames(t *testing.T) {
 	day := func(r int) time.Time {
 		return time.Date(2020, 1, 1, r*5%24, 30, 0, 0, time.UTC).AddDate(0, 0, r*7%400)
@@ -71,7 +71,7 @@ func TestInitMonthNames(t *testing.T) {
 	}
 }
 
-// TestInitConverted: columns and labels of several units are read in one.
+// TestInitConverted: values of columns and labels in several units are converted to one.
 func TestInitConverted(t *testing.T) {
 	table := tableFile(t, "weight,value", 200, func(r int) string {
 		return fmt.Sprintf("%s,%s", []string{fmt.Sprint(r*11%90, " kg"), fmt.Sprint(r*1100%9000, " g")}[r%2], []string{fmt.Sprintf("€%d.5K", r*7%100), fmt.Sprintf("€%dM", r%9)}[r%2])
@@ -92,8 +92,8 @@ func TestInitConverted(t *testing.T) {
 	}
 }
 
-// TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, in evaluation and in prediction, where
-// the label is not there.
+// TestInitWritten: dates, numbers with units and a label with a currency are read as numbers in training, evaluation and prediction, where
+// there is no label.
 func TestInitWritten(t *testing.T) {
 	table := tableFile(t, "when,weight,price", 200, func(r int) string {
 		day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, r*7%400)

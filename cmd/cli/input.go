@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// formats are what input.format may be.
+// formats are the possible values of input.format.
 func (a *app) formats() []string {
 	names := append(inputs.Formats(), a.inputs.Names()...)
 	slices.Sort(names)
@@ -44,7 +44,7 @@ func (a *app) transforms() map[string]inputs.TransformFunc {
 	return out
 }
 
-// checkTransforms refuses kinds of steps that nobody knows.
+// checkTransforms refuses unknown kinds of steps.
 func (a *app) checkTransforms(in inputs.Spec, section string) error {
 	known := inputs.TransformKinds()
 	for name := range a.transforms() {

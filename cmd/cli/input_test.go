@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestRegisteredInputReadsItsSection: a registered input_fn has the keys of the section that names it.
+// TestRegisteredInputReadsItsSection: a registered input_fn gets the keys of the section that names it.
 func TestRegisteredInputReadsItsSection(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "config.yaml")

@@ -27,7 +27,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	return cmd
 }
 
-// onePath is the rule of a command that takes one path.
+// onePath checks that a command has exactly one path as argument.
 func onePath(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:

@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// planned is a model of feature columns.
+// planned is a model_fn with feature columns.
 type planned interface{ Plan() *feature.Plan }
 
-// planOf returns the feature columns of a model_fn, nil where it has none.
+// planOf returns the feature columns of a model_fn; nil if it has none.
 func planOf(fn estimator.ModelFn) *feature.Plan {
 	if m, ok := fn.(planned); ok {
 		return m.Plan()
@@ -23,7 +23,7 @@ func planOf(fn estimator.ModelFn) *feature.Plan {
 	return nil
 }
 
-// columnInfo is what a model reads of a feature column, as JSON.
+// columnInfo describes what a model reads of a feature column, as JSON.
 type columnInfo struct {
 	Part    string `json:"part"` // linear, dense or sequence
 	Name    string `json:"name"` // TensorFlow's
@@ -34,7 +34,7 @@ type columnInfo struct {
 	Column  string `json:"column"` // the declaration
 }
 
-// columnInfos lists the parsed columns of a model; none of other models.
+// columnInfos lists the feature columns of a model; nil for models without columns.
 func columnInfos(fn estimator.ModelFn) ([]columnInfo, error) {
 	plan := planOf(fn)
 	if plan == nil {
@@ -115,7 +115,7 @@ func (a *app) printTable(t *textTable, v map[string]any, asJSON bool) error {
 	return err
 }
 
-// jsonWeights are weights as JSON holds them: null for one that is not finite.
+// jsonWeights are weights as JSON: null for a weight that is not finite.
 func jsonWeights(list []canned.Weight) []any {
 	type weight struct {
 		Column string `json:"column"`
@@ -133,7 +133,7 @@ func jsonWeights(list []canned.Weight) []any {
 	return out
 }
 
-// jsonImportances are importances as JSON holds them.
+// jsonImportances are importances as JSON.
 func jsonImportances(list []canned.Importance) []any {
 	out := make([]any, len(list))
 	for i, x := range list {

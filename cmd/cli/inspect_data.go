@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// How many elements of a value are printed, and bytes of a string.
+// The number of elements of a value, and of bytes of a string, that are printed.
 const (
 	shownElements = 8
 	shownBytes    = 64
@@ -76,13 +76,13 @@ func columnTable(schema *inputs.Schema) *textTable {
 	return t
 }
 
-// row is a row of a record: row i of its columns, the n-th of all.
+// row is row i of a record, and row n of all records.
 type row struct {
 	n, i    int
 	columns []inputs.NamedTensor
 }
 
-// value is where a column's value of the row lies in its tensor, and its shape.
+// value returns the shape of the row's value of a column, and its first element in the tensor.
 func (r row) value(c inputs.NamedTensor) (shape []int, first int) {
 	if c.Offsets != nil {
 		return []int{int(c.Offsets[r.i+1] - c.Offsets[r.i])}, int(c.Offsets[r.i])
@@ -136,8 +136,8 @@ func (a *app) printRow(r row) error {
 	return err
 }
 
-// valueText is the value of a shape from element first of a tensor on, or what a
-// large one is like.
+// valueText prints the value with this shape that starts at element first of a tensor, or
+// summarizes a large one.
 func valueText(t *tensor.Tensor, shape []int, first int) (string, error) {
 	n := int(elements(shape))
 	if t.DType == tensor.String {
@@ -155,7 +155,7 @@ func valueText(t *tensor.Tensor, shape []int, first int) (string, error) {
 	return fmt.Sprintf("%s(min %.4g max %.4g mean %.4g)", shapeText(shape), least, most, sum/float64(n)), nil
 }
 
-// stringsText is strings, the first ones of many, the starts of long ones.
+// stringsText prints the first of the strings, and the start of long ones.
 func stringsText(list [][]byte, scalar bool) string {
 	var parts []string
 	for _, s := range list[:min(len(list), shownElements)] {

@@ -111,7 +111,7 @@ func pointText(kind events.Kind, p events.Point) string {
 	return fmt.Sprintf("%d bytes", p.Bytes)
 }
 
-// pointJSON is a value as JSON holds it: a number where it is a finite scalar.
+// pointJSON is a value as JSON: a number for a finite scalar.
 func pointJSON(kind events.Kind, p events.Point) any {
 	if kind == events.Scalar {
 		return finite(p.Scalar)

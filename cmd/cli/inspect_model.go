@@ -69,7 +69,7 @@ that are zero left out; the importances of the columns of boosted trees.`,
 	return cmd
 }
 
-// describe compiles the modes that have an input, or the wanted one.
+// describe compiles the modes that have an input, or the one mode given.
 func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Description, error) {
 	sections := j.sections()
 	var out []*estimator.Description
@@ -99,15 +99,15 @@ func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Descripti
 // looseDir is the model_dir of a config without one.
 const looseDir = "none"
 
-// looseJob makes an estimator that leaves nothing behind: a config without a
-// model_dir gets none.
+// looseJob makes an estimator that leaves no files behind: a config without a
+// model_dir gets looseDir.
 func (a *app) looseJob(ctx context.Context, cfg *config.Config) (*job, error) {
 	c := *cfg
 	c.ModelDir = cmp.Or(c.ModelDir, looseDir)
 	return a.newJob(ctx, &c, columnSource{})
 }
 
-// section is an input of the config and the mode that it is for.
+// section is an input of the config and its mode.
 type section struct {
 	name string
 	mode models.Mode
@@ -156,7 +156,7 @@ func newModelInfo(d *estimator.Description) modelInfo {
 	return i
 }
 
-// list is names as JSON holds them: no names are an empty list.
+// list is names as JSON: an empty list if there are none.
 func list(names []string) []string { return append([]string{}, names...) }
 
 func tensorInfos(vars []hooks.VariableInfo) []tensorInfo {

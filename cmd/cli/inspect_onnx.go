@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/savedmodel"
 )
 
-// describeONNX is what an ONNX model holds, in the form of a SavedModel with one graph: its constants are the variables.
+// describeONNX describes an ONNX model like a SavedModel with one graph, whose variables are the model's constants.
 func describeONNX(dir string) (*savedModelInfo, error) {
 	m, err := onnx.Read(dir)
 	if err != nil {

@@ -47,7 +47,7 @@ ONNX model it lists inputs, outputs, constants and operators.`,
 	return cmd
 }
 
-// savedModelInfo is what a SavedModel holds, as it is printed.
+// savedModelInfo describes a SavedModel, as printed.
 type savedModelInfo struct {
 	Path   string          `json:"path"`
 	Bytes  int64           `json:"bytes"`            // of all files
@@ -60,7 +60,7 @@ type metaGraphInfo struct {
 	Signatures []signatureInfo `json:"signatures"`
 	Variables  []tensorInfo    `json:"variables"`
 	Assets     []string        `json:"assets"`
-	Nodes      int             `json:"nodes"` // outside of functions
+	Nodes      int             `json:"nodes"` // without the nodes of functions
 	Ops        map[string]int  `json:"ops"`
 }
 
@@ -108,7 +108,7 @@ func describeSavedModel(path string) (*savedModelInfo, error) {
 	return info, nil
 }
 
-// newestVersion returns path itself, or the folder in it that has the highest number.
+// newestVersion returns path itself, or its subfolder with the highest number.
 func newestVersion(path string) (string, error) {
 	for _, name := range []string{savedmodel.BinaryFile, savedmodel.TextFile, onnx.File} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
@@ -186,7 +186,7 @@ func signatureSlots(tensors map[string]*pb.TensorInfo) []signatureSlot {
 	return out
 }
 
-// refTypes is by how much the numbers of reference types (variables of TensorFlow 1) exceed the numbers of their elements' types.
+// refTypes is the offset of the enum values of reference types (variables of TensorFlow 1) from their element types.
 const refTypes = 100
 
 func typeName(d tensor.DType) string {

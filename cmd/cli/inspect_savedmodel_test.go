@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNewestVersion: versions are ordered as numbers, for any name of the folder.
+// TestNewestVersion: versions are ordered as numbers, whatever the name of the folder.
 func TestNewestVersion(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "models[1]*")
 	for _, name := range []string{"9", "00000010", "2", "99x", "+77", "temp-100"} {

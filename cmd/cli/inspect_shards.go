@@ -45,7 +45,7 @@ servers. Nothing is trained, no task is called, and no memory is taken for varia
 	return cmd
 }
 
-// loadFor reads the config of the chief of a cluster of so many parameter servers; 0: that of TF_CONFIG.
+// loadFor reads the config as the chief of a cluster with so many parameter servers; 0: the cluster of TF_CONFIG.
 func (f *configFlags) loadFor(servers int) (*config.Config, error) {
 	switch {
 	case servers == 0:
@@ -67,13 +67,13 @@ func (f *configFlags) loadFor(servers int) (*config.Config, error) {
 	return cfg, nil
 }
 
-// maxShownServers bounds --ps: as many as a plan may have.
+// maxShownServers bounds --ps by the largest number that a plan may have.
 const maxShownServers = 4096
 
 // errNoConfig is the error of commands that need a config.
 var errNoConfig = usage(errors.New("no config: give --config FILE, for example --config configs/glyphs.yaml"))
 
-// shards are the shards of the training that a config describes.
+// shards are the variable shards of the training that a config describes.
 func (a *app) shards(ctx context.Context, cfg *config.Config) ([]models.VariableShards, error) {
 	j, err := a.looseJob(ctx, cfg)
 	if err != nil {
@@ -102,7 +102,7 @@ type shardInfo struct {
 	Task   string `json:"task"`
 }
 
-// taskLoad is what a task holds.
+// taskLoad is the load of one task.
 type taskLoad struct {
 	Task   string `json:"task"`
 	Shards int    `json:"shards"`
@@ -125,7 +125,7 @@ func (a *app) printShards(list []models.VariableShards, asJSON bool) error {
 	return a.printJSON(map[string]any{"variables": vars, "tasks": loads(list)})
 }
 
-// loads adds up what each task holds, in the order of their numbers.
+// loads adds up the load of each task, ordered by task number.
 func loads(list []models.VariableShards) []taskLoad {
 	out, at := []taskLoad{}, map[string]int{}
 	for _, v := range list {

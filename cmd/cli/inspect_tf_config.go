@@ -60,7 +60,7 @@ func tfConfigText(stdin io.Reader, args []string) (string, error) {
 	return string(b), err
 }
 
-// tellViolations prints each violation as a line of its own.
+// tellViolations prints each violation on its own line.
 func (a *app) tellViolations(err error) error {
 	var v *runconfig.ViolationsError
 	if !errors.As(err, &v) {
@@ -72,7 +72,7 @@ func (a *app) tellViolations(err error) error {
 	return errors.Join(errReported, usage(err))
 }
 
-// roleField is one thing that a TF_CONFIG says.
+// roleField is one fact from TF_CONFIG.
 type roleField struct {
 	name  string
 	value any

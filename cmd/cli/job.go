@@ -15,19 +15,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// job is a loaded config with the estimator that it describes.
+// job is a loaded config and the estimator it describes.
 type job struct {
 	app     *app
 	cfg     *config.Config
 	est     *estimator.Estimator
 	fn      estimator.ModelFn
-	profile bool // train tells where its time goes
+	profile bool // train reports where its time goes
 	skipped skippedRows
 	metrics *metricsLog // nil: none
 	hparams *hparams
 }
 
-// configFlags are the flags that every command with a config has.
+// configFlags are the flags common to commands with a config.
 type configFlags struct {
 	path string
 	sets []string
@@ -39,7 +39,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object on the last line")
 }
 
-// addSources adds the flags that say what the config is.
+// addSources adds the flags that determine the config.
 func (f *configFlags) addSources(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "config", "", "config file (YAML)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
@@ -50,7 +50,7 @@ func (f *configFlags) addSources(cmd *cobra.Command) {
 // load reads the config.
 func (f *configFlags) load() (*config.Config, error) { return f.loadPredicted("") }
 
-// loadPredicted loads a config for predictions of a file, "" for those that it names.
+// loadPredicted loads a config to predict a file; "": the files that the config names.
 func (f *configFlags) loadPredicted(predicted string) (*config.Config, error) {
 	if f.path == "" {
 		return nil, errNoConfig
@@ -109,8 +109,8 @@ func (a *app) newJob(ctx context.Context, cfg *config.Config, columns columnSour
 	return &job{app: a, cfg: cfg, est: est, fn: fn}, nil
 }
 
-// configWriter leaves the resolved config beside the checkpoints, once the
-// model_dir has turned out to be this model's.
+// configWriter writes the resolved config beside the checkpoints, once it is
+// certain that the model_dir is this model's.
 type configWriter struct {
 	hooks.Base
 	job *job
@@ -120,7 +120,7 @@ type configWriter struct {
 func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
 	path := filepath.Join(h.job.est.ModelDir(), "config.yaml")
 	cfg := *h.job.cfg
-	cfg.Run.JobID = ""  // of this job alone
+	cfg.Run.JobID = ""  // only for this job
 	cfg.Run.Notify = "" // it may hold a key
 	if err := cfg.WriteFile(path); err != nil {
 		return fmt.Errorf("writing the resolved config: %w", err)
@@ -150,7 +150,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ic.GlobalBatch, ic.Damaged, ic.Stdin = in.BatchSize, damaged, j.app.stdin
 		if notRegistered == nil {
-			own := in // an input_fn may change it
+			own := in // an input_fn may modify it
 			ic.Spec = &own
 			return fn.Input(ctx, ic)
 		}
@@ -159,7 +159,7 @@ func (j *job) inputRepeated(in inputs.Spec, section string, epochs int) (estimat
 	}), nil
 }
 
-// trainInput is the input_fn of training: train.epochs, where set, says how often the data is passed over.
+// trainInput is the input_fn of training; train.epochs, if set, is the number of passes over the data.
 func (j *job) trainInput(in inputs.Spec) (estimator.InputFn, error) {
 	in = j.cfg.Resolve(in)
 	if j.cfg.Train.Epochs > 0 && j.app.inputs.Has(in.Format) {

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// psTimeout is how long parameter servers may go on once all others are done:
+// psTimeout is how long parameter servers may continue once all others are done:
 // they end by themselves when training is over.
 const psTimeout = 15 * time.Second
 
-// restartDelay is the first pause before a restart; each next one is twice as long.
+// restartDelay is the delay before the first restart; it doubles each time.
 const restartDelay = 500 * time.Millisecond
 
 // launchFlags are the flags of launch.
@@ -37,10 +37,10 @@ type launchFlags struct {
 	gpus int
 }
 
-// places are where a job may run, the first by default.
+// places are where a job may run; the first is the default.
 var places = []string{"local", "kubernetes", "jobset", "trainjob", "slurm", "ray"}
 
-// elsewhere names the places that each flag of only some places is for.
+// elsewhere lists the places for each flag that is not for all places.
 var elsewhere = map[string][]string{
 	"name": {"kubernetes", "jobset", "trainjob", "slurm", "ray"}, "model-dir": {"kubernetes", "jobset", "trainjob", "slurm", "ray"},
 	"namespace": {"kubernetes", "jobset", "trainjob"}, "image": {"kubernetes", "jobset", "trainjob"}, "volume-claim": {"kubernetes", "jobset", "trainjob"},
@@ -108,7 +108,7 @@ by a second signal; else that of the task that failed.`,
 
 func (f *launchFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // what follows COMMAND is its own
+	flags.SetInterspersed(false) // flags after COMMAND are its own
 	flags.SortFlags = false
 	flags.IntVar(&f.job.Chiefs, "chief", 0, "number of chiefs, 0 or 1; with 0, worker 0 takes the part")
 	flags.IntVar(&f.job.Workers, "workers", 0, "number of workers")
@@ -136,7 +136,7 @@ func (f *launchFlags) define(cmd *cobra.Command) {
 	completeFolders(cmd, "log-dir", "model-dir")
 }
 
-// complete checks the flags that the launcher cannot, and fills in defaults.
+// complete checks what the launcher cannot, and fills in defaults.
 func (f *launchFlags) complete(cmd *cobra.Command) error {
 	if !slices.Contains(places, f.on) {
 		return fmt.Errorf("--on: got %q, expected one of %s", f.on, strings.Join(places, ", "))
@@ -198,7 +198,7 @@ func (a *app) launch(ctx context.Context, f launchFlags) error {
 	return err
 }
 
-// launchError gives an error of the launcher its exit code.
+// launchError gives launcher errors their exit codes.
 func launchError(err error) error {
 	var task *launcher.TaskError
 	switch {
@@ -212,8 +212,8 @@ func launchError(err error) error {
 	return err
 }
 
-// findCommand finds the program; the name of this one stands for this very
-// binary where it is not in PATH.
+// findCommand finds the program. The name of this program stands for this very
+// binary if it is not in PATH.
 func (a *app) findCommand(command []string) ([]string, error) {
 	path, err := exec.LookPath(command[0])
 	if err != nil && command[0] == a.name {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// watched is a writer whose text a test waits for.
+// watched is a writer; tests can wait for text written to it.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -43,8 +43,8 @@ func (w *watched) await(t *testing.T, text string, n int) {
 	t.Errorf("no %q in %q", text, w.String())
 }
 
-// launched runs a shell script as two workers, while signals does its part, and
-// returns the exit code and what was printed.
+// launched runs a shell script as two workers, calls signals meanwhile, and
+// returns the exit code and the output.
 func launched(t *testing.T, script string, signals func(out *watched)) (int, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "task.sh")

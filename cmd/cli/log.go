@@ -17,14 +17,14 @@ import (
 	"golang.org/x/term"
 )
 
-// logs is how a command tells what it does on standard error.
+// logs configures what a command logs on standard error.
 type logs struct {
-	quiet bool // warnings and errors alone
-	json  bool // lines are JSON objects, for programs
-	color bool // of the text
+	quiet bool // only warnings and errors
+	json  bool // lines are JSON objects
+	color bool // text lines are coloured
 }
 
-// add adds the flags that every command has.
+// add adds the flags common to all commands.
 func (l *logs) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&l.quiet, "quiet", "q", false, "tell only warnings and errors, and show no progress")
 	flags.Var((*logFormat)(&l.json), "log-format", "form of the log lines on standard error")
@@ -66,7 +66,7 @@ func asksForJSON(args []string) bool {
 	return false
 }
 
-// handler is what makes lines of records.
+// handler returns a handler that writes lines to out.
 func (l *logs) handler(out io.Writer) slog.Handler {
 	level := slog.LevelInfo
 	if l.quiet {
@@ -78,7 +78,7 @@ func (l *logs) handler(out io.Writer) slog.Handler {
 	return &lineHandler{out: out, level: level, color: l.color}
 }
 
-// plainJSON gives values that JSON has no form for, or none that is read easily, as texts.
+// plainJSON converts values to texts if JSON has no readable form for them.
 func plainJSON(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value; v.Kind() {
 	case slog.KindFloat64:
@@ -95,8 +95,8 @@ func plainJSON(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// escaper writes JSON with every character that is not graphic escaped, which the
-// standard library leaves as it is beyond ASCII.
+// escaper writes JSON and escapes every character that is not graphic. The
+// standard library does not escape them beyond ASCII.
 type escaper struct{ out io.Writer }
 
 // Write implements io.Writer.
@@ -121,14 +121,14 @@ func (e escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startLog makes the logger that the flags ask for.
+// startLog makes the logger that the flags select.
 func (a *app) startLog() {
 	a.log = slog.New(a.logs.handler(a.stderr))
-	slog.SetDefault(a.log) // for what warns without a logger of its own
+	slog.SetDefault(a.log) // for packages that log without a logger of their own
 	a.last.words(a.complain)
 }
 
-// complain reports an error in one line.
+// complain reports an error on one line.
 func (a *app) complain(text string) {
 	if a.logs.json {
 		a.log.Error(text)
@@ -138,10 +138,10 @@ func (a *app) complain(text string) {
 }
 
 // lineHandler writes a record as one plain line: the message, then its attributes
-// as key=value; warnings and errors begin with their level. For any record, the
-// line is one line, and a value is one value.
+// as key=value; warnings and errors begin with their level. Whatever a record
+// contains, it stays one line, and each value stays one value.
 type lineHandler struct {
-	out   io.Writer // takes whole lines of several goroutines
+	out   io.Writer // takes whole lines, from several goroutines
 	level slog.Level
 	color bool
 	attrs []slog.Attr
@@ -189,7 +189,7 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup returns h: lines have no groups.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
-// isTerminal reports whether w is a terminal that moves its cursor.
+// isTerminal reports whether w is a terminal that can move its cursor.
 func isTerminal(w io.Writer) bool {
 	if p, ok := w.(*printed); ok {
 		w = p.Writer
@@ -206,10 +206,10 @@ const (
 	cyan   = "36"
 )
 
-// colorful reports whether what is written to w may be coloured; see no-color.org.
+// colorful reports whether output to w may be coloured; see no-color.org.
 func colorful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
-// paint is text in a colour, where colours are on.
+// paint returns text in a colour, if on is set.
 func paint(on bool, color, text string) string {
 	if !on {
 		return text

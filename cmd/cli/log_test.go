@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
-// lineOf is a record as the flags make a line of it, without its time.
+// lineOf is the line that the flags make of a record, without its time.
 func lineOf(l logs, level slog.Level, message string, args ...any) string {
 	var out bytes.Buffer
 	log := slog.New(l.handler(&out)).With("run", 3)
@@ -51,7 +51,7 @@ func TestLogLinesOfText(t *testing.T) {
 	}
 }
 
-// For any record, a line is an object of values that programs can read.
+// Whatever the record, a line is a JSON object with values that programs can read.
 func TestLogLinesOfJSON(t *testing.T) {
 	text := lineOf(logs{json: true, color: true}, slog.LevelError, "a \"b\"\nc", "nan", math.NaN(), "inf", math.Inf(-1), "loss", 0.25, "step", int64(7),
 		"after", 1500*time.Millisecond, "task", cluster.Task{Job: "ps", Index: 1}, "error", errors.New("no\nway"), "shape", []int{2, 3}, "nothing", nil, "bidi", "\u202em\U000e0001")
@@ -70,7 +70,7 @@ func TestLogLinesOfJSON(t *testing.T) {
 	}
 }
 
-// Colours are for terminals that have them, and for people who want them.
+// Colours are for terminals that support them, unless NO_COLOR is set.
 func TestColorful(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm-256color")
@@ -93,8 +93,8 @@ func TestColorful(t *testing.T) {
 	}
 }
 
-// A record is one line, with values that can be separated even if untrusted input
-// is in them.
+// A record is one line, and its values can be told apart even if they contain
+// untrusted input.
 func TestLogLines(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New((&logs{}).handler(&out)).With("from", "10.0.0.1:5 ready=yes")
@@ -116,7 +116,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 	}
 }
 
-// A panic of a command ends with exit code 1, says where it came from, and is one object with --log-format json.
+// A panic in a command gives exit code 1 and a stack, and is one object with --log-format json.
 func TestPanics(t *testing.T) {
 	input := WithInput("mine", estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) { panic("oh\nno") }))
 	t.Setenv("GOESTIMATOR_TRAIN_INPUT_FORMAT", "mine")

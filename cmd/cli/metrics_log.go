@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// metricsLog writes run.metrics_log: a hook for what training logs; evaluations are added to it. Only the chief
+// metricsLog is the hook that writes run.metrics_log: what training logs, and evaluations. Only the chief
 // has one.
 type metricsLog struct {
 	hooks.Base
@@ -24,10 +24,10 @@ var (
 	_ hooks.Prioritized = (*metricsLog)(nil)
 )
 
-// Priority is that of writers.
+// Priority is the priority of writers.
 func (h *metricsLog) Priority() int { return hooks.PriorityWrite }
 
-// Begin asks for the tensors.
+// Begin requests the tensors.
 func (h *metricsLog) Begin(s hooks.Setup) error {
 	for _, name := range []string{"loss", "learning_rate"} {
 		if err := s.Fetch(name); err != nil {
@@ -37,7 +37,7 @@ func (h *metricsLog) Begin(s hooks.Setup) error {
 	return nil
 }
 
-// AfterCreateSession removes what was written of steps that will now be repeated.
+// AfterCreateSession removes the records of steps that will be repeated.
 func (h *metricsLog) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	if err := h.open(); err != nil {
 		return err
@@ -45,12 +45,12 @@ func (h *metricsLog) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	return h.failed(h.log.Resume(r.GlobalStep()))
 }
 
-// Reads reports whether the next step is written: those that are logged.
+// Reads reports whether the next step is logged.
 func (h *metricsLog) Reads(r hooks.Run) bool {
 	return h.every > 0 && (!h.begun || (r.GlobalStep()+1)%h.every == 0)
 }
 
-// AfterRun writes the step if it is one of those.
+// AfterRun writes the step if it is logged.
 func (h *metricsLog) AfterRun(_ context.Context, r hooks.Run) error {
 	step := r.GlobalStep()
 	if h.every == 0 || h.begun && step%h.every != 0 {
@@ -91,7 +91,7 @@ func (h *metricsLog) evaluated(res estimator.EvalResult) error {
 	return h.failed(h.log.Add(phase, res.GlobalStep, values))
 }
 
-// open opens the files, once the model_dir has turned out to be this model's.
+// open opens the files, once it is certain that the model_dir is this model's.
 func (h *metricsLog) open() (err error) {
 	if h.log == nil {
 		h.log, err = metricslog.Open(h.job.est.ModelDir(), h.job.cfg.Run.MetricsLog)
@@ -106,7 +106,7 @@ func (h *metricsLog) failed(err error) error {
 	return nil
 }
 
-// close closes the files; a job without a log has none.
+// close closes the files, if there are any.
 func (h *metricsLog) close() error {
 	if h == nil || h.log == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// classifier writes a config of a classifier without an eval section and its data, and returns its path.
+// classifier writes data, and the config of a classifier without an eval section. It returns the config's path.
 func classifier(t *testing.T, label string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ train: {input: {format: csv, files: rows.csv, columns: [{name: x}, {name: y, rol
 	return filepath.Join(dir, "job.yaml")
 }
 
-// TestLabelTypes: labels of a wrong type, found as the model is built, are a mistake in the config.
+// TestLabelTypes: a label of the wrong type, detected while the model is built, is a mistake in the config.
 func TestLabelTypes(t *testing.T) {
 	for label, want := range map[string]string{"dtype: float32": "labels dtype should be integer", "dtype: string": "label y is text"} {
 		var stderr bytes.Buffer
@@ -42,7 +42,7 @@ func TestLabelTypes(t *testing.T) {
 	}
 }
 
-// TestDryRunIsNoTask: --fast-dev-run in the environment of a task does not take the task's part.
+// TestDryRunIsNoTask: --fast-dev-run ignores TF_CONFIG and does not act as the task.
 func TestDryRunIsNoTask(t *testing.T) {
 	for _, task := range []string{"ps", "worker", "chief", "evaluator"} {
 		t.Setenv("TF_CONFIG", `{"cluster":{"chief":["localhost:1"],"ps":["localhost:2"],"worker":["localhost:3"]},"task":{"type":"`+task+`","index":0}}`)
@@ -56,7 +56,7 @@ func TestDryRunIsNoTask(t *testing.T) {
 	}
 }
 
-// TestParameterServerWithoutEvaluation: a ps task of a job without an eval section serves variables until it is ended.
+// TestParameterServerWithoutEvaluation: a ps task of a job without an eval section serves variables until it is stopped.
 func TestParameterServerWithoutEvaluation(t *testing.T) {
 	ports, err := freeport.Reserve(2)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestParameterServerWithoutEvaluation(t *testing.T) {
 	}
 }
 
-// waitFor calls found as soon as the text was written to it.
+// waitFor calls found as soon as text has been written to it.
 type waitFor struct {
 	all   bytes.Buffer
 	text  string

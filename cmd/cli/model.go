@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/models/networks"
 )
 
-// registeredOptimizer is the config's optimizer for a model_fn of the user's, nothing for
-// other models, which have theirs. A section that says nothing does not stand against the model_fn's own.
+// registeredOptimizer is the config's optimizer for a user's model_fn; nil for other models, which have
+// their own. An empty section does not conflict with the model_fn's own optimizer.
 func (a *app) registeredOptimizer(cfg *config.Config) ([]estimator.Option, error) {
 	if !a.models.Has(cfg.Model.Name) {
 		return nil, nil
@@ -30,8 +30,8 @@ func (a *app) registeredOptimizer(cfg *config.Config) ([]estimator.Option, error
 	return []estimator.Option{estimator.WithOptimizer(opt)}, nil
 }
 
-// modelFn finds the model_fn that a config names: one of the user's, a canned
-// model, or a network with the head that its parameters ask for.
+// modelFn finds the model_fn that a config names: a user's, a canned
+// model, or a network with the head that its parameters select.
 func (a *app) modelFn(cfg *config.Config, set *feature.Set) (estimator.ModelFn, error) {
 	name := cfg.Model.Name
 	if fn, err := a.models.Lookup(name); err == nil {

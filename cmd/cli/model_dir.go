@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// checkWritable makes the model_dir and refuses one that cannot be written,
-// before anything else is done.
+// checkWritable creates the model_dir, and fails if it cannot be written,
+// before any work is done.
 func checkWritable(dir string) error {
 	err := atomicfile.MkdirAll(atomicfile.OS{}, dir)
 	if err == nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// modelServer is the name of TensorFlow Serving's binary. Under it, as a link to goestimator, the command line is that of serve, so
-// that scripts made for the one start the other. What is served to whom stays as it is: the loopback addresses alone.
+// modelServer is the name of TensorFlow Serving's binary. A link with this name to goestimator takes the command line of serve, so
+// that scripts for TensorFlow Serving start goestimator. It still serves only the loopback addresses by default.
 const modelServer = "tensorflow_model_server"
 
-// asModelServer returns the arguments of goestimator for those of a binary of that path; ok where it has the name.
+// asModelServer returns goestimator's arguments if path is the name of TensorFlow Serving's binary; ok reports whether it is.
 func asModelServer(path string, args []string) (as []string, ok bool) {
 	if strings.TrimSuffix(filepath.Base(path), ".exe") != modelServer {
 		return args, false

@@ -33,7 +33,7 @@ func TestAsModelServer(t *testing.T) {
 	}
 }
 
-// TestModelServerPorts: a port of 0 is none under TensorFlow Serving's name; what is not said stays as it is, loopback too.
+// TestModelServerPorts: under TensorFlow Serving's name, port 0 disables a port; other settings, such as loopback, keep goestimator's defaults.
 func TestModelServerPorts(t *testing.T) {
 	for line, want := range map[string][2]int{"": {8500, 8501}, "--rest_api_port=0": {8500, -1}, "--port=0 --rest_api_port=9000": {-1, 9000}} {
 		var f serveFlags
@@ -49,7 +49,7 @@ func TestModelServerPorts(t *testing.T) {
 	}
 }
 
-// TestModelServerConfigFile: the image of TensorFlow Serving names a model always, and users add a config file.
+// TestModelServerConfigFile: the image of TensorFlow Serving always names a model, and users add a config file.
 func TestModelServerConfigFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "models.config")
 	if err := os.WriteFile(file, []byte("model_config_list { config { name: 'm' base_path: '/m' model_platform: 'tensorflow' } }"), 0o644); err != nil {
@@ -71,7 +71,7 @@ func TestModelServerConfigFile(t *testing.T) {
 	}
 }
 
-// TestRefusedFlags: what TensorFlow Serving has and this server has not is refused with the reason, where it asks for something.
+// TestRefusedFlags: a flag that turns on a feature of TensorFlow Serving that this server does not have is refused with the reason.
 func TestRefusedFlags(t *testing.T) {
 	for name, reason := range refusedFlags {
 		for _, value := range []string{"true", "false", "False"} {

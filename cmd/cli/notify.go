@@ -13,14 +13,14 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 )
 
-// The limits of a notification, so that it holds up nothing.
+// The limits of a notification, which must not delay the end of the process.
 const (
 	notifyTries   = 3
-	notifyTimeout = 5 * time.Second // of one try
-	notifyPause   = time.Second     // between two
+	notifyTimeout = 5 * time.Second // of one attempt
+	notifyPause   = time.Second     // between attempts
 )
 
-// notification is what run.notify is sent.
+// notification is the JSON sent to run.notify.
 type notification struct {
 	Event string `json:"event"` // finished, failed or interrupted
 	jsonSummary
@@ -29,7 +29,7 @@ type notification struct {
 	Seconds  float64 `json:"seconds"` // of this process
 }
 
-// notify tells run.notify how training ended. What goes wrong is a warning, which does not have the address: that may hold a key.
+// notify reports the end of training to run.notify. Errors are logged as warnings, without the address, which may contain a key.
 func (a *app) notify(ctx context.Context, j *job, res estimator.Result, began time.Time, err error) {
 	address := j.cfg.Run.Notify
 	if address == "" || !j.est.Config().IsChief() {
@@ -51,10 +51,10 @@ func (a *app) notify(ctx context.Context, j *job, res estimator.Result, began ti
 	}
 }
 
-// errRefused is an answer that another try does not change.
+// errRefused is a response that another attempt would not change.
 var errRefused = errors.New("refused")
 
-// postJSON sends JSON, a few times where the receiver does not answer or is busy.
+// postJSON sends JSON, and tries again if the receiver does not respond or is busy.
 func postJSON(ctx context.Context, address string, body []byte) (err error) {
 	client := &http.Client{Timeout: notifyTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
@@ -82,7 +82,7 @@ func postOnce(ctx context.Context, client *http.Client, address string, body []b
 	r.Header.Set("User-Agent", "goestimator")
 	reply, err := client.Do(r)
 	if err != nil {
-		if of := new(url.Error); errors.As(err, &of) { // its text has the address
+		if of := new(url.Error); errors.As(err, &of) { // its message contains the address
 			err = of.Err
 		}
 		return err

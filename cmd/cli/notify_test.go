@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 )
 
-// receiver is a server that keeps what it is sent and answers with the codes, the last again and again.
+// receiver is a server that keeps the bodies it receives and responds with codes, repeating the last.
 type receiver struct {
 	bodies [][]byte
 	codes  []int
@@ -59,8 +59,8 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// Training tells its end and its failure; its exit code is its own where nobody listens. Nothing that train writes or prints has the key of
-// the address.
+// TestNotify: training reports its end and its failure. If nobody listens, the exit code does not change. Nothing that train writes or
+// prints contains the key in the address.
 func TestNotify(t *testing.T) {
 	r := &receiver{codes: []int{200, 200, 400}}
 	s := httptest.NewServer(r)

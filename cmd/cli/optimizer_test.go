@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestConfigKnowsTheOptimizers: the config takes the rules that there are, and of each the hyper-parameters that it has, by
-// either of their names; what it takes makes an optimizer.
+// TestConfigKnowsTheOptimizers: the config accepts every rule, and for each rule exactly its hyper-parameters, by
+// either of their names. Whatever the config accepts makes an optimizer.
 func TestConfigKnowsTheOptimizers(t *testing.T) {
 	keys := map[string]string{} // values by key
 	typ := reflect.TypeFor[optimizers.Spec]()
@@ -49,8 +49,8 @@ func TestConfigKnowsTheOptimizers(t *testing.T) {
 	}
 }
 
-// TestEveryRuleTrainsEmbeddings: gradients of rows, of embeddings and of linear columns, go through every rule with all of its
-// terms, also where replicas share the variables.
+// TestEveryRuleTrainsEmbeddings: row gradients, of embeddings and of linear columns, work with every rule and all of its
+// terms, also if replicas share the variables.
 func TestEveryRuleTrainsEmbeddings(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{"trades.csv": "baker,0\nnurse,1\nbaker,1\nsmith,0\n", "trades.yaml": `

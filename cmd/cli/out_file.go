@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// checkFolder refuses a file to be written whose folder does not exist, before any work is done for it. path is what the flag says, "" for
+// checkFolder fails if the folder of an output file does not exist, before any work is done. path is the value of the flag; "":
 // none.
 func checkFolder(flag, path string) error {
 	dir := filepath.Dir(path)

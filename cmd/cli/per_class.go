@@ -13,16 +13,16 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// The metric that reports of classes are made of, and the parameter that asks a head for metrics.
+// The metric that class reports are computed from, and the parameter with a head's additional metrics.
 const (
 	confusionMatrix = "confusion_matrix"
 	paramMetrics    = "metrics"
 )
 
-// languageModel is the name of the canned model of texts, which has neither classes nor requests of rows.
+// languageModel is the name of the canned language model, which has neither classes nor requests with rows.
 const languageModel = "language_model"
 
-// checkPerClass says why a model has no report of classes.
+// checkPerClass returns an error that says why a model has no class report.
 func checkPerClass(m config.Model) error {
 	head := m.Params["head"]
 	numbers := slices.Contains([]any{"regression", "poisson", "logistic", "reconstruction"}, head) || head == nil && m.Params["label_dimension"] != nil
@@ -35,7 +35,7 @@ func checkPerClass(m config.Model) error {
 	return nil
 }
 
-// withConfusionMatrix is a config whose model has a confusion matrix among its metrics.
+// withConfusionMatrix adds the confusion matrix to the metrics of a config's model.
 func withConfusionMatrix(cfg *config.Config) *config.Config {
 	c := *cfg
 	c.Model.Params = maps.Clone(cfg.Model.Params)
@@ -58,11 +58,11 @@ func withConfusionMatrix(cfg *config.Config) *config.Config {
 	return &c
 }
 
-// classReport is what an evaluation says of each class.
+// classReport has the metrics of each class in an evaluation.
 type classReport struct {
 	Classes []classRow  `json:"classes"`
 	Matrix  [][]float64 `json:"confusion_matrix"` // rows are labels, columns predictions
-	columns []string    // names of More
+	columns []string    // names of the metrics in More
 }
 
 // classRow is one class of a report.
@@ -72,10 +72,10 @@ type classRow struct {
 	Recall    float64            `json:"recall"`
 	F1        float64            `json:"f1"`
 	Support   float64            `json:"support"`
-	More      map[string]float64 `json:"metrics,omitempty"` // the metrics of the evaluation that have a value for each class
+	More      map[string]float64 `json:"metrics,omitempty"` // further metrics with a value for each class
 }
 
-// classReports are made of the confusion matrices of an evaluation, by their names.
+// classReports computes reports from the confusion matrices of an evaluation, by their names.
 func classReports(all map[string]metrics.Value, names []string) (map[string]classReport, error) {
 	out := map[string]classReport{}
 	for _, name := range sortedNames(all) {
@@ -113,7 +113,7 @@ func newClassReport(matrix metrics.Value, names []string) (r classReport, err er
 	return r, nil
 }
 
-// add adds a column. A value that is not finite stays out, as JSON has none.
+// add adds a metric. Values that are not finite are left out, since JSON has none.
 func (r *classReport) add(name string, values []float64) {
 	r.columns = append(r.columns, name)
 	for i, v := range values {
@@ -127,10 +127,10 @@ func (r *classReport) add(name string, values []float64) {
 	}
 }
 
-// mostPrinted is the greatest number of classes whose matrix is printed as text.
+// mostPrinted is the largest number of classes for which the matrix is printed as text.
 const mostPrinted = 25
 
-// String is a table of the classes, and the matrix where it is not too wide.
+// String returns a table of the classes, and the matrix if it is not too wide.
 func (r classReport) String() string {
 	t := newTextTable(append([]string{"class", "precision", "recall", "f1", "support"}, r.columns...)...)
 	for i := 1; i < 5+len(r.columns); i++ {
@@ -168,10 +168,10 @@ func (r classReport) matrixTable() *textTable {
 
 func share(x float64) string { return strconv.FormatFloat(x, 'f', 4, 64) }
 
-// weightText is a number of examples, or the sum of their weights.
+// weightText formats a number of examples, or the sum of their weights.
 func weightText(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 
-// printClassReports prints what an evaluation says of each class, below its other metrics.
+// printClassReports prints class reports below the other metrics.
 func (a *app) printClassReports(reports map[string]classReport) error {
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		title := "\n"
@@ -185,7 +185,7 @@ func (a *app) printClassReports(reports map[string]classReport) error {
 	return nil
 }
 
-// classNames are the words of a config's classes, nil where it has none.
+// classNames are the names of a config's classes; nil if there are none.
 func classNames(cfg *config.Config) []string {
 	p, err := modelParams(cfg)
 	if err != nil {
@@ -199,7 +199,7 @@ func classNames(cfg *config.Config) []string {
 	return nil
 }
 
-// wordsOf is a parameter that is a list of words.
+// wordsOf is a parameter with a list of words.
 func wordsOf(p estimator.Params, name string) []string {
 	switch list := p[name].(type) {
 	case []string:

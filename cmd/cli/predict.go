@@ -148,13 +148,13 @@ func (j *job) predictFile(ctx context.Context, file predictedFile, prefix string
 	if format := stdoutFormat(file.output); format != nil {
 		return j.app.toStdout(format, input, rows, in.Stdin())
 	}
-	if file.ofMany && !inputs.IsURL(file.output) { // the star may stand for folders
+	if file.ofMany && !inputs.IsURL(file.output) { // the star may contain folders
 		if err := os.MkdirAll(filepath.Dir(file.output), 0o755); err != nil {
 			return 0, fmt.Errorf("--output: %w", err)
 		}
 	}
 	n, err := j.app.writePlace(ctx, file.output, func(w predictionWriter) (int64, error) { return writePredictions(w, rows(input)) })
-	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // has as many predictions
+	if file.ofMany && errors.Is(err, inputs.ErrEmpty) { // an empty input gives an empty output
 		j.app.log.Warn("no examples", "input", file.input)
 		return j.app.writePlace(ctx, file.output, func(w predictionWriter) (int64, error) { return 0, w.Close() })
 	}
@@ -174,15 +174,15 @@ func (a *app) printPredicted(f predictFlags, n int64, skipped map[string]int64) 
 	return err
 }
 
-// tables are the formats of a file of rows, by extension.
+// tables are the formats of files with rows, by extension.
 var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord", ".npy": "npy", ".npz": "npz"}
 
-// predictInput is the config's input of prediction: one pass in order, over file where that is given.
+// predictInput is the config's input for predictions: one pass in order, over file if it is given.
 func (a *app) predictInput(cfg *config.Config, file string) (inputs.Spec, error) {
 	return a.onePass(cfg.PredictInput(), "predict.input", file)
 }
 
-// onePass is an input, a key of the config, that is read once in order: all rows of file where that is given, in place of its own.
+// onePass makes one pass in order over an input, whose key in the config is key. If file is given, it reads all rows of file instead.
 func (a *app) onePass(in inputs.Spec, key, file string) (inputs.Spec, error) {
 	in.Repeat, in.Shuffle, in.DropRemainder = false, 0, false
 	if file == "" {

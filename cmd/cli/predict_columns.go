@@ -15,24 +15,24 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// passedColumns are columns of the input that are written beside the predictions. Batches leave their values here on the way to the model,
-// and predictions, which come in the same order, take them.
+// passedColumns are columns of the input that are written beside the predictions. Batches deposit their values here on the way to the
+// model, and predictions, which arrive in the same order, pick them up.
 type passedColumns struct {
 	names []string
-	extra []string            // of them, those that the model does not get
+	extra []string            // names of columns that the model does not get
 	words map[string][]string // vocabularies of columns that are read as numbers
-	hint  string              // ends the error of an unknown column
+	hint  string              // appended to the error for an unknown column
 
 	mu      sync.Mutex
 	batches [][]inputs.NamedTensor
-	row     int // the next one of the first batch
+	row     int // index of the next row in the first batch
 }
 
-// passColumns makes in read the columns of these names. Those that it ignores, and labels with a vocabulary, are then texts.
+// passColumns makes the input read the columns with these names. Ignored columns, and labels with a vocabulary, are read as texts.
 func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 	p := &passedColumns{names: names, words: map[string][]string{}}
 	in.Columns = slices.Clone(in.Columns)
-	listed := len(in.Columns) > 0 // and no others are there
+	listed := len(in.Columns) > 0 // then there are no other columns
 	if namesFiles(*in, "file") {
 		listed = false
 		p.hint = ", and file, the name of each file"
@@ -56,7 +56,7 @@ func passColumns(in *inputs.Spec, names []string) (*passedColumns, error) {
 	return p, nil
 }
 
-// namesColumns reports whether the files of an input name their columns, so that those are found that its list leaves out.
+// namesColumns reports whether the files of an input name their columns, so that unlisted ones can be found.
 func namesColumns(in inputs.Spec) bool {
 	switch in.Format {
 	case "parquet", "arrow":
@@ -65,17 +65,17 @@ func namesColumns(in inputs.Spec) bool {
 	return in.Format == "csv" && in.Header
 }
 
-// namesFiles reports whether a column has the names of files: folders of images and sounds have it where it is listed.
+// namesFiles reports whether a column contains file names: folders of images and sounds have it if it is listed.
 func namesFiles(in inputs.Spec, name string) bool {
 	return name == "file" && (in.Format == "images" || in.Format == "audio")
 }
 
-// read makes a column one that is read.
+// read makes the input read a column.
 func (p *passedColumns) read(c *inputs.ColumnSpec, format string) {
 	switch {
 	case c.Role == inputs.Ignore:
 		*c = c.Kept(format)
-	case c.Role == inputs.Label: // a prediction has none
+	case c.Role == inputs.Label: // predictions need no label
 		if c.Role = inputs.Feature; len(c.Vocabulary) > 0 {
 			c.Vocabulary, c.Kind, c.DType = nil, "", "string"
 		}
@@ -85,7 +85,7 @@ func (p *passedColumns) read(c *inputs.ColumnSpec, format string) {
 	}
 	p.extra = append(p.extra, c.Name)
 	if c.DType == "string" && c.Default == nil && !c.Ragged {
-		c.Default = "" // a missing text is no reason not to predict
+		c.Default = "" // a missing text must not prevent a prediction
 	}
 }
 
@@ -97,7 +97,7 @@ func columnNames(list []inputs.ColumnSpec) string {
 	return strings.Join(names, ", ")
 }
 
-// input is an input_fn whose data leaves the columns here.
+// input is an input_fn whose batches deposit their columns in p.
 func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
 	if len(p.names) == 0 {
 		return fn
@@ -124,18 +124,18 @@ func (p *passedColumns) input(fn estimator.InputFn) estimator.InputFn {
 	})
 }
 
-// passingDataset is a data set that leaves some columns on the way.
+// passingDataset is a data set whose batches deposit some columns.
 type passingDataset struct {
 	inputs.Dataset
-	rest    inputs.Dataset // without the columns that the model does not get
-	passed  inputs.Dataset // the columns that are written
+	rest    inputs.Dataset // columns that the model gets
+	passed  inputs.Dataset // columns to write
 	columns *passedColumns
 }
 
-// Schema is that of the columns for the model.
+// Schema is the schema of the model's columns.
 func (d passingDataset) Schema() *inputs.Schema { return d.rest.Schema() }
 
-// Iterate starts a pass; the values that an earlier one left are forgotten.
+// Iterate starts a pass, and forgets the values of earlier passes.
 func (d passingDataset) Iterate(ctx context.Context) (inputs.Iterator, error) {
 	it, err := d.Dataset.Iterate(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (it passingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.set.part(rec, it.set.Schema()), nil
 }
 
-// part has the columns of a schema.
+// part selects the columns of a schema.
 func (d passingDataset) part(rec arrow.Record, s *inputs.Schema) arrow.Record {
 	var columns []arrow.Array
 	for _, c := range s.Columns() {
@@ -180,7 +180,7 @@ func (p *passedColumns) forget() {
 	p.batches, p.row = nil, 0
 }
 
-// leave keeps a batch of the columns.
+// leave deposits the columns of a batch.
 func (p *passedColumns) leave(rec arrow.Record, s *inputs.Schema) error {
 	all, err := inputs.Tensors(rec, s)
 	if err != nil {
@@ -189,7 +189,7 @@ func (p *passedColumns) leave(rec arrow.Record, s *inputs.Schema) error {
 	batch := make([]inputs.NamedTensor, len(p.names))
 	for i, name := range p.names {
 		c := all[s.Index(name)]
-		c.Tensor, c.Offsets = c.Tensor.Clone(), slices.Clone(c.Offsets) // the record is released
+		c.Tensor, c.Offsets = c.Tensor.Clone(), slices.Clone(c.Offsets) // the record will be released
 		if words := p.words[name]; len(words) > 0 && c.Tensor.DType == tensor.Int64 {
 			c.Tensor = named(c.Tensor, words)
 		}
@@ -204,7 +204,7 @@ func (p *passedColumns) leave(rec arrow.Record, s *inputs.Schema) error {
 	return nil
 }
 
-// named are the words of a vocabulary with these numbers; other numbers, of words that are not in it, are empty.
+// named maps ids to the words of a vocabulary; ids outside the vocabulary give empty texts.
 func named(ids *tensor.Tensor, words []string) *tensor.Tensor {
 	out := &tensor.Tensor{DType: tensor.String, Shape: ids.Shape}
 	for _, id := range tensor.Values[int64](ids) {
@@ -217,7 +217,7 @@ func named(ids *tensor.Tensor, words []string) *tensor.Tensor {
 	return out
 }
 
-// errNoPassedRow is a mistake of this program.
+// errNoPassedRow is a bug in this program.
 var errNoPassedRow = errors.New("more predictions than rows of the input")
 
 // take returns the columns of the next row.
@@ -241,7 +241,7 @@ func (p *passedColumns) take() ([]namedValue, error) {
 	return out, nil
 }
 
-// rowsOf is how many rows a column has.
+// rowsOf is the number of rows of a column.
 func rowsOf(c inputs.NamedTensor) int {
 	if c.Offsets != nil {
 		return len(c.Offsets) - 1

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// skip is the value of on_error that leaves rows out.
+// skip is the value of on_error that leaves out rows.
 const skip = "skip"
 
-// rowsToPredict is the input of predictions. Rows that cannot be read are not left out because eval.input says so: the
-// predictions would no longer match the rows.
+// rowsToPredict is the input of predictions. It does not leave out damaged rows just because eval.input does: predictions
+// would no longer match the rows.
 func (a *app) rowsToPredict(cfg *config.Config, file string) (inputs.Spec, error) {
 	in, err := a.predictInput(cfg, file)
 	if err != nil || cfg.Predict.OnError == "" && cfg.Predict.Input.Format != "" {
@@ -27,7 +27,7 @@ func (a *app) rowsToPredict(cfg *config.Config, file string) (inputs.Spec, error
 	}), nil
 }
 
-// unpredictable says what to do about a row that an evaluation would leave out.
+// unpredictable adds advice about a row that an evaluation would leave out.
 func unpredictable(cfg *config.Config, err error) error {
 	var row *inputs.DataError
 	if !errors.As(err, &row) || cfg.Predict.OnError != "" || cfg.Predict.Input.Format != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/config"
 )
 
-// TestOneHint: of a damaged image that an evaluation would leave out, predict says what helps, not what is set already.
+// TestOneHint: for a damaged image that an evaluation would leave out, the error suggests a setting that helps, not the one that is already set.
 func TestOneHint(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a"), 0o755); err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/bucket"
 )
 
-// predictedFile is a file of examples and the file of their predictions; empty: the config's examples, and standard output.
+// predictedFile is a file of examples and the file of their predictions. Empty names: the config's examples, and standard output.
 type predictedFile struct {
 	input, output string
 	ofMany        bool
 }
 
-// filesToPredict are the files of a command line: one, or where the output has a star each that the input matches and that has no
-// predictions yet. passed is how many have some. With folders, the rows of a folder are one input, as of images.
+// filesToPredict are the files of a command line: a single one or, if the output has a star, each file that matches input and has no
+// predictions yet. passed counts the files that have some. With folders, a folder such as one of images is a single input.
 func (a *app) filesToPredict(ctx context.Context, input, output string, folders bool) (list []predictedFile, passed int, err error) {
 	name := inputs.BaseName(output)
 	if stars := strings.Count(output, "*"); stars > 1 || stars == 1 && !strings.Contains(name, "*") {
@@ -47,7 +47,7 @@ func (a *app) filesToPredict(ctx context.Context, input, output string, folders 
 	return list, len(matched) - len(list), nil
 }
 
-// filesOf are the files that a name or a glob stands for, which may be a URL.
+// filesOf are the files that a name or a glob stands for; it may be a URL.
 func filesOf(pattern string, folders bool) ([]string, error) {
 	if folders && inputs.IsURL(pattern) {
 		return []string{pattern}, nil
@@ -72,7 +72,7 @@ func filesOf(pattern string, folders bool) ([]string, error) {
 
 var errNothingMatches = errors.New("no such file: expected the files whose names take the place of the star in --output")
 
-// outputsOf are the files with their outputs.
+// outputsOf pairs files with their outputs.
 func outputsOf(pattern string, files []string, output string) ([]predictedFile, error) {
 	root := fixedFolder(pattern)
 	var list []predictedFile
@@ -94,7 +94,7 @@ func outputsOf(pattern string, files []string, output string) ([]predictedFile, 
 	return list, nil
 }
 
-// fixedFolder is the folder that a name or a pattern of files begins with: a name's own, where it is a folder's; with slashes.
+// fixedFolder is the part of a pattern before its first wildcard, with slashes. For a name without wildcards it is the name itself.
 func fixedFolder(pattern string) string {
 	name := pathOf(pattern)
 	if name == "." {
@@ -107,7 +107,7 @@ func fixedFolder(pattern string) string {
 	return name
 }
 
-// pathOf is the path of a file or in a bucket, clean, with slashes.
+// pathOf is the path of a file or object, cleaned, with slashes.
 func pathOf(name string) string {
 	if u, err := url.Parse(name); err == nil && strings.Contains(name, "://") {
 		return path.Clean(u.Path)
@@ -115,18 +115,18 @@ func pathOf(name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// belowFolder is what takes the place of the star: the path of a file below a folder, without its extension.
+// belowFolder is what replaces the star: the path of a file below a folder, without its extension.
 func belowFolder(root, file string) string {
 	name := pathOf(file)
 	below, ok := strings.CutPrefix(name, strings.TrimSuffix(root, "/")+"/")
 	if !ok && root != "" || below == "" {
-		below = path.Base(name) // the pattern is the file itself, or looks like a pattern and is a name
+		below = path.Base(name) // the pattern is the file itself, perhaps with wildcards in its name
 	}
 	below = plainName(below)
 	return strings.TrimSuffix(below, path.Ext(below))
 }
 
-// outputOf is the output with something in the place of its star.
+// outputOf is the output with its star replaced.
 func outputOf(output, star string) string {
 	if at, err := bucket.ParseAny(output); err == nil && inputs.IsURL(output) {
 		return at.Object(strings.Replace(at.Path, "*", star, 1))
@@ -134,7 +134,7 @@ func outputOf(output, star string) string {
 	return filepath.FromSlash(strings.Replace(output, "*", star, 1))
 }
 
-// outputsThere tells which outputs are there already. For files of this machine it makes their folder.
+// outputsThere returns a function that reports whether an output exists. It creates the folder of local outputs.
 func (a *app) outputsThere(ctx context.Context, output string) (func(name string) bool, error) {
 	if !inputs.IsURL(output) {
 		if err := os.MkdirAll(filepath.Dir(output), 0o755); err != nil {
@@ -161,7 +161,7 @@ func (a *app) outputsThere(ctx context.Context, output string) (func(name string
 	return func(name string) bool { return there[name] }, nil
 }
 
-// plainName is the name of a file without the extension of what packs it.
+// plainName is the name of a file without the extension of a compression.
 func plainName(file string) string {
 	for _, ext := range []string{".gz", ".zst", ".bz2"} {
 		if name, packed := strings.CutSuffix(file, ext); packed {
@@ -171,7 +171,7 @@ func plainName(file string) string {
 	return file
 }
 
-// wholeName is the name of a file whichever folder it starts from.
+// wholeName is the absolute name of a local file.
 func wholeName(name string) string {
 	whole, err := filepath.Abs(name)
 	if err != nil || inputs.IsURL(name) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFilesToPredict: a file of examples is known by any of its names, and a folder of images is one input.
+// TestFilesToPredict: a file of examples matches by any of its names, and a folder of images is one input.
 func TestFilesToPredict(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

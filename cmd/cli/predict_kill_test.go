@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/failpoint"
 )
 
-// killedConfig is a model of two numbers, trained on a file in the same folder.
+// killedConfig is a model with two numbers as features, trained on a file in the same folder.
 const killedConfig = `model_dir: run
 seed: 7
 model: {name: mlp, params: {classes: 2, hidden_units: [3]}}
@@ -31,8 +31,8 @@ predict:
   keys: [probabilities]
 `
 
-// TestPredictKilled: a process that predicts a folder is killed within a file; the same command goes on, and its outputs are those
-// of a run that nothing disturbed.
+// TestPredictKilled: a process that predicts a folder is killed in the middle of a file. The same command resumes, and its outputs
+// equal the outputs of an undisturbed run.
 func TestPredictKilled(t *testing.T) {
 	work := t.TempDir()
 	if err := os.Mkdir(filepath.Join(work, "in"), 0o755); err != nil {
@@ -67,7 +67,7 @@ func TestPredictKilled(t *testing.T) {
 		if out, err := predict("calm-"+format, ""); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		out, err := predict("cut-"+format, "cli/row-predicted=kill@31") // within the second file
+		out, err := predict("cut-"+format, "cli/row-predicted=kill@31") // in the middle of the second file
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 			t.Fatalf("%s: got %v, expected a process that is killed\n%s", format, err, out)

@@ -17,23 +17,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// predictRequest is the body of a predict call of TensorFlow Serving's REST API, row by row, or of one to classify or regress, whose
-// signatures parse examples.
+// predictRequest is the body of a predict request to TensorFlow Serving's REST API, row by row, or of a classify or regress request,
+// whose signatures parse examples.
 type predictRequest struct {
 	examples bool // for classify and regress
 	rows     [][]requestValue
-	longest  map[string]int // list of a ragged column, by its name
+	longest  map[string]int // length of the longest list of a ragged column, by name
 }
 
 // requestValue is the value of a column in a row.
 type requestValue struct {
 	column string
 	json   []byte
-	length int    // of a ragged column's list
-	fill   string // of a ragged column: the value that stands for none; else ""
+	length int    // of the list of a ragged column
+	fill   string // for a ragged column: the value that pads lists; else empty
 }
 
-// printRequest prints the features of rows as the body of a call that the config's model takes.
+// printRequest prints the features of rows as the body of a request to the config's model.
 func (a *app) printRequest(ctx context.Context, cfg *config.Config, ds inputs.Dataset, rows int) error {
 	q := predictRequest{examples: parsesExamples(cfg), longest: map[string]int{}}
 	if err := eachRow(ctx, ds, rows, q.add); err != nil {
@@ -45,7 +45,7 @@ func (a *app) printRequest(ctx context.Context, cfg *config.Config, ds inputs.Da
 
 // parsesExamples reports whether a config's model is exported with signatures that parse examples.
 func parsesExamples(cfg *config.Config) bool {
-	planned := slices.Contains(canned.Names(), cfg.Model.Name) && !strings.HasPrefix(cfg.Model.Name, "baseline_") // which has no feature columns
+	planned := slices.Contains(canned.Names(), cfg.Model.Name) && !strings.HasPrefix(cfg.Model.Name, "baseline_") // baselines have no feature columns
 	return cfg.Export.ServingInput == "parsing" || cfg.Export.ServingInput != "raw" && planned
 }
 
@@ -72,7 +72,7 @@ func (q *predictRequest) add(r row) error {
 	return nil
 }
 
-// body is the request. The lists of a ragged column are made equally long where a raw serving input expects it.
+// body is the request. If a raw serving input requires it, the lists of a ragged column are padded to one length.
 func (q *predictRequest) body() []byte {
 	b := []byte(`{"instances":[`)
 	if q.examples {
@@ -98,7 +98,7 @@ func (q *predictRequest) body() []byte {
 	return append(b, "]}\n"...)
 }
 
-// fillOf is the value that raw serving inputs ignore in a list.
+// fillOf is the value that raw serving inputs ignore in lists.
 func fillOf(d tensor.DType) string {
 	switch {
 	case d == tensor.String:
@@ -109,7 +109,7 @@ func fillOf(d tensor.DType) string {
 	return "-1"
 }
 
-// appendComma appends what separates element i from the element before.
+// appendComma appends a comma before every element but the first.
 func appendComma(b []byte, i int) []byte {
 	if i == 0 {
 		return b
@@ -117,7 +117,7 @@ func appendComma(b []byte, i int) []byte {
 	return append(b, ',')
 }
 
-// appendRequested appends an element as model servers read it: NaN and infinities by name, and
+// appendRequested appends an element in the form that model servers read: NaN and infinities by name,
 // strings that are not UTF-8 in base64.
 func appendRequested(b []byte, t *tensor.Tensor, i int) ([]byte, error) {
 	switch {

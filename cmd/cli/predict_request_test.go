@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestPredictRequest: values that JSON does not have, and lists of several lengths, are written as servers read them.
+// TestPredictRequest: values that JSON does not have, and lists of different lengths, are written in the form that servers read.
 func TestPredictRequest(t *testing.T) {
 	of := func(x *tensor.Tensor, err error) *tensor.Tensor {
 		if err != nil {

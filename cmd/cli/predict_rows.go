@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The predictions of classifiers that top_k chooses from, and what it makes of them.
+// The predictions of classifiers that top_k uses, and the ones it makes.
 const (
 	keyProbabilities = "probabilities"
 	keyClasses       = "all_classes"
@@ -24,8 +24,8 @@ const (
 // predictedRows are the rows that predict writes: columns of the input, then predictions.
 type predictedRows struct {
 	columns *passedColumns
-	keys    []string // predictions that are written; empty: all, but none beside the best classes
-	top     int      // how many classes; 0: none
+	keys    []string // predictions to write; empty: all, but with top only the best classes
+	top     int      // number of best classes; 0: no such columns
 }
 
 // of yields the row of each prediction.
@@ -48,7 +48,7 @@ func (r predictedRows) of(ctx context.Context, est *estimator.Estimator, input e
 	}
 }
 
-// row is what is written of a prediction.
+// row is the row to write for a prediction.
 func (r predictedRows) row(p estimator.Prediction) ([]namedValue, error) {
 	out, err := r.columns.take()
 	if err != nil {
@@ -69,7 +69,7 @@ func (r predictedRows) row(p estimator.Prediction) ([]namedValue, error) {
 	return out, uniqueNames(out)
 }
 
-// best are the names and the probabilities of the n most probable classes, the first of equal ones first.
+// best returns the names and probabilities of the n most probable classes; among equal ones the first class comes first.
 func best(p estimator.Prediction, n int) (classes, probabilities *tensor.Tensor, err error) {
 	each, names := p.Get(keyProbabilities), p.Get(keyClasses)
 	if len(each.Shape) != 1 || names.Len() != each.Len() {
@@ -98,7 +98,7 @@ func className(names *tensor.Tensor, k int) []byte {
 	return strconv.AppendInt(nil, names.Int(k), 10)
 }
 
-// uniqueNames refuses a row in which a column of the input and a prediction have one name.
+// uniqueNames fails if a column of the input and a prediction have the same name.
 func uniqueNames(row []namedValue) error {
 	for i, v := range row {
 		if slices.ContainsFunc(row[:i], func(w namedValue) bool { return w.name == v.name }) {
@@ -108,7 +108,7 @@ func uniqueNames(row []namedValue) error {
 	return nil
 }
 
-// checkTop refuses a number of classes that there cannot be.
+// checkTop fails for an impossible number of classes.
 func checkTop(n int) error {
 	if n < 0 {
 		return errors.New("predict.top_k: expected a positive number of classes, or 0")

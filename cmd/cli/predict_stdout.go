@@ -13,16 +13,16 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// stdoutFormats make the writers of standard output, by the extension of --output -.EXT.
+// stdoutFormats make the writers for standard output, by the extension in --output -.EXT.
 var stdoutFormats = map[string]func(w io.Writer) flushingWriter{".jsonl": newJSONLines, ".json": newJSONLines, ".csv": newCSVPredictions}
 
-// flushingWriter is a predictionWriter that passes on what it has buffered.
+// flushingWriter is a predictionWriter with a buffer that can be flushed.
 type flushingWriter interface {
 	predictionWriter
 	Flush() error
 }
 
-// stdoutFormat is the format of what goes to standard output, nil where --output is a file.
+// stdoutFormat is the format of standard output; nil if --output is a file.
 func stdoutFormat(output string) func(w io.Writer) flushingWriter {
 	switch ext, ok := strings.CutPrefix(output, inputs.StdinFile); {
 	case output == "", output == inputs.StdinFile:
@@ -36,10 +36,10 @@ func stdoutFormat(output string) func(w io.Writer) flushingWriter {
 // predictionsOf yields the predictions for an input.
 type predictionsOf func(input estimator.InputFn) iter.Seq2[[]namedValue, error]
 
-// toStdout writes predictions to standard output. Before it waits for the rows of standard input, it passes on what it has. That nobody
-// reads any more, as after head, is a good end; that the input breaks off is not.
+// toStdout writes predictions to standard output. If the input is live, it flushes them before it waits for more rows. A reader that
+// closes the pipe, like head, ends the command without error; a broken input is an error.
 func (a *app) toStdout(format func(w io.Writer) flushingWriter, input estimator.InputFn, rows predictionsOf, live bool) (int64, error) {
-	signal.Ignore(syscall.SIGPIPE) // the write fails in its place
+	signal.Ignore(syscall.SIGPIPE) // instead, the write fails
 	defer signal.Reset(syscall.SIGPIPE)
 	out := &pipeEnd{Writer: a.stdout}
 	w := format(out)
@@ -54,13 +54,13 @@ func (a *app) toStdout(format func(w io.Writer) flushingWriter, input estimator.
 	return n, err
 }
 
-// pipeEnd is a writer that knows whether its reader has gone.
+// pipeEnd is a writer that notes whether the reader has closed the pipe.
 type pipeEnd struct {
 	io.Writer
 	closed bool
 }
 
-// Write writes, and notes a closed pipe.
+// Write writes b, and notes a closed pipe.
 func (p *pipeEnd) Write(b []byte) (int, error) {
 	n, err := p.Writer.Write(b)
 	if closedPipe(err) {
@@ -69,7 +69,7 @@ func (p *pipeEnd) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// flushing is an input_fn that calls flush before each batch is read.
+// flushing is an input_fn that calls flush before it reads each batch.
 func flushing(fn estimator.InputFn, flush func() error) estimator.InputFn {
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := fn.Input(ctx, ic)

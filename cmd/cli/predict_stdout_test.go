@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// endless yields rows until nobody takes them.
+// endless yields rows until yield returns false.
 func endless(estimator.InputFn) iter.Seq2[[]namedValue, error] {
 	return func(yield func([]namedValue, error) bool) {
 		for yield([]namedValue{{"x", tensor.New(tensor.Float32)}}, nil) {
@@ -25,7 +25,7 @@ func endless(estimator.InputFn) iter.Seq2[[]namedValue, error] {
 	}
 }
 
-// TestClosedStdout: that nobody reads the predictions any more, as after head, is a good end.
+// TestClosedStdout: a reader that closes the pipe, like head, is no error.
 func TestClosedStdout(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -39,7 +39,7 @@ func TestClosedStdout(t *testing.T) {
 	if _, err := a.toStdout(newJSONLines, nil, endless, false); err != nil {
 		t.Errorf("got %v", err)
 	}
-	full, err := os.Open(os.DevNull) // cannot be written to
+	full, err := os.Open(os.DevNull) // not open for writing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestClosedStdout(t *testing.T) {
 	}
 }
 
-// TestBrokenInputToStdout: an input that breaks off as a closed pipe does is an error.
+// TestBrokenInputToStdout: an input that breaks off with the error of a closed pipe is an error.
 func TestBrokenInputToStdout(t *testing.T) {
 	for _, broken := range []error{syscall.EPIPE, io.ErrClosedPipe} {
 		var out strings.Builder
@@ -66,7 +66,7 @@ func TestBrokenInputToStdout(t *testing.T) {
 	}
 }
 
-// TestFlushing: what was written is passed on before each batch is waited for, and a failure of that ends the pass.
+// TestFlushing: output is flushed before waiting for each batch, and a failed flush ends the pass.
 func TestFlushing(t *testing.T) {
 	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2, 3}))
 	if err != nil {

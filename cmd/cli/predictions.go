@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// predictionWriter writes rows in some format; all have the names of the first. Close writes what is
-// buffered; it leaves the file below open.
+// predictionWriter writes rows in some format; all rows have the names of the first. Close flushes
+// the writer, but does not close the file below.
 type predictionWriter interface {
 	Write(row []namedValue) error
 	Close() error
@@ -29,7 +29,7 @@ type namedValue struct {
 	value *tensor.Tensor
 }
 
-// outputFormats make the writers of files, by extension.
+// outputFormats make the writers for files, by extension.
 var outputFormats = map[string]func(w io.WriteSeeker) predictionWriter{
 	".jsonl":   func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
 	".json":    func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
@@ -38,7 +38,7 @@ var outputFormats = map[string]func(w io.WriteSeeker) predictionWriter{
 	".parquet": newParquetPredictions,
 }
 
-// checkOutput refuses a file name of an unknown extension.
+// checkOutput fails for a file name with an unknown extension.
 func checkOutput(path string) error {
 	if path == inputs.StdinFile {
 		return nil
@@ -52,7 +52,7 @@ func checkOutput(path string) error {
 	return nil
 }
 
-// fpRow is passed where a row was written.
+// fpRow is reached after each row.
 var fpRow = failpoint.New("cli/row-predicted")
 
 // writePredictions writes rows and returns how many there were.
@@ -73,8 +73,8 @@ func writePredictions(w predictionWriter, rows iter.Seq2[[]namedValue, error]) (
 	return n, w.Close()
 }
 
-// writeFile calls write on a writer of the format that path's extension says.
-// The file appears under its name only when all went well.
+// writeFile calls write with a writer for the format of path's extension.
+// The file appears under its name only after everything succeeded.
 func writeFile(path string, write func(predictionWriter) (int64, error)) (n int64, err error) {
 	atomicfile.RemoveAbandoned(path, 0)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+unfinished+"*")
@@ -84,8 +84,8 @@ func writeFile(path string, write func(predictionWriter) (int64, error)) (n int6
 	if err := filelock.Try(f); err != nil {
 		return 0, errors.Join(fmt.Errorf("--output: %s: %w", f.Name(), err), f.Close())
 	}
-	defer os.Remove(f.Name()) // fails, as it should, once renamed
-	// Writers of columns would close a file that they see is one.
+	defer os.Remove(f.Name()) // fails after the rename, as intended
+	// Columnar writers would close w if they saw that it is a file.
 	n, err = write(outputFormats[filepath.Ext(path)](struct{ io.WriteSeeker }{f}))
 	if err == nil {
 		err = f.Chmod(0o644)
@@ -102,5 +102,5 @@ func writeFile(path string, write func(predictionWriter) (int64, error)) (n int6
 	return n, err
 }
 
-// unfinished is what the name of a file that is being written has behind its own, as atomicfile.RemoveAbandoned knows it.
+// unfinished follows the name of a file while it is being written; atomicfile.RemoveAbandoned looks for it.
 const unfinished = ".tmp-"

@@ -16,17 +16,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// recordRows is how many predictions a record batch holds.
+// recordRows is the number of predictions in a record batch.
 const recordRows = 4096
 
-// recordWriter is what Arrow and Parquet files have in common.
+// recordWriter is the common interface of Arrow and Parquet writers.
 type recordWriter interface {
 	Write(rec arrow.Record) error
 	Close() error
 }
 
-// columnar gathers rows into record batches. A file of its schema reads
-// back as an input of the same columns.
+// columnar collects rows into record batches. Its files can be read back
+// as an input with the same columns.
 type columnar struct {
 	out  io.WriteSeeker
 	open func(w io.WriteSeeker, s *arrow.Schema) (recordWriter, error)
@@ -59,7 +59,7 @@ func (w *columnar) Close() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	if w.file == nil { // no prediction, so no columns
+	if w.file == nil { // without predictions there are no columns
 		var err error
 		if w.file, err = w.open(w.out, arrow.NewSchema(nil, nil)); err != nil {
 			return err
@@ -68,7 +68,7 @@ func (w *columnar) Close() error {
 	return w.file.Close()
 }
 
-// flush writes the gathered rows as one record.
+// flush writes the collected rows as one record.
 func (w *columnar) flush() error {
 	if len(w.rows) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (w *columnar) flush() error {
 	return w.file.Write(rec)
 }
 
-// stack makes one tensor of the i-th values of the rows.
+// stack stacks the i-th values of the rows into one tensor.
 func stack(rows [][]namedValue, i int) (*tensor.Tensor, error) {
 	first := rows[0][i].value
 	t := &tensor.Tensor{DType: first.DType, Shape: slices.Concat([]int{len(rows)}, first.Shape)}
@@ -118,7 +118,7 @@ func stack(rows [][]namedValue, i int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// errShapes is what formats of columns say of rows that differ.
+// errShapes is the error of columnar formats for rows with different shapes.
 func errShapes(first, other []int) error {
 	return fmt.Errorf("rows of shapes %v and %v: expected the same in all, or lines of JSON (--output FILE.jsonl)", first, other)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// csvPredictions writes a line of names and a line for each row. A vector or a list of one value is a cell; of more values each has a column, whose
-// name ends with its place: probabilities_0.
+// csvPredictions writes a header and a line for each row. A vector or list with one value is one cell; with more values, each has its own
+// column, whose name ends with its index: probabilities_0.
 type csvPredictions struct {
 	out   *bufio.Writer
 	lines *csv.Writer
-	first []namedValue // nil before the line of names
+	first []namedValue // nil before the header is written
 	cells []string
 }
 
@@ -62,7 +62,7 @@ func (w *csvPredictions) header(row []namedValue) error {
 
 func (w *csvPredictions) Close() error { return w.Flush() }
 
-// Flush passes on what is buffered.
+// Flush writes buffered data.
 func (w *csvPredictions) Flush() error {
 	w.lines.Flush()
 	if err := w.lines.Error(); err != nil {
@@ -71,7 +71,7 @@ func (w *csvPredictions) Flush() error {
 	return w.out.Flush()
 }
 
-// cellPlaces are what the names of a value's columns end with.
+// cellPlaces are the suffixes for the names of a value's columns.
 func cellPlaces(shape []int) []string {
 	if tensor.NumElements(shape) == 1 {
 		return []string{""}
@@ -89,7 +89,7 @@ func cellPlaces(shape []int) []string {
 	return all
 }
 
-// appendCells appends the values of a tensor as texts. A number that is not finite is NaN, +Inf or -Inf.
+// appendCells appends the values of a tensor as texts. Numbers that are not finite are NaN, +Inf or -Inf.
 func appendCells(cells []string, t *tensor.Tensor) ([]string, error) {
 	for i := range tensor.NumElements(t.Shape) {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// jsonLines writes each row as one line: an object of nested lists. NaN and
+// jsonLines writes each row as one line: an object with nested lists. NaN and
 // infinities, which JSON does not have, become null.
 type jsonLines struct {
 	out  *bufio.Writer
@@ -40,15 +40,15 @@ func (w *jsonLines) Write(row []namedValue) error {
 
 func (w *jsonLines) Close() error { return w.Flush() }
 
-// Flush passes on what is buffered.
+// Flush writes buffered data.
 func (w *jsonLines) Flush() error { return w.out.Flush() }
 
-// appendTensor appends the part of t that begins at element first and has that shape.
+// appendTensor appends the part of t with this shape that starts at element first.
 func appendTensor(b []byte, t *tensor.Tensor, shape []int, first int) ([]byte, error) {
 	return appendValues(b, t, shape, first, appendElement)
 }
 
-// appendValues is appendTensor by a function that appends an element.
+// appendValues is appendTensor with a function that appends an element.
 func appendValues(b []byte, t *tensor.Tensor, shape []int, first int, element func([]byte, *tensor.Tensor, int) ([]byte, error)) ([]byte, error) {
 	if len(shape) == 0 {
 		return element(b, t, first)
@@ -96,11 +96,11 @@ func appendFloat(b []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(b, x, 'g', -1, bits)
 }
 
-// appendText appends a text in quotes, with < > and & as they are: this is no web page.
+// appendText appends a quoted text without escaping < > and &, since this is not HTML.
 func appendText(b []byte, text string) []byte {
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a text has a form in JSON, and a buffer takes all
+	_ = e.Encode(text) // encoding a string to a buffer does not fail
 	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

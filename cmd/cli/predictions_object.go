@@ -25,7 +25,7 @@ func (a *app) bucketOf(ctx context.Context, name string) (*blob.Bucket, bucket.P
 	return b, at, err
 }
 
-// checkPlace is checkFolder that takes URLs of objects, too.
+// checkPlace is checkFolder that also accepts URLs of objects.
 func (a *app) checkPlace(ctx context.Context, flag, name string) error {
 	if !inputs.IsURL(name) {
 		return checkFolder(flag, name)
@@ -40,8 +40,8 @@ func (a *app) checkPlace(ctx context.Context, flag, name string) error {
 	return nil
 }
 
-// writePlace is writeFile that writes objects, too: to a file of this machine, and from there to their bucket. The file stays where the bucket
-// does not take it.
+// writePlace is writeFile that also writes objects: to a local file first, and from there to the bucket. The file remains if the upload
+// fails.
 func (a *app) writePlace(ctx context.Context, name string, write func(predictionWriter) (int64, error)) (int64, error) {
 	if !inputs.IsURL(name) {
 		return writeFile(name, write)
@@ -61,7 +61,7 @@ func (a *app) writePlace(ctx context.Context, name string, write func(prediction
 	return n, os.RemoveAll(dir)
 }
 
-// upload writes a file of this machine as an object.
+// upload writes a local file as an object.
 func (a *app) upload(ctx context.Context, name, local string) error {
 	f, err := os.Open(local)
 	if err != nil {

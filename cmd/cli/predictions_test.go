@@ -43,7 +43,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// No predictions make a file without rows, not a broken one; a failing run leaves none.
+// Without predictions the file is valid and has no rows; a failed run leaves no file.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, ext := range sortedNames(outputFormats) {
@@ -65,7 +65,7 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// What a killed writer left is removed by the next one of the same file, what another one is writing is not.
+// A file that a killed writer left behind is removed by the next writer of the same name, a file still being written is not.
 func TestWriteFileAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// printed is standard output. It keeps the first error, since lines are printed without a look at theirs.
+// printed is standard output. It keeps the first error, since callers that print do not check errors.
 type printed struct {
 	io.Writer
 	mu  sync.Mutex
@@ -25,7 +25,7 @@ func (p *printed) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// lost is the error of what could not be printed; nil where nobody wanted to read on, as head.
+// lost is the first error of printing; nil if the reader closed the pipe, like head.
 func (p *printed) lost() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +35,7 @@ func (p *printed) lost() error {
 	return fmt.Errorf("standard output: %w", p.err)
 }
 
-// closedPipe reports whether an error is that of a pipe which nobody reads any more.
+// closedPipe reports whether an error says that the reader has closed the pipe.
 func closedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// failing is a standard output that takes nothing.
+// failing is a writer that always fails.
 type failing struct{ error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.error }
 
-// TestLostOutput: a command whose results could not be printed says so, and one whose reader has seen enough does not.
+// TestLostOutput: a command that cannot print its results fails, unless the reader closed the pipe.
 func TestLostOutput(t *testing.T) {
 	for err, code := range map[error]int{syscall.ENOSPC: 1, syscall.EPIPE: 0, io.ErrClosedPipe: 0} {
 		var stderr bytes.Buffer

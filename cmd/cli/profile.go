@@ -12,12 +12,12 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// tracedStep is the step of a run that profile.json shows, where there are that many: buffers and caches are warm by then.
+// tracedStep is the step in profile.json, or the last one of a shorter run. By then buffers and caches are warm.
 const tracedStep = 10
 
-// opProfile is a hook that prints where the time of training went, op by op,
-// and writes the trace of one step. The first step, which makes what later ones
-// use again, is left out where there are others.
+// opProfile is a hook that prints where the training time went, op by op, and
+// writes the trace of one step. The first step initializes things that later ones
+// reuse, and so does not count if there are others.
 type opProfile struct {
 	hooks.Base
 	app  *app
@@ -27,9 +27,9 @@ type opProfile struct {
 	steps   int
 	spent   time.Duration // in steps
 	begun   time.Time
-	last    time.Time // end of the step before
+	last    time.Time // end of the previous step
 	skipped map[string]hooks.NodeTime
-	trace   *hooks.Trace // of the newest step that may be shown
+	trace   *hooks.Trace // of the newest step that may be written
 }
 
 var (
@@ -37,15 +37,15 @@ var (
 	_ hooks.Prioritized = (*opProfile)(nil)
 )
 
-// newOpProfile returns a hook that prints on standard error and leaves profile.json in dir.
+// newOpProfile returns a hook that prints to standard error and writes profile.json to dir.
 func newOpProfile(a *app, dir string) *opProfile {
 	return &opProfile{app: a, path: filepath.Join(dir, "profile.json")}
 }
 
-// Priority is between the writers and the saver: lines of the loop come before, lines of a last evaluation after.
+// Priority is between the writers and the saver: after log lines of the loop, before log lines of a last evaluation.
 func (h *opProfile) Priority() int { return (hooks.PriorityWrite + hooks.PrioritySave) / 2 }
 
-// Begin asks for the times of nodes.
+// Begin requests the times of nodes.
 func (h *opProfile) Begin(s hooks.Setup) error {
 	h.chief = s.IsChief()
 	if p, ok := s.(hooks.NodeProfiler); ok {
@@ -54,13 +54,13 @@ func (h *opProfile) Begin(s hooks.Setup) error {
 	return nil
 }
 
-// AfterCreateSession begins to count.
+// AfterCreateSession resets the counters.
 func (h *opProfile) AfterCreateSession(context.Context, hooks.Run) error {
 	h.steps, h.spent, h.skipped, h.trace, h.last = 0, 0, nil, nil, time.Now()
 	return nil
 }
 
-// BeforeRun begins to time a step.
+// BeforeRun starts to time a step.
 func (h *opProfile) BeforeRun(_ context.Context, r hooks.Run) error {
 	if h.steps < tracedStep {
 		h.trace = hooks.BeginTrace(r, h.last)
@@ -69,7 +69,7 @@ func (h *opProfile) BeforeRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// AfterRun ends a step.
+// AfterRun stops timing the step.
 func (h *opProfile) AfterRun(_ context.Context, r hooks.Run) error {
 	h.last = time.Now()
 	h.spent += h.last.Sub(h.begun)
@@ -113,7 +113,7 @@ type opTime struct {
 	nodes int
 }
 
-// tell prints the table with a line about the steps above, or a line for each op where programs read them.
+// tell prints the table after a line about the steps, or for programs one line for each op.
 func (h *opProfile) tell(nodes []hooks.NodeTime) error {
 	p := h.sums(nodes)
 	if !h.app.logs.json {
@@ -134,7 +134,7 @@ type opTimes struct {
 	all   opTime
 }
 
-// sums leaves the first step out where there are others.
+// sums sums up all steps without the first, if there are others.
 func (h *opProfile) sums(nodes []hooks.NodeTime) opTimes {
 	p := opTimes{steps: h.steps, spent: h.spent}
 	skipped := h.skipped
@@ -149,7 +149,7 @@ func (h *opProfile) sums(nodes []hooks.NodeTime) opTimes {
 
 func (p opTimes) stepMillis() float64 { return milliseconds(p.spent) / float64(p.steps) }
 
-// String is a line about the steps and the table of ops.
+// String returns a line about the steps and the table of ops.
 func (p opTimes) String() string {
 	t := newTextTable("op", "nodes", "calls", "total ms", "share %", "ms/call", "GFLOP/s", "GB/s")
 	t.right(1, 2, 3, 4, 5, 6, 7)
@@ -161,8 +161,8 @@ func (p opTimes) String() string {
 	return fmt.Sprintf("profile: steps=%d ms/step=%.4f in_ops=%.4f\n", p.steps, p.stepMillis(), milliseconds(p.all.Total)/float64(p.steps)) + t.String()
 }
 
-// sumByOp sums the nodes up by op, the longest first, and all of them, less
-// what is skipped of each. Nodes that did not run besides are left out.
+// sumByOp sums up the nodes by op, the slowest first, and all of them, minus
+// skipped. It leaves out nodes that only ran in skipped steps.
 func sumByOp(nodes []hooks.NodeTime, skipped map[string]hooks.NodeTime) (ops []opTime, all opTime) {
 	byOp := map[string]*opTime{}
 	all.Op = "total"
@@ -191,7 +191,7 @@ func sumByOp(nodes []hooks.NodeTime, skipped map[string]hooks.NodeTime) (ops []o
 
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
-// ratio is a/b, 0 where b is.
+// ratio is a/b; 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -199,7 +199,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// perSecond is n in billions a second, nothing where there is nothing to tell.
+// perSecond is n in billions per second; empty if n or d is 0.
 func perSecond(n int64, d time.Duration) string {
 	if n == 0 || d <= 0 {
 		return ""

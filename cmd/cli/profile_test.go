@@ -35,7 +35,7 @@ total       3     30    30.000    100.0   1.0000     1.33  0.67
 	}
 }
 
-// train --profile leaves the trace of a step beside the checkpoints, and the table on standard error.
+// train --profile writes the trace of a step beside the checkpoints, and prints the table to standard error.
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.yaml")

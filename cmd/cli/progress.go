@@ -13,35 +13,35 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// redrawEvery is the least time between two pictures of the bar.
+// redrawEvery is the least time between two updates of the bar.
 const redrawEvery = 200 * time.Millisecond
 
 // progress is a hook that shows a bar on a terminal: steps, loss, examples per
-// second and the time left. The training loop only leaves numbers behind, at
-// most every redrawEvery; they are drawn by a goroutine of the bar.
+// second and the time left. The training loop only stores numbers, at most every
+// redrawEvery; a goroutine of the bar draws them.
 type progress struct {
 	hooks.Base
 	out      *console
-	maxSteps int64 // 0: not known
+	maxSteps int64 // 0: unknown
 	color    bool
 	now      func() time.Time
 
 	bars     *mpb.Progress
 	bar      *mpb.Bar
 	state    atomic.Pointer[progressState]
-	first    int64 // step that this run began with
+	first    int64 // step at the start of this run
 	start    time.Time
 	drawn    time.Time
 	examples int64 // since start
 }
 
-// progressState is what the bar shows.
+// progressState is the state that the bar shows.
 type progressState struct {
 	step         int64
 	loss         float64
 	perSecond    float64 // examples
 	left         time.Duration
-	known, drawn bool // known: time left
+	known, drawn bool // known: left is known
 }
 
 var (
@@ -55,10 +55,10 @@ func newProgress(out *console, maxSteps int64) *progress {
 	return &progress{out: out, maxSteps: maxSteps, now: time.Now}
 }
 
-// Priority is that of writers.
+// Priority is the priority of writers.
 func (h *progress) Priority() int { return hooks.PriorityWrite }
 
-// Begin asks for the loss.
+// Begin requests the loss.
 func (h *progress) Begin(s hooks.Setup) error { return s.Fetch("loss") }
 
 // AfterCreateSession draws the bar.
@@ -77,7 +77,7 @@ func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
 // Reads reports whether the bar is due.
 func (h *progress) Reads(hooks.Run) bool { return h.now().Sub(h.drawn) >= redrawEvery }
 
-// AfterRun leaves the numbers of the step, if the bar is due.
+// AfterRun stores the numbers of the step, if the bar is due.
 func (h *progress) AfterRun(_ context.Context, r hooks.Run) error {
 	h.examples += int64(r.BatchSize())
 	now := h.now()
@@ -106,7 +106,7 @@ func (h *progress) tell(r hooks.Run, now time.Time) error {
 	return nil
 }
 
-// End draws the last numbers and leaves the bar as it is.
+// End draws the last numbers and leaves the bar on the screen.
 func (h *progress) End(_ context.Context, r hooks.Run) error {
 	if r.GlobalStep() > h.first {
 		if err := h.tell(r, h.now()); err != nil {
@@ -117,7 +117,7 @@ func (h *progress) End(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// finish ends the bar; lines go below it from then on.
+// finish ends the bar; later lines go below it.
 func (h *progress) finish() {
 	if h.maxSteps > 0 && h.state.Load().step >= h.maxSteps {
 		h.bar.SetTotal(h.maxSteps, true)
@@ -140,12 +140,12 @@ func (h *progress) filler() mpb.BarFiller {
 	return mpb.BarFillerFunc(func(w io.Writer, at decor.Statistics) error { return h.draw(w, at, bar) })
 }
 
-// draw writes the line for a terminal as wide as it is now.
+// draw writes the line, fitted to the current width of the terminal.
 func (h *progress) draw(w io.Writer, at decor.Statistics, bar mpb.BarFiller) error {
-	if at.AvailableWidth <= 0 { // a terminal that does not know its width
+	if at.AvailableWidth <= 0 { // a terminal whose width is unknown
 		at.AvailableWidth = 80
 	}
-	before, wide, after := h.state.Load().fit(h.maxSteps, at.AvailableWidth-1) // a full line would begin another one
+	before, wide, after := h.state.Load().fit(h.maxSteps, at.AvailableWidth-1) // a full line would wrap
 	if _, err := io.WriteString(w, before); err != nil || wide == 0 {
 		return err
 	}
@@ -157,10 +157,10 @@ func (h *progress) draw(w io.Writer, at decor.Statistics, bar mpb.BarFiller) err
 	return err
 }
 
-// fit is the line in so many columns: what stands before the bar, the bar's width
-// and what stands behind it; without a bar all stands before it. What does not fit
-// is left out, examples per second first, then the bar, the time left, the loss and
-// the number of steps to make.
+// fit divides the line, width columns wide, into the text before the bar, the
+// bar's width and the text after it; without a bar, all text is before it. If it does not
+// fit, it leaves out examples per second first, then the bar, the time left, the loss and
+// the total number of steps.
 func (s *progressState) fit(maxSteps int64, width int) (before string, bar int, after string) {
 	counts := fmt.Sprintf("step %d", s.step)
 	if maxSteps > 0 {
@@ -190,7 +190,7 @@ func (s *progressState) fit(maxSteps int64, width int) (before string, bar int, 
 	return counts[:min(len(counts), max(width, 0))], 0, ""
 }
 
-// clock is a time span as minutes:seconds, with hours where there are any.
+// clock formats a duration as minutes:seconds, with hours if there are any.
 func clock(d time.Duration) string {
 	secs := int64(d.Round(time.Second).Seconds())
 	if secs >= 3600 {

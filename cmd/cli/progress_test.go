@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fakeRun is a loop as the progress bar sees it.
+// fakeRun is a fake training loop for the progress bar.
 type fakeRun struct{ step int64 }
 
 func (r *fakeRun) GlobalStep() int64                    { return r.step }
@@ -25,7 +25,7 @@ func (r *fakeRun) RequestStop(string)                   {}
 func (r *fakeRun) StopRequested() bool                  { return false }
 func (r *fakeRun) Value(string) (*tensor.Tensor, error) { return tensor.Scalar(float32(0.25)), nil }
 
-// lockedBuffer is a Buffer for several goroutines.
+// lockedBuffer is a Buffer for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -43,7 +43,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// runProgress lets a bar see steps that take a second each, with a line logged after each.
+// runProgress runs a bar over steps that take a second each, and logs a line after each step.
 func runProgress(t *testing.T, h *progress, r *fakeRun, steps int) {
 	t.Helper()
 	ctx, now := context.Background(), time.Unix(0, 0)
@@ -89,7 +89,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The line is never wider than the terminal, and has room for what matters most.
+// The line is never wider than the terminal, and keeps what matters most.
 func TestProgressFits(t *testing.T) {
 	all := &progressState{step: 1400, loss: 0.25, perSecond: 51234, left: 6 * time.Minute, known: true, drawn: true}
 	draw := func(h *progress, width int) string {
@@ -138,7 +138,7 @@ func TestProgressFits(t *testing.T) {
 	})
 }
 
-// A loop that fails calls no End: detaching ends the bar.
+// A loop that fails does not call End: detaching ends the bar.
 func TestProgressOfFailedLoop(t *testing.T) {
 	var out lockedBuffer
 	c := &console{out: &out}

@@ -14,17 +14,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// projectedRows is how many rows of a table are written at most: the first ones, which in a vocabulary adapted to data are the most frequent.
+// projectedRows limits the rows written of a table, to its first: in a vocabulary adapted to data, the most frequent words.
 const projectedRows = 20_000
 
 // embeddingTable is an embedding table of a checkpoint.
 type embeddingTable struct {
 	name   string
 	values *tensor.Tensor // [rows, width]
-	words  []string       // of the rows; nil: unknown
+	words  []string       // one for each row; nil: unknown
 }
 
-// writeProjector writes run.projector: the embedding tables of the newest checkpoint, as TensorBoard's projector reads them.
+// writeProjector writes the embedding tables of the newest checkpoint for TensorBoard's projector, as run.projector requests.
 func (j *job) writeProjector() (err error) {
 	if !j.cfg.Run.Projector || !j.est.Config().IsChief() {
 		return nil
@@ -49,7 +49,7 @@ func (j *job) writeProjector() (err error) {
 	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(j.est.ModelDir(), "projector_config.pbtxt"), []byte(list))
 }
 
-// writeTables writes the tables of embedding columns and of layers, one after the other, and returns projector_config.pbtxt, empty without a table.
+// writeTables writes the tables of embedding columns and layers in turn. It returns projector_config.pbtxt, empty if there are no tables.
 func (j *job) writeTables(r *checkpoint.Reader) (string, error) {
 	var words map[string][]string
 	if plan := planOf(j.fn); plan != nil {
@@ -85,7 +85,7 @@ func isTable(name string, words map[string][]string) bool {
 	return last == "embedding_weights" || last == "embeddings" || wordsOfTable(name, words) != nil
 }
 
-// wordsOfTable are the words of a variable, whose name is a table's, or ends in it below a scope.
+// wordsOfTable are the words of a variable whose name is a table's, or ends with it after a scope.
 func wordsOfTable(name string, words map[string][]string) []string {
 	for table, list := range words {
 		if name == table || strings.HasSuffix(name, "/"+table) {
@@ -121,7 +121,7 @@ func (t embeddingTable) write(dir string, number int) (entry string, err error) 
 	}
 	for _, w := range t.words[:rows] {
 		if w = printable.Text(w); strings.TrimSpace(w) == "" {
-			w = strconv.Quote(w) // a blank line is no row
+			w = strconv.Quote(w) // a blank line would be no row
 		}
 		words = append(append(words, w...), '\n')
 	}

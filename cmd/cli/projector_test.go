@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// projectedConfig has tables of a vocabulary that is adapted to data, of one with a blank word and buckets, and of a hashed column.
+// projectedConfig has tables of three kinds: a vocabulary adapted to data, a vocabulary with a blank word and buckets, and a hashed column.
 const projectedConfig = `
 model_dir: run
 seed: 7
@@ -31,7 +31,7 @@ train:
   max_steps: 3
 `
 
-// TestProjector: files of the tables of the last checkpoint, with the words of their rows where rows have words.
+// TestProjector: the last checkpoint's tables are written, with words for rows that have some.
 func TestProjector(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"c.yaml": projectedConfig, "rows.csv": "town,size,code,y\nOslo,small,a,1\nRome,small,b,2\nRome,small,c,3\n"} {

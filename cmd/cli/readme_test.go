@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReadmeNamesCommands: who adds a command adds it to the README's list.
+// TestReadmeNamesCommands: the README's list has every command.
 func TestReadmeNamesCommands(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

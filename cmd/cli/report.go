@@ -85,7 +85,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 		if err := a.assessed(ctx, cfg, f.evaluationFlags, run); err != nil {
 			return err
 		}
-	} else if run.Config != "" { // a config that cannot be read leaves classes their numbers
+	} else if run.Config != "" { // without a readable config, classes keep their numbers
 		if cfg, err := config.Load(config.LoadOptions{Path: filepath.Join(f.dir, "config.yaml")}); err == nil {
 			run.ClassNames = classNames(cfg)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// evaluationFlags say what report makes of the evaluation data.
+// evaluationFlags are the flags of report for the evaluation on data.
 type evaluationFlags struct {
 	checkpoint                      string
 	rows                            int64
@@ -44,7 +44,7 @@ func (f *evaluationFlags) check() error {
 	return nil
 }
 
-// assessed adds to a report what the model does on the evaluation data.
+// assessed evaluates the model on the evaluation data and adds the result to a report.
 func (a *app) assessed(ctx context.Context, cfg *config.Config, f evaluationFlags, run *report.Run) error {
 	in := cfg.Resolve(cfg.Eval.Input)
 	if in.Format == "" && !severalInputs(in) {
@@ -82,12 +82,12 @@ func (a *app) assessed(ctx context.Context, cfg *config.Config, f evaluationFlag
 	return nil
 }
 
-// severalInputs reports whether an input is made of others.
+// severalInputs reports whether an input combines other inputs.
 func severalInputs(in inputs.Spec) bool {
 	return len(in.Zip)+len(in.Concat)+len(in.Interleave)+len(in.Mix) > 0
 }
 
-// predictor predicts by a checkpoint.
+// predictor makes predictions with a checkpoint.
 func (j *job) predictor(prefix string) assess.Predictor {
 	return func(ctx context.Context, input estimator.InputFn, steps int64) iter.Seq2[estimator.Prediction, error] {
 		opts := []estimator.PredictOption{estimator.CheckpointPath(prefix)}
@@ -98,13 +98,13 @@ func (j *job) predictor(prefix string) assess.Predictor {
 	}
 }
 
-// weightColumn is the feature that weighs the examples of a config's model, "" where none does.
+// weightColumn is the feature that weighs the examples of a config's model; "" if there is none.
 func weightColumn(cfg *config.Config) string {
 	name, _ := cfg.Model.Params["weight_column"].(string)
 	return name
 }
 
-// vocabularies are the words of features that are read as places in a list of words.
+// vocabularies are the vocabularies of columns, by name.
 func vocabularies(in inputs.Spec) map[string][]string {
 	out := map[string][]string{}
 	for _, c := range in.AllColumns() {

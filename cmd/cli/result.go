@@ -12,14 +12,14 @@ import (
 
 // summary is the result of a command that trains or evaluates.
 type summary struct {
-	globalStep int64    // negative: none is known, as in parameter servers
-	loss       *float64 // of training; nil: no step was made
+	globalStep int64    // negative: unknown, as in parameter servers
+	loss       *float64 // of training; nil: no step was run
 	metrics    map[string]metrics.Value
 	modelDir   string
 	exports    []string
 	stopReason string
-	classes    map[string]classReport // of confusion matrices, by their names
-	skipped    map[string]int64       // damaged rows that were left out, by the section of the input
+	classes    map[string]classReport // from confusion matrices, by their names
+	skipped    map[string]int64       // damaged rows that were left out, by section of the input
 }
 
 func newSummary(j *job, res estimator.Result) summary {
@@ -33,7 +33,7 @@ func newSummary(j *job, res estimator.Result) summary {
 	return s
 }
 
-// jsonSummary is a summary as JSON holds it: what is not finite is null, and is in NotFinite by its path.
+// jsonSummary is a summary as JSON: numbers that are not finite are null, and listed in NotFinite by path.
 type jsonSummary struct {
 	GlobalStep *int64            `json:"global_step"`
 	Loss       any               `json:"loss"`
@@ -77,7 +77,7 @@ func (s summary) json() jsonSummary {
 	return out
 }
 
-// numbers are the metrics that are finite numbers.
+// numbers are the metrics that are finite.
 func (s jsonSummary) numbers() map[string]float64 {
 	out := map[string]float64{}
 	for name, v := range s.Metrics {
@@ -90,7 +90,7 @@ func (s jsonSummary) numbers() map[string]float64 {
 
 func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// finite is a number as JSON holds it: null for NaN and infinities.
+// finite is a number as JSON: null for NaN and infinities.
 func finite(x float64) any {
 	if !isFinite(x) {
 		return nil
@@ -98,7 +98,7 @@ func finite(x float64) any {
 	return x
 }
 
-// notFinite names what JSON does not hold: NaN, +Inf or -Inf.
+// notFinite names a number that JSON cannot represent: NaN, +Inf or -Inf.
 func notFinite(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // printResult prints a result to standard output: as JSON, or as name=value lines.

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 )
 
-// TestResultsThatAreNotFinite: JSON has null for them, and not_finite says what they are, elements of vectors too.
+// TestResultsThatAreNotFinite: they are null in JSON, and not_finite lists them, including elements of vectors.
 func TestResultsThatAreNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestResultsThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// TestBlownUp: a last loss that is not finite is an error, but not where no step was made.
+// TestBlownUp: a last loss that is not finite is an error, unless no step was run.
 func TestBlownUp(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {

@@ -99,7 +99,7 @@ func (a *app) listRuns(roots []string, f listFlags) error {
 	return damage
 }
 
-// mostKeys is how many keys of the config a table has by itself.
+// mostKeys is the largest number of config keys that a table shows by default.
 const mostKeys = 6
 
 func (a *app) printRuns(t runs.Table, f listFlags) error {
@@ -139,7 +139,7 @@ func (a *app) printRuns(t runs.Table, f listFlags) error {
 	return err
 }
 
-// keyRank is 0 for keys that are likely to make a difference: of the model, the optimizer and the batch.
+// keyRank is 0 for keys that are likely to matter: of the model, the optimizer and the batch size.
 func keyRank(key string) int {
 	if section, _, _ := strings.Cut(key, "."); section == "model" || section == "optimizer" || key == "train.input.batch_size" {
 		return 0
@@ -147,7 +147,7 @@ func keyRank(key string) int {
 	return 1
 }
 
-// runsCSV prints whole numbers: bytes, seconds, and metrics to their last digit.
+// runsCSV prints exact numbers: bytes, seconds, and metrics with all digits.
 func (a *app) runsCSV(t runs.Table, keys []string) error {
 	w := csv.NewWriter(a.stdout)
 	rows := [][]string{append([]string{"run", "dir", "state", "step", t.Metric, "best", "best_step", "seconds", "bytes", "changed"}, keys...)}
@@ -164,7 +164,7 @@ func (a *app) runsCSV(t runs.Table, keys []string) error {
 	return w.WriteAll(rows)
 }
 
-// runJSON is a run as JSON holds it.
+// runJSON is a run as JSON.
 type runJSON struct {
 	Name    string                `json:"name"`
 	Dir     string                `json:"dir"`
@@ -179,7 +179,7 @@ type runJSON struct {
 	Damage  string                `json:"damage,omitempty"`
 }
 
-// metricJSON is a metric; what is not finite is null.
+// metricJSON is a metric; numbers that are not finite are null.
 type metricJSON struct {
 	Last     any   `json:"last"`
 	Step     int64 `json:"step"`
@@ -204,7 +204,7 @@ func newRunJSON(r runs.Run) runJSON {
 	return out
 }
 
-// exact is all digits of a number; event files hold most as float32.
+// exact formats a number with all digits; most numbers in event files are float32.
 func exact(x float64) string {
 	if float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)
@@ -221,7 +221,7 @@ func stepText(step int64) string {
 	return strconv.FormatInt(step, 10)
 }
 
-// shorten cuts a value of a config that is too long for a table.
+// shorten shortens a config value that is too long for a table.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:37]) + "..."
@@ -229,7 +229,7 @@ func shorten(s string) string {
 	return s
 }
 
-// sizeText is a number of bytes for people.
+// sizeText formats a number of bytes for people.
 func sizeText(n int64) string {
 	v, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	i := 0

@@ -74,7 +74,7 @@ func (a *app) diffRuns(dirs []string, asJSON bool) error {
 	return err
 }
 
-// metricCell is the text of a metric, empty for a run without it.
+// metricCell formats a metric; empty for a run without it.
 func metricCell(name string, text func(runs.Metric) string) func(runs.Run) string {
 	return func(r runs.Run) string {
 		m, ok := r.Metrics[name]
@@ -85,7 +85,7 @@ func metricCell(name string, text func(runs.Metric) string) func(runs.Run) strin
 	}
 }
 
-// oneRun loads the run of a folder.
+// oneRun loads the run in a folder.
 func (a *app) oneRun(dir string) (runs.Run, error) {
 	found, err := runs.Find(dir)
 	if err != nil && !errors.Is(err, runs.ErrMany) {

@@ -20,8 +20,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts in testdata expect")
 
-// TestScripts runs testdata/*.txt. A script is files and command lines with what
-// they print, in the order of the file:
+// TestScripts runs testdata/*.txt. A script has files and command lines with
+// their expected output, in order:
 //
 //	-- file NAME          the lines up to the next "--" are the file's content
 //	-- set NAME=VALUE     sets an environment variable
@@ -34,10 +34,9 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts in testdata 
 //	! line                of standard error
 //	= code                exit code, where it is not 0
 //
-// "..." as a line's text stands for any number of lines, within a line for any
-// text. Measured values and
-// numbers with a fraction, which differ from machine to machine, are written as
-// <num>, the working directory as $WORK.
+// "..." alone stands for any number of lines, within a line for any
+// text. Measured values and numbers with a fraction differ between machines and are
+// written as <num>, the working directory as $WORK.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -156,7 +155,7 @@ func (s *script) check(err error) {
 	}
 }
 
-// process runs a command line as a process of this binary.
+// process runs a command line in a process of this binary.
 func (s *script) process(args, lines []string) {
 	cmd := exec.CommandContext(s.t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asBinary+"=1")
@@ -172,7 +171,7 @@ func (s *script) process(args, lines []string) {
 	}
 }
 
-// run runs a command line and compares.
+// run runs a command line and compares its output.
 func (s *script) run(args, lines []string) {
 	var stdout, stderr bytes.Buffer
 	code := Run(context.Background(), args, &stdout, &stderr)
@@ -183,7 +182,7 @@ func (s *script) run(args, lines []string) {
 	s.compare(lines, got)
 }
 
-// compare compares what a block of lines expects with what was there.
+// compare compares the lines that a block expects with the actual ones.
 func (s *script) compare(lines, got []string) {
 	want := slices.DeleteFunc(slices.Clone(lines[1:]), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
 	if matches(want, got) {
@@ -200,7 +199,7 @@ var (
 	unique   = regexp.MustCompile(`\.tmp-[-\d]+`)
 )
 
-// prefixed is the lines of an output as a script has them.
+// prefixed is the lines of an output as written in a script.
 func (s *script) prefixed(prefix, text string) []string {
 	text = strings.ReplaceAll(text, s.work, "$WORK")
 	var out []string

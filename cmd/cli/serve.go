@@ -43,11 +43,11 @@ type serveFlags struct {
 	cors, content, checkMethods, accessLog, noPage, json, remoteAdmin     bool
 	profiler                                                              bool
 
-	ignored []string // flags of TensorFlow Serving without a meaning here
+	ignored []string // flags of TensorFlow Serving that have no effect here
 }
 
-// withoutMeaning are flags of TensorFlow Serving that are taken, so that its command
-// lines work, and change nothing.
+// withoutMeaning are flags of TensorFlow Serving that are accepted without effect, so that
+// its command lines work.
 var withoutMeaning = []string{
 	"enable-grpc-healthcheck-service", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
 	"num-tflite-interpreters-per-pool", "num-tflite-pools", "num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
@@ -227,7 +227,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print the addresses as a JSON object when the models are available")
 }
 
-// ignoredFlag is a flag that is only noted.
+// ignoredFlag is a flag that is only recorded.
 type ignoredFlag struct {
 	name  string
 	given *[]string

@@ -17,31 +17,31 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// modelCheck is what serve --check finds out about a version, as it is printed.
+// modelCheck is the result of serve --check for a version, as printed.
 type modelCheck struct {
 	Path       string        `json:"path"`
 	Served     bool          `json:"served"`
 	Missing    []missingPart `json:"missing"`
-	Error      string        `json:"error,omitempty"` // why it is not served, where nothing is missing
+	Error      string        `json:"error,omitempty"` // why it is not served, if nothing is missing
 	Signatures []dryRun      `json:"signatures"`
 }
 
-// missingPart is an op, or a part of one, that a model needs and the server does not have.
+// missingPart is an op, or a part of one, that a model needs and the server does not support.
 type missingPart struct {
 	Op    string   `json:"op"`
 	Needs string   `json:"needs"`
 	Nodes []string `json:"nodes"`
 }
 
-// dryRun is how a signature's dry run went.
+// dryRun is the result of a signature's dry run.
 type dryRun struct {
 	Key       string `json:"key"`
-	Error     string `json:"error,omitempty"`     // of values that were made up: requests may do better
-	Unchecked bool   `json:"unchecked,omitempty"` // it did not end: nobody knows whether something is missing
+	Error     string `json:"error,omitempty"`     // with made-up values: real requests may succeed
+	Unchecked bool   `json:"unchecked,omitempty"` // the dry run did not end, so parts may be missing
 }
 
-// checkModel loads the version in path, or the newest in that folder, as a server would, prints what that shows, and fails where a
-// server would refuse it.
+// checkModel loads the version in path, or the newest one in that folder, like a server, prints the result, and fails if
+// a server would refuse it.
 func (a *app) checkModel(ctx context.Context, path string, f *serveFlags, dev device.Device) error {
 	dir, err := newestVersion(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) checkModel(ctx context.Context, path string, f *serveFlags, dev de
 	return err
 }
 
-// refused notes why a version is refused.
+// refused records why a version is refused.
 func (c *modelCheck) refused(err error) {
 	unsupported := session.Missing(err)
 	for _, g := range unsupported {
@@ -85,7 +85,7 @@ func (c *modelCheck) refused(err error) {
 	}
 }
 
-// needs says what would be needed for a model to be served.
+// needs says what a model needs to be served.
 func needs(g session.Gap) string {
 	d := ops.Find(g.Op)
 	switch {
@@ -105,7 +105,7 @@ func needs(g session.Gap) string {
 	return "the op, which goestimator does not know"
 }
 
-// String is the check as text.
+// String formats the check as text.
 func (c modelCheck) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", printable.Text(c.Path))
@@ -136,7 +136,7 @@ func (c modelCheck) String() string {
 	return b.String()
 }
 
-// noModels refuses models, and how their requests are divided, beside --check.
+// noModels fails if flags beside --check name models or divide requests.
 func (f *serveFlags) noModels() error {
 	if len(f.models) > 0 || f.configFile != "" || f.root != "" || f.basePath != "" {
 		return errors.New("--check looks at one folder and serves nothing: expected no --model, --model-config-file, --model-root or --model-base-path")

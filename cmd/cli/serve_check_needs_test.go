@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session"
 )
 
-// TestNeeds: what is missing says what to do about it.
+// TestNeeds: a missing part comes with advice.
 func TestNeeds(t *testing.T) {
 	for want, g := range map[string]session.Gap{
 		"enable_control_flow_v2":   {Op: "StackPopV2"},

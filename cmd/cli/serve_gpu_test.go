@@ -32,7 +32,7 @@ func TestServeOnGPU(t *testing.T) {
 	}
 }
 
-// TestServeWithHostSteps serves from a GPU that supports no op: that is reported once, or
+// TestServeWithHostSteps serves with a GPU that supports no op: this is logged once, or
 // refused.
 func TestServeWithHostSteps(t *testing.T) {
 	base, gpu := halfPlusTwoModel(t), gpuWithoutKernels{gpustest.Emulated(t, 1)}
@@ -62,7 +62,7 @@ type deviceWithoutKernels struct{ *cuda.Device }
 
 func (deviceWithoutKernels) Supports(*engine.Operation) error { return errors.New("it is an odd GPU") }
 
-// halfPlusTwoModel is a folder of TensorFlow Serving's model, as version 1.
+// halfPlusTwoModel is a folder with TensorFlow Serving's test model as version 1.
 func halfPlusTwoModel(t *testing.T) string {
 	t.Helper()
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
@@ -73,7 +73,7 @@ func halfPlusTwoModel(t *testing.T) string {
 	return base
 }
 
-// servedOn serves the model with batching from a GPU, and returns what the server has logged.
+// servedOn serves the model with batching on a GPU, and returns the server's log.
 func servedOn(t *testing.T, base string, gpu gpus.Source) string {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -125,7 +125,7 @@ func TestServeOnNoSuchGPU(t *testing.T) {
 	}
 }
 
-// noGPU is a machine without.
+// noGPU is a machine without GPUs.
 type noGPU struct{}
 
 func (noGPU) Count() (int, error) { return 0, gpus.ErrNone }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serveCommand takes the place of the model server in a binary without it, and says so whatever the flags are.
+// serveCommand replaces the model server in binaries without it, and says so whatever the flags.
 func (a *app) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "serve",

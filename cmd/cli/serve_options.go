@@ -28,7 +28,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// options checks the flags and makes the options of a server of them.
+// options checks the flags and converts them to the options of a server.
 func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Options, error) {
 	o := serving.Options{
 		Listen:        serving.Listen{Host: f.host, Port: f.port, REST: f.restPort, Socket: f.socket},
@@ -68,7 +68,7 @@ func (f *serveFlags) loading() serving.Loading {
 	}
 }
 
-// checkNumbers refuses numbers that make no sense.
+// checkNumbers fails for numbers out of range.
 func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 	for _, n := range []struct {
 		flag     string
@@ -100,7 +100,7 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 	return nil
 }
 
-// setModels says what is served.
+// setModels sets what to serve: models, a config file or a root folder.
 func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
 	given := 0
 	for _, is := range []bool{len(f.models) > 0 || f.basePath != "", f.configFile != "", f.root != ""} {
@@ -170,7 +170,7 @@ func checkConfigFile(path, requestLogs string) error {
 	return nil
 }
 
-// basePaths are the folders of --model and --model-base-path by name.
+// basePaths are the folders from --model and --model-base-path, by name.
 func (f *serveFlags) basePaths() (map[string]string, error) {
 	given := f.models
 	if f.basePath != "" {
@@ -200,7 +200,7 @@ func (f *serveFlags) basePaths() (map[string]string, error) {
 	return bases, nil
 }
 
-// isBasePath refuses a folder that is something else than a model's folder of versions.
+// isBasePath fails for a folder that is a model itself instead of a folder of versions.
 func isBasePath(name, dir string) error {
 	has := func(file string) bool {
 		_, err := os.Stat(filepath.Join(dir, file))
@@ -218,7 +218,7 @@ func isBasePath(name, dir string) error {
 	return nil
 }
 
-// hasVersions reports whether a folder has folders named by numbers.
+// hasVersions reports whether a folder has subfolders named by numbers.
 func hasVersions(dir string) bool {
 	children, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(children, func(c os.DirEntry) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// asTensorFlow gives flags the meaning that TensorFlow Serving's have: a port of 0 is none (goestimator's own is any free port), and with
-// a config file the name and the base path of a single model, which its images always give, do not count.
+// asTensorFlow gives flags TensorFlow Serving's meaning. Port 0 disables a port, where goestimator would choose a free one. With
+// a config file, the name and base path of a single model are ignored, since TensorFlow Serving's images always pass them.
 func (f *serveFlags) asTensorFlow(set *pflag.FlagSet) {
 	if f.configFile != "" {
 		f.basePath, set.Lookup("model-name").Changed = "", false
@@ -22,7 +22,7 @@ func (f *serveFlags) asTensorFlow(set *pflag.FlagSet) {
 	}
 }
 
-// refusedFlags are flags of TensorFlow Serving that ask for what is not there, with the reason.
+// refusedFlags are flags of TensorFlow Serving for features that are not supported, with the reason.
 var refusedFlags = map[string]string{
 	"use-alts-credentials":            "ALTS is not there: --tls-cert and --tls-key, or --ssl-config-file, secure the ports",
 	"platform-config-file":            "there is one platform, tensorflow, and what it says about sessions are flags of their own",
@@ -33,13 +33,13 @@ var refusedFlags = map[string]string{
 		"--allow-version-labels-for-unavailable-models lets new labels name any",
 }
 
-// refusedFlag is a flag that asks for what is not there.
+// refusedFlag is a flag for a feature that is not supported.
 type refusedFlag string
 
 // Set implements pflag.Value.
 func (r refusedFlag) Set(value string) error {
 	if on, err := strconv.ParseBool(value); value == "" || err == nil && !on {
-		return nil // it asks for nothing
+		return nil // the feature is not requested
 	}
 	return fmt.Errorf("expected none, as the flag of TensorFlow Serving is refused here: %s", string(r))
 }

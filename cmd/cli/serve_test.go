@@ -26,7 +26,7 @@ import (
 )
 
 // TestServeBinary builds the binary and serves TensorFlow's half_plus_two with it:
-// both APIs answer, a second version takes over, and SIGTERM ends it with 0.
+// both APIs respond, a second version takes over, and after SIGTERM it exits with code 0.
 func TestServeBinary(t *testing.T) {
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -84,14 +84,14 @@ func TestServeBinary(t *testing.T) {
 		t.Errorf("REST: %s, want %s", got, want)
 	}
 
-	staged := filepath.Join(base, "staged") // no number: not a version
+	staged := filepath.Join(base, "staged") // not a number, so not a version
 	if err := os.CopyFS(staged, os.DirFS(golden)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(staged, filepath.Join(base, "2")); err != nil {
 		t.Fatal(err)
 	}
-	for halfPlusTwo(ctx, t, c) != 2 { // every answer on the way is right; ctx bounds it
+	for halfPlusTwo(ctx, t, c) != 2 { // every response until then is right; ctx limits the wait
 	}
 
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -104,7 +104,7 @@ func TestServeBinary(t *testing.T) {
 	}
 }
 
-// halfPlusTwo asks for a prediction and returns the version that answered.
+// halfPlusTwo requests a prediction and returns the version that responded.
 func halfPlusTwo(ctx context.Context, t *testing.T, c *client.Client) int64 {
 	t.Helper()
 	p, err := c.Predict(ctx, client.Model{Name: "half_plus_two"}, client.Inputs{"x": []float32{1, 2, 5}})
@@ -137,7 +137,7 @@ func post(ctx context.Context, t *testing.T, url, body string) string {
 	return fmt.Sprintf("%d %s", resp.StatusCode, text)
 }
 
-// TestServeConfigs: the examples in configs are what the flags take.
+// TestServeConfigs: the flags accept the example files in configs.
 func TestServeConfigs(t *testing.T) {
 	const configs = "../../configs/serving_"
 	if err := checkConfigFile(configs+"models.config", "/var/log/serving"); err != nil {

@@ -11,7 +11,7 @@ import (
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
-// divide gives models the rules of --traffic and --shadow.
+// divide adds the rules of --traffic and --shadow to the models.
 func (f *serveFlags) divide(cfg *config.ModelServerConfig) error {
 	rules := map[string]traffic.Rules{}
 	for _, given := range f.traffic {
@@ -56,7 +56,7 @@ func (f *serveFlags) divide(cfg *config.ModelServerConfig) error {
 	return nil
 }
 
-// weightOf reads "2:5": version 2 has weight 5.
+// weightOf parses "2:5": version 2 has weight 5.
 func weightOf(text string) (w traffic.Weight, err error) {
 	version, weight, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(weight, 10, 32)
@@ -68,7 +68,7 @@ func weightOf(text string) (w traffic.Weight, err error) {
 	return w, err
 }
 
-// shadowOf reads "2:10": version 2 gets copies of 10 percent of the requests.
+// shadowOf parses "2:10": version 2 gets copies of 10 percent of the requests.
 func shadowOf(text string) (*traffic.Shadow, error) {
 	version, percent, ok := strings.Cut(text, ":")
 	s := &traffic.Shadow{Percent: 100, Tolerance: traffic.DefaultTolerance}

@@ -25,10 +25,10 @@ type serverFlags struct {
 	sources configFlags
 }
 
-// serverAliases are TensorFlow's names of flags that have another one here.
+// serverAliases are TensorFlow's names for flags that have another name here.
 var serverAliases = map[string]string{"task-id": "task-index"}
 
-// serverCommand runs one task of a cluster whose tasks are listed in flags; serve is [runServer].
+// serverCommand runs one task of a cluster that flags or TF_CONFIG describe; serve is [runServer].
 func (a *app) serverCommand(serve func(context.Context, serverTask, *slog.Logger) error) *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{

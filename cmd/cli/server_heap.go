@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// heapRoom is how much the heap of a server may grow between two collections of garbage, at least.
+	// heapRoom is the least number of bytes by which a server's heap may grow between two garbage collections.
 	heapRoom = 32 << 20
-	// burstRoom is the same for a server whose steps move much, at most. Its heap grows by a quarter of what it allocates in a period:
-	// a collection takes 20 ms of a processor, as long as a step that moves 100 MB.
+	// burstRoom is the greatest such number if steps allocate much. The heap may then grow by 1/burstShare of what a period allocates:
+	// a collection takes 20 ms of processor time, as long as a step that moves 100 MB.
 	burstRoom, burstShare = 512 << 20, 4
-	// leastGrowth and mostGrowth bound the same in percent, burstGrowth does in bursts. A collection of a heap that is variables for the
-	// most part costs little: they hold no pointers.
+	// leastGrowth and mostGrowth bound the growth in percent; in bursts, burstGrowth replaces mostGrowth. Collecting a heap that consists
+	// mostly of variables costs little, since they hold no pointers.
 	leastGrowth, mostGrowth, burstGrowth = 20, 100, 200
-	// heapPeriod is how often the heap is looked at.
+	// heapPeriod is the time between two measurements of the heap.
 	heapPeriod = time.Second
-	// heapRest is how many periods with few allocations are the end of a burst.
+	// heapRest is the number of periods with few allocations that ends a burst.
 	heapRest = 2
 )
 
-// boundHeap keeps the heap of a server near what its variables take, until ctx ends: the collector's own rule lets it grow to twice
-// that. In a burst of steps it may grow further, and after it the memory goes back to the system. It does nothing where GOGC says what is
-// wanted.
+// boundHeap keeps the heap of a server close to the size of its variables until ctx ends; the collector's default lets it grow to twice
+// that. In a burst of steps the heap may grow further, and afterwards the memory goes back to the system. If GOGC is set, boundHeap
+// does nothing.
 func boundHeap(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -53,14 +53,14 @@ func boundHeap(ctx context.Context) {
 	}
 }
 
-// heapRule says by how much the heap may grow.
+// heapRule decides how much the heap may grow.
 type heapRule struct {
-	allocated uint64 // until the last look
-	most      uint64 // what a period of this burst allocated
-	quiet     int    // periods with few allocations
+	allocated uint64 // at the last call of look
+	most      uint64 // the largest allocation of a period in this burst
+	quiet     int    // successive periods with few allocations
 }
 
-// look notes what has been allocated since the process began, and reports whether a burst has just ended.
+// look records the bytes allocated since the process began, and reports whether a burst has just ended.
 func (r *heapRule) look(allocated uint64) bool {
 	period := allocated - r.allocated
 	r.allocated = allocated
@@ -74,7 +74,7 @@ func (r *heapRule) look(allocated uint64) bool {
 	return r.quiet == heapRest
 }
 
-// growth is by how many percent a heap with so many live bytes may grow.
+// growth is the percentage by which a heap with so many live bytes may grow.
 func (r *heapRule) growth(live uint64) int {
 	room, most := uint64(heapRoom), uint64(mostGrowth)
 	if share := r.most / burstShare; share > room {

@@ -26,8 +26,8 @@ func TestHeapInBursts(t *testing.T) {
 	}{
 		{1 << 20, leastGrowth, false},
 		{1 << 30, 100, false},
-		{1 << 40, burstGrowth, false}, // bounded by burstRoom
-		{1 << 30, burstGrowth, false}, // the most of the burst counts
+		{1 << 40, burstGrowth, false}, // limited by burstRoom
+		{1 << 30, burstGrowth, false}, // the largest period of the burst counts
 		{0, burstGrowth, false},
 		{0, leastGrowth, true},
 		{0, leastGrowth, false},
@@ -43,7 +43,7 @@ func TestHeapInBursts(t *testing.T) {
 	}
 }
 
-// TestBoundHeapEnds: the collector's rule is the old one afterwards.
+// TestBoundHeapEnds: boundHeap restores the collector's setting when it ends.
 func TestBoundHeapEnds(t *testing.T) {
 	t.Setenv("GOGC", "")
 	before := debug.SetGCPercent(77)

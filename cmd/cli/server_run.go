@@ -17,10 +17,10 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// errIdle ends a server that nobody has used for a while.
+// errIdle is the cause when a server ends because it was not used for a while.
 var errIdle = errors.New("nobody uses the server")
 
-// runServer serves as a task until ctx ends, or nobody uses it any more.
+// runServer serves as a task until ctx ends, or until nobody uses the server any more.
 func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	between := distribute.Security(t.config)
 	serve, dial, err := cluster.Credentials(between, log)
@@ -38,7 +38,7 @@ func runServer(ctx context.Context, t serverTask, log *slog.Logger) error {
 	if run.server, err = server.New(c); err != nil {
 		return err
 	}
-	l, err := run.listen() // before there is a status page, which says that the server is there
+	l, err := run.listen() // before the status page, which says that the server is up
 	if err != nil {
 		return errors.Join(err, run.server.Close())
 	}
@@ -71,7 +71,7 @@ func (r *standingServer) until(ctx context.Context, l net.Listener, secured bool
 	return err
 }
 
-// state is what the status page shows.
+// state is the state that the status page shows.
 func (r *standingServer) state() status.State {
 	s := r.server.State()
 	b, _ := debug.ReadBuildInfo()
@@ -84,7 +84,7 @@ type standingServer struct {
 	serverTask
 	server  *server.Server
 	log     *slog.Logger
-	trained moment.Moment // when a job of this project was seen to train last
+	trained moment.Moment // when a job of this project last trained
 }
 
 // listen opens the task's address.
@@ -97,7 +97,7 @@ func (r *standingServer) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// serve answers clients, and tasks of this project's jobs where it is a parameter server of them.
+// serve serves clients and, if this is one of their parameter servers, tasks of this project's jobs.
 func (r *standingServer) serve(ctx context.Context, l net.Listener, secured bool) error {
 	r.announce(l, secured)
 	if r.trains == nil {
@@ -120,16 +120,16 @@ func (r *standingServer) serve(ctx context.Context, l net.Listener, secured bool
 	return errors.Join(err, <-served, split.Close())
 }
 
-// serveSecured is serve for a parameter server of this project's jobs with TLS: the node of the job has the services, too.
+// serveSecured is serve with TLS for a parameter server of this project's jobs: the job's node also has the server's services.
 func (r *standingServer) serveSecured(ctx context.Context, l net.Listener) error {
 	r.server.DrainAfter(ctx)
 	split := cluster.NewSplit(r.server.Counted(l))
-	err := split.Foreign().Close() // nothing begins in plaintext
+	err := split.Foreign().Close() // no connection begins in plaintext
 	jobs := distribute.Standing{Tasks: split.Tasks, Register: r.server.Register, Trains: r.noteTraining}
 	return errors.Join(distribute.ServeJobs(ctx, *r.trains, r.log, jobs), err, split.Close())
 }
 
-// announce logs where the task listens.
+// announce logs the address that the task listens on.
 func (r *standingServer) announce(l net.Listener, secured bool) {
 	address, _ := r.cluster.Address(r.job, r.index)
 	open := !secured && distribute.Security(r.config).Token == ""
@@ -139,10 +139,10 @@ func (r *standingServer) announce(l net.Listener, secured bool) {
 	r.log.Info("serving sessions", "job", r.job, "task", r.index, "address", l.Addr().String(), "target", "grpc://"+address)
 }
 
-// noteTraining notes that a job trains.
+// noteTraining records that a job trains.
 func (r *standingServer) noteTraining() { r.trained.Note() }
 
-// endIdle ends the server when nobody has used it for as long as the task says.
+// endIdle ends the server when it has not been used for the task's idle time.
 func (r *standingServer) endIdle(ctx context.Context, end context.CancelCauseFunc) {
 	for {
 		trained, _ := r.trained.Time()

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// TestServerEnds: a server that nobody uses ends after a while, others when they are asked to, also one that is a parameter server
+// TestServerEnds: a server that nobody uses ends after a while, others when they are told to, including one that is a parameter server
 // of this project's jobs.
 func TestServerEnds(t *testing.T) {
 	ports, err := freeport.Reserve(2)
@@ -70,7 +70,7 @@ func statusOf(t *testing.T, address string) (s status.State) {
 	}
 }
 
-// TestServerStatus: a session, its variable and its steps are on the status page, and gone after it.
+// TestServerStatus: a session with its variable and its steps appears on the status page, and disappears when it ends.
 func TestServerStatus(t *testing.T) {
 	ports, err := freeport.Reserve(2)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// large is a tensor of 68 MiB that a parameter server makes and a worker sends on.
+// large makes a tensor of 68 MiB on a parameter server; a worker sends it on.
 const large = `
 	node { name: "dims" op: "Const" device: "/job:ps/task:0" attr { key: "dtype" value { type: DT_INT32 } }
 		attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 17825792 } } } }
@@ -28,8 +28,8 @@ const large = `
 		attr { key: "T" value { type: DT_FLOAT } } attr { key: "index_type" value { type: DT_INT32 } } }
 	node { name: "large" op: "Identity" input: "fill" device: "/job:worker/task:0" attr { key: "T" value { type: DT_FLOAT } } }`
 
-// TestServerSecured: with TLS and a token two tasks and a client in Go run a step whose tensor is larger than a message of this
-// project's own tasks. The open session is use of a parameter server that serves these, too. Nobody comes in without the token.
+// TestServerSecured: with TLS and a token, two tasks and a Go client run a step with a tensor larger than a message between this
+// project's own tasks. An open session counts as use of a parameter server of this project's jobs. Without the token, access is denied.
 func TestServerSecured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: sends a large tensor (-short)")

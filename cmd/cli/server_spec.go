@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// parseClusterSpec reads a cluster as TensorFlow's gRPC server takes it: jobs
+// parseClusterSpec parses a cluster in the form of TensorFlow's gRPC server: jobs
 // separated by ",", each job|host:port;host:port. It returns each job's addresses.
 func parseClusterSpec(text string) (map[string][]string, error) {
 	jobs, taken := map[string][]string{}, map[string]string{}
@@ -35,7 +35,7 @@ func parseClusterSpec(text string) (map[string][]string, error) {
 	return jobs, nil
 }
 
-// checkAddress reports what is wrong with an address host:port.
+// checkAddress checks an address of the form host:port.
 func checkAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

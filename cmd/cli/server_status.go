@@ -25,10 +25,10 @@ func serveStatus(address string, page *status.Page, log *slog.Logger) (stop func
 	return stop, nil
 }
 
-// pageConnections are the connections of a page: a reader has a few.
+// pageConnections bounds the connections to a page; a browser opens a few.
 const pageConnections = 256
 
-// servePage serves a page that nobody can change anything by, at an address, until stop is called. Requests have ctx.
+// servePage serves a read-only page at an address until stop is called. Requests have the context ctx.
 func servePage(ctx context.Context, address string, page http.Handler, log *slog.Logger) (at string, stop func() error, err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

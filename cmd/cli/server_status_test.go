@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A page takes so many connections and no more, so that clients cannot use up the process's open files; one that comes when all places are taken
-// by silent ones is answered, and the one that was silent longest is closed.
+// A page has a limit on connections, so that clients cannot use up the process's open files. If silent connections reach the limit, a new
+// one is still served, and the one that was silent longest is closed.
 func TestConnectionsOfAPage(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	at, stop, err := servePage(context.Background(), "127.0.0.1:0", hello, slog.New(slog.DiscardHandler))

@@ -25,22 +25,22 @@ type serverTask struct {
 	index   int
 	// config says how tasks connect.
 	config runconfig.RPC
-	// trains is the configuration of a parameter server of clusters with trainers: it serves jobs of this project, too. nil for other tasks.
+	// trains is the configuration of a ps task in a cluster that trains: it also serves jobs of this project. nil for other tasks.
 	trains *runconfig.RunConfig
-	// allow are the folders where graphs may read and write checkpoints.
+	// allow are the folders in which graphs may read and write checkpoints.
 	allow  []string
-	idle   time.Duration // after which it ends; 0: never
-	drain  time.Duration // that steps have at its end
-	forget time.Duration // what silent masters left
+	idle   time.Duration // idle time after which the server ends; 0: never
+	drain  time.Duration // time for running steps when the server ends
+	forget time.Duration // time after which sessions of silent masters are closed
 	memory budget.Limits
-	cpus   int    // devices
+	cpus   int    // number of CPU devices
 	status string // host:port of the status page; empty: none
 }
 
 // maxCPUs bounds the CPU devices of a server.
 const maxCPUs = 64
 
-// serverTask is the task of the cluster that flags state, or TF_CONFIG. changed reports whether a flag is set.
+// serverTask is the task that the flags or TF_CONFIG describe. changed reports whether a flag is set.
 func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, err error) {
 	if t.cluster, err = f.place(changed); err != nil {
 		return t, err
@@ -91,7 +91,7 @@ func (f *serverFlags) serverTask(changed func(flag string) bool) (t serverTask, 
 	return t, nil
 }
 
-// place finds the cluster and this task in it. The task that TF_CONFIG states counts where --cluster-spec is not set.
+// place finds the cluster and this task in it. TF_CONFIG counts if --cluster-spec is not set.
 func (f *serverFlags) place(changed func(flag string) bool) (c runconfig.ClusterSpec, err error) {
 	source := "the cluster spec"
 	if f.cluster != "" {
@@ -110,7 +110,7 @@ func (f *serverFlags) place(changed func(flag string) bool) (c runconfig.Cluster
 	return c, f.checkTask(c, source)
 }
 
-// fromTFConfig takes from TF_CONFIG what flags do not say. As in tf.train.Server, the only job, and its only task, need not be named.
+// fromTFConfig fills in what the flags do not set. As in tf.train.Server, the job or task need not be named if there is only one.
 func (f *serverFlags) fromTFConfig(changed func(flag string) bool) (runconfig.ClusterSpec, error) {
 	c, job, index, err := runconfig.TaskOf(os.Getenv("TF_CONFIG"))
 	switch {
@@ -134,7 +134,7 @@ func (f *serverFlags) fromTFConfig(changed func(flag string) bool) (runconfig.Cl
 	return c, nil
 }
 
-// checkTask refuses a task that is not in the cluster, in TensorFlow's words.
+// checkTask fails, with TensorFlow's messages, if the task is not in the cluster.
 func (f *serverFlags) checkTask(c runconfig.ClusterSpec, source string) error {
 	tasks := c.Tasks(f.task.Type)
 	if len(tasks) == 0 {
@@ -150,7 +150,7 @@ func (f *serverFlags) checkTask(c runconfig.ClusterSpec, source string) error {
 	return nil
 }
 
-// onlyJob is the only job of a cluster, "" where there are several.
+// onlyJob is the only job of a cluster; "" if there are several.
 func onlyJob(c runconfig.ClusterSpec) string {
 	if jobs := c.Jobs(); len(jobs) == 1 {
 		return jobs[0]
@@ -158,8 +158,8 @@ func onlyJob(c runconfig.ClusterSpec) string {
 	return ""
 }
 
-// ownJobs reports whether a task is a parameter server of this project's jobs: a ps of a cluster with tasks that train, and no job
-// that this project does not know.
+// ownJobs reports whether a task is a parameter server for this project's jobs: a ps task in a cluster that trains, in which
+// this project knows every job.
 func (t serverTask) ownJobs() bool {
 	known := []string{replica.Chief, replica.Master, replica.Worker, replica.PS, replica.Evaluator}
 	jobs := t.cluster.Jobs()
@@ -167,7 +167,7 @@ func (t serverTask) ownJobs() bool {
 	return t.job == replica.PS && trainers && !slices.ContainsFunc(jobs, func(job string) bool { return !slices.Contains(known, job) })
 }
 
-// tfConfig is the TF_CONFIG of a parameter server of this project's jobs, "" for other tasks.
+// tfConfig is the TF_CONFIG of a parameter server for this project's jobs; "" for other tasks.
 func (t serverTask) tfConfig() string {
 	if !t.ownJobs() {
 		return ""
@@ -186,7 +186,7 @@ func (t serverTask) tfConfig() string {
 	}
 	text, err := json.Marshal(map[string]any{"cluster": jobs, "task": map[string]any{"type": t.job, "index": t.index}, "environment": "cloud"})
 	if err != nil {
-		return "" // texts and numbers
+		return "" // marshalling texts and numbers does not fail
 	}
 	return string(text)
 }

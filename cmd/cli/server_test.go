@@ -53,7 +53,7 @@ func FuzzParseClusterSpec(f *testing.F) {
 	})
 }
 
-// served runs the command and returns the task that it would serve as.
+// served runs the command and returns the task that it would serve.
 func served(t *testing.T, args ...string) (task serverTask, err error) {
 	t.Helper()
 	cmd := (&app{name: "goestimator"}).serverCommand(func(_ context.Context, s serverTask, _ *slog.Logger) error {
@@ -82,7 +82,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerOfOtherJobs: tasks that are no parameter servers of this project's jobs need no config.
+// TestServerOfOtherJobs: a task that is no parameter server for this project's jobs needs no config.
 func TestServerOfOtherJobs(t *testing.T) {
 	for _, c := range []struct {
 		job   string
@@ -121,7 +121,7 @@ func TestServerErrors(t *testing.T) {
 	}
 }
 
-// TestServerOfTFConfig: TF_CONFIG states the cluster where no flag does, and flags win. Jobs may have any names, tasks any indices.
+// TestServerOfTFConfig: TF_CONFIG describes the cluster unless flags do, and flags take precedence. Jobs may have any names, tasks any indices.
 func TestServerOfTFConfig(t *testing.T) {
 	const (
 		sparse = `{"cluster": {"trainer": {"3": "a:1", "7": "b:1"}, "ps": ["c:1"]}, "task": {"type": "trainer", "index": "7"}}`

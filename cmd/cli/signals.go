@@ -13,18 +13,18 @@ import (
 // exitAtOnce is the exit code of a second signal.
 const exitAtOnce = 130
 
-// oneSignal is the time within which several SIGTERM are one: timeout(1) sends it to
-// its child, and again to the child's group.
+// oneSignal is the time within which several SIGTERM count as one: timeout(1) sends it to
+// its child, and again to the child's process group.
 const oneSignal = 100 * time.Millisecond
 
-// lastResort is what a second signal does in place of an exit at once.
+// lastResort is what a second signal does instead of exiting at once.
 type lastResort struct {
 	mu   sync.Mutex
 	do   func()            // nil: exit at once
-	tell func(text string) // nil before there is a way to tell
+	tell func(text string) // nil while there is no log
 }
 
-// words describes the exit.
+// words sets the function that logs the exit.
 func (l *lastResort) words(tell func(text string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *lastResort) set(do func()) {
 	l.do = do
 }
 
-// take returns what is to be done, which is done only once.
+// take returns do and clears it, so that it runs only once.
 func (l *lastResort) take() func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,15 +56,15 @@ func (l *lastResort) take() func() {
 	return do
 }
 
-// onSecondSignal makes the first second signal call do, until undo is called.
+// onSecondSignal makes the second signal call do, once, until undo is called.
 func (a *app) onSecondSignal(do func()) (undo func()) {
 	a.last.set(do)
 	return func() { a.last.set(nil) }
 }
 
 // withSignals returns a context that ends at SIGTERM or Ctrl-C, so that
-// training writes a checkpoint and stops. A second signal exits at once, or does
-// what last has.
+// training writes a checkpoint and stops. A second signal calls the function in
+// last, or exits at once.
 func withSignals(ctx context.Context, last *lastResort) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)

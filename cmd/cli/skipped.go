@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// skippedRows are the damaged rows that the inputs of a job have left out, by the section of the config.
+// skippedRows counts the damaged rows that the inputs of a job left out, by section of the config.
 type skippedRows map[string]*inputs.Damaged
 
-// damaged returns what counts the rows of an input, nil where a damaged row is an error.
+// damaged returns the counter for an input; nil if damaged rows are errors.
 func (j *job) damaged(section string, in inputs.Spec) *inputs.Damaged {
 	if !in.Skips() {
 		return nil
@@ -25,7 +25,7 @@ func (j *job) damaged(section string, in inputs.Spec) *inputs.Damaged {
 	return j.skipped[section]
 }
 
-// counts returns the number of rows by section, nil where no input leaves out rows.
+// counts returns the number of rows by section; nil if no input leaves out rows.
 func (s skippedRows) counts() map[string]int64 {
 	if len(s) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (s skippedRows) counts() map[string]int64 {
 	return out
 }
 
-// printSkipped prints the number of rows of each section as a line.
+// printSkipped prints a line with the number of rows for each section.
 func (a *app) printSkipped(counts map[string]int64) {
 	for _, section := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(a.stdout, "%s_skipped_rows=%d\n", section, counts[section])

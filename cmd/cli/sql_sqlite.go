@@ -2,4 +2,4 @@
 
 package cli
 
-import _ "modernc.org/sqlite" // the driver sqlite of inputs of format sql
+import _ "modernc.org/sqlite" // the driver sqlite, for inputs of format sql

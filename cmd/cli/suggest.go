@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand is the error of a name that is none of cmd's commands, with what
-// may have been meant.
+// unknownCommand is the error for a name that is not one of cmd's commands. It suggests
+// a similar one.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	_, above, _ := strings.Cut(cmd.CommandPath(), " ")
 	cmd.SuggestionsMinimumDistance = 2
@@ -30,7 +30,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usage(fmt.Errorf("%w: expected one of %s", err, strings.Join(known, ", ")))
 }
 
-// onlyCommands is the rule of a command that has commands below it and no arguments.
+// onlyCommands checks the arguments of a command that has subcommands and no arguments.
 func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
@@ -38,7 +38,7 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownName is the error of a name in the config that no thing of a kind has.
+// unknownName is the error for an unknown name in the config.
 func unknownName(kind, name string, known []string) error {
 	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Errorf("unknown %s %q; did you mean %s?", kind, name, near)
@@ -46,8 +46,8 @@ func unknownName(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q: expected one of %s", kind, name, strings.Join(known, ", "))
 }
 
-// helpOfCommands makes --help behind the name of no command an error, which it leaves in
-// its result, in place of the help of all commands.
+// helpOfCommands makes --help after an unknown command name an error instead of the help for all
+// commands. The result points to that error.
 func helpOfCommands(root *cobra.Command) *error {
 	var unknown error
 	help := root.HelpFunc()
@@ -62,7 +62,7 @@ func helpOfCommands(root *cobra.Command) *error {
 	return &unknown
 }
 
-// helpTopic is the rule of the command help: its arguments are the path of a command.
+// helpTopic checks the arguments of the command help: they are the path of a command.
 func helpTopic(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
 	for _, name := range args {
@@ -75,7 +75,7 @@ func helpTopic(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// flagError is an error of the flags of cmd in our words: what was expected, which flag may have been meant.
+// flagError rewords an error about the flags of cmd: it says what was expected, and suggests a similar flag.
 func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -84,7 +84,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return unknownFlag(cmd, err)
 }
 
-// flagTypes are what the values of flags of Go's types are.
+// flagTypes describes the values of flags by their Go type.
 var flagTypes = map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "bool": "true or false",
 	"duration": "a time span such as 30s or 5m"}
 
@@ -96,18 +96,18 @@ func invalidValue(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("--%s: got %q, %w", flag.Name, err.GetValue(), err.Unwrap())
 }
 
-// unknownFlag adds to an error of the flags of cmd which flag may have been meant.
+// unknownFlag adds a suggestion to an error about the flags of cmd.
 func unknownFlag(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return usage(err)
 	}
-	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 { // whose flags nobody knows
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 { // a flag of an unknown command
 		return unknownCommand(cmd, args[0])
 	}
 	name := missing.GetSpecifiedName()
 	if group := missing.GetSpecifiedShortnames(); group != "" {
-		name, _, _ = strings.Cut(group, "=") // -config, as package flag has it
+		name, _, _ = strings.Cut(group, "=") // -config, as in package flag
 	}
 	flags := cmd.Flags()
 	name = string(flags.GetNormalizeFunc()(flags, name))
@@ -128,10 +128,10 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// sections are the parts of the config that are a command's before others.
+// sections are the parts of the config that a command's flags are looked up in first.
 var sections = map[string]string{"train": "train.", "evaluate": "eval.", "predict": "predict."}
 
-// keyOf returns the key of the config that ends with a flag's name, of several the command's, "" where there is none.
+// keyOf returns the key of the config that ends with a flag's name, preferably in the command's section; "" if there is none.
 func keyOf(flag, command string) string {
 	name, found := strings.ReplaceAll(flag, "-", "_"), ""
 	own := func(key string) bool { return strings.HasPrefix(key, sections[command]) }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An error of a flag's value names the expected values, and not Go's own words.
+// An error about a flag's value names the expected values, without the words of package strconv.
 func TestValuesOfFlags(t *testing.T) {
 	a := &app{name: "goestimator", stdout: io.Discard, stderr: &console{out: io.Discard}}
 	n := 0
@@ -19,7 +19,7 @@ func TestValuesOfFlags(t *testing.T) {
 	visit = func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Value.Set("no such value") == nil {
-				return // any text will do
+				return // any text is valid
 			}
 			n++
 			_, path, _ := strings.Cut(cmd.CommandPath(), " ")

@@ -104,7 +104,7 @@ func (a *app) sweep(ctx context.Context, cfg *config.Config, f sweepFlags) error
 	return a.sweepResult(cfg, s, f)
 }
 
-// checkSweep refuses what no trial can do.
+// checkSweep fails for a config or flags that no trial can run with.
 func checkSweep(cfg *config.Config, f sweepFlags) error {
 	rc, err := cfg.RunConfig()
 	switch {
@@ -120,7 +120,7 @@ func checkSweep(cfg *config.Config, f sweepFlags) error {
 	return nil
 }
 
-// checkParameters loads the config with each value of a list, and with the ends of each range.
+// checkParameters loads the config with each value of a list, and with both ends of each range.
 func checkParameters(s search.Spec, f sweepFlags) error {
 	for _, p := range s.Parameters {
 		for _, v := range p.Ends() {
@@ -133,10 +133,10 @@ func checkParameters(s search.Spec, f sweepFlags) error {
 	return nil
 }
 
-// sweepIdentity tells sweeps apart: by all of the config but how many trials there are and how many run at a time.
+// sweepIdentity identifies a sweep by its config, except for the number of trials and how many run at a time.
 func sweepIdentity(cfg config.Config) (string, error) {
 	cfg.Sweep.Parallel, cfg.ModelDir, cfg.Run.JobID = 0, "", ""
-	if !cfg.Sweep.Halves() { // whose rounds depend on how many trials there are
+	if !cfg.Sweep.Halves() { // the rounds of a halving depend on the number of trials
 		cfg.Sweep.Trials = 0
 	}
 	b, err := cfg.Marshal()
@@ -147,7 +147,7 @@ func sweepIdentity(cfg config.Config) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// hopeless is how many trials fail, without one that succeeds, before the sweep ends.
+// hopeless is the number of failed trials, without a successful one, that ends the sweep.
 const hopeless = 3
 
 // trialDir is the model_dir of a trial.
@@ -155,7 +155,7 @@ func (f sweepFlags) trialDir(t search.Trial) string {
 	return filepath.Join(f.dir, "trials", fmt.Sprintf("%04d", t.Number))
 }
 
-// trainArgs are the arguments of train for a trial.
+// trainArgs are the arguments of the command train for a trial.
 func (f sweepFlags) trainArgs(t search.Trial) []string {
 	sets := append(f.sets[:len(f.sets):len(f.sets)], t.Sets()...)
 	sets = append(sets, "model_dir="+f.trialDir(t))
@@ -169,7 +169,7 @@ func (f sweepFlags) trainArgs(t search.Trial) []string {
 	return args
 }
 
-// readMetric takes the metric of a sweep from what train has printed.
+// readMetric takes the metric of a sweep from the output of train.
 func readMetric(metric string, r *search.Result, s jsonSummary) error {
 	r.Metrics = s.numbers()
 	v, ok := s.Metrics[metric]

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ownValues are the values that a config has for the keys of a sweep. A key that it leaves out, or that is a map there, is left out: the first trial
-// then has it as it is.
+// ownValues are the config's own values for the keys of a sweep. It leaves out keys that the config does not set, or that are maps in it: the
+// first trial keeps these unchanged.
 func ownValues(cfg *config.Config, s search.Spec) (map[string]any, error) {
 	text, err := cfg.Marshal()
 	if err != nil {
@@ -29,7 +29,7 @@ func ownValues(cfg *config.Config, s search.Spec) (map[string]any, error) {
 	return own, nil
 }
 
-// valueAt is what lies at a path of keys, whose case does not count; nil where there is nothing.
+// valueAt is the value at a path of keys, ignoring case; nil if there is none.
 func valueAt(v any, path []string) any {
 	if len(path) == 0 {
 		return v
@@ -43,7 +43,7 @@ func valueAt(v any, path []string) any {
 	return nil
 }
 
-// plainValue is a number, a text, a bool or a list of them as a trial has it.
+// plainValue converts a number, text, bool or list of these to the form in trials.
 func plainValue(v any) (any, bool) {
 	switch x := v.(type) {
 	case int:

@@ -70,7 +70,7 @@ func (s sweepSummary) addCharts(p *report.Plots, spec search.Spec) error {
 	return p.AddBars("Importance, 0 to 1", names, values)
 }
 
-// addParallel draws each trial with a value as a line through its values.
+// addParallel draws each trial that has a value as a line across its parameters.
 func (s sweepSummary) addParallel(p *report.Plots, spec search.Spec) error {
 	var axes []report.Axis
 	for _, x := range spec.Parameters {

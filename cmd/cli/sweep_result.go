@@ -15,14 +15,14 @@ import (
 // sweepSummary is the result of a sweep as JSON.
 type sweepSummary struct {
 	Metric     string              `json:"metric"`
-	Best       *search.Result      `json:"best"` // null: none has a value
+	Best       *search.Result      `json:"best"` // null: no trial has a value
 	Config     string              `json:"config,omitempty"`
 	ModelDir   string              `json:"model_dir,omitempty"`
 	Trials     []search.Result     `json:"trials"` // the best first
 	Importance map[string]*float64 `json:"importance"`
 }
 
-// sweepResult writes the best config and prints what came of the trials.
+// sweepResult writes the best config and prints the results of the trials.
 func (a *app) sweepResult(cfg *config.Config, s *search.Search, f sweepFlags) error {
 	sum := sweepSummary{Metric: s.Spec().Metric, Trials: s.Ranked(), Importance: map[string]*float64{}}
 	for i, x := range s.Importance() {
@@ -66,7 +66,7 @@ func (a *app) sweepResult(cfg *config.Config, s *search.Search, f sweepFlags) er
 	return err
 }
 
-// table has a row for each trial, and how much each parameter matters.
+// table has a row for each trial, and the importance of each parameter.
 func (s sweepSummary) table(parameters []search.Parameter) string {
 	header := []string{"trial", s.Metric}
 	for _, p := range parameters {
@@ -102,7 +102,7 @@ func metricText(r search.Result) string {
 	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
-// valueTexts are the values of a trial; a key that it leaves as the config has it is "-".
+// valueTexts are the values of a trial; "-" for a key that it does not set.
 func valueTexts(r search.Result, parameters []search.Parameter) []string {
 	var out []string
 	for _, p := range parameters {
@@ -123,7 +123,7 @@ func shortText(v any) string {
 	return text
 }
 
-// lines name the best trial, a line name=value each, as other commands print and collectors of metrics read.
+// lines name the best trial, in lines name=value, as other commands print them and metric collectors read them.
 func (s sweepSummary) lines() string {
 	if s.Best == nil {
 		return ""

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// sweptConfig has a rate that decides how well 30 steps go.
+// sweptConfig has a rate that decides how well 30 steps train.
 const sweptConfig = `
 model_dir: run
 seed: 7
@@ -31,7 +31,7 @@ sweep:
   parameters: [{key: optimizer.learning_rate, values: [1e-6, 0.1, 1e-5]}]
 `
 
-// sweepIn runs the command in a new folder, whose trials are processes of this binary.
+// sweepIn runs the command in a new folder. Each trial is a process of this binary.
 func sweepIn(t *testing.T, cfg string) (run func(ctx context.Context, args ...string) (code int, out, errs string)) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -72,7 +72,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOn where one was interrupted: the trial that had begun trains again, the others do not.
+// TestSweepGoesOn after an interruption: the trial that had begun trains again, finished ones do not.
 func TestSweepGoesOn(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	if code, _, errs := run(t.Context(), "--set", "sweep.parallel=1"); code != 0 {
@@ -93,7 +93,7 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepFails where trials do: one does not count, three at the beginning end the sweep.
+// TestSweepFails if trials fail: a failed one does not count, three at the beginning end the sweep.
 func TestSweepFails(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	code, out, errs := run(t.Context(), "--set", "sweep.parameters=[{key: optimizer.learning_rate, values: [1e30, 0.1]}]")
@@ -106,7 +106,7 @@ func TestSweepFails(t *testing.T) {
 	}
 }
 
-// TestSweepOnAFullDisk: a trial for which there is no space, not even for its log, ends the sweep, and trains when the same command goes on.
+// TestSweepOnAFullDisk: a trial without disk space, not even for its log, ends the sweep. The same command resumes with that trial.
 func TestSweepOnAFullDisk(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	if _, err := os.Stat("/dev/full"); err == nil {
@@ -118,7 +118,7 @@ func TestSweepOnAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("GOESTIMATOR_FAILPOINTS", "checkpoint/start=error(no space left on device: "+diskspace.Advice(syscall.ENOSPC)+")") // of trials
+	t.Setenv("GOESTIMATOR_FAILPOINTS", "checkpoint/start=error(no space left on device: "+diskspace.Advice(syscall.ENOSPC)+")") // for trials
 	if code, _, errs := run(t.Context()); code != 1 || !strings.Contains(errs, "trial ") || !strings.Contains(errs, "free some space") || strings.Contains(errs, "trial failed") {
 		t.Errorf("on a full disk: code %d, %s", code, errs)
 	}
@@ -128,10 +128,10 @@ func TestSweepOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestSweepHParams: TensorBoard's HPARAMS page finds in the folder of each trial what it tried, and how it ended.
+// TestSweepHParams: TensorBoard's HPARAMS page finds in the folder of each trial its parameters, and how it ended.
 func TestSweepHParams(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
-	// A loss that is NaN is an error of the training, one that is infinite is seen behind its end.
+	// A NaN loss is an error during training; an infinite one is found after its end.
 	code, _, errs := run(t.Context(), "--set", "sweep.parameters=[{key: optimizer.learning_rate, values: [0.1, 1e30, 1e19]}]", "--set", "train.max_steps=2")
 	if code != 0 {
 		t.Fatal(errs)
@@ -158,7 +158,7 @@ func TestSweepHParams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The entry of the map is in the message as it stands in that of the rate alone: behind the lengths of two messages.
+		// Cut off the lengths of two enclosing messages: what remains is the map entry as it also appears in a message with more entries.
 		entry := rate.Metadata.PluginData.Content
 		entry = entry[4 : len(entry)-9]
 		if len(began) != 1 || !bytes.Contains(began[0], entry) {
@@ -171,7 +171,7 @@ func TestSweepHParams(t *testing.T) {
 	}
 }
 
-// TestSweepIsInterrupted: no trial begins after a signal, and none that it stopped counts.
+// TestSweepIsInterrupted: after a signal no trial begins, and the trials that it stopped do not count.
 func TestSweepIsInterrupted(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func TestSweepIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSweepMistakes are told before anything trains.
+// TestSweepMistakes: mistakes are reported before anything trains.
 func TestSweepMistakes(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	for want, set := range map[string]string{
@@ -211,7 +211,7 @@ func TestSweepMistakes(t *testing.T) {
 	}
 }
 
-// TestSweepStops a trial that is behind the median of those that have ended, and writes a page of them all.
+// TestSweepStops a trial that is worse than the median of the finished ones, and writes a page of them all.
 func TestSweepStops(t *testing.T) {
 	run := sweepIn(t, sweptConfig)
 	code, out, errs := run(t.Context(), "--html", "page.html", "--set", "sweep.parallel=1", "--set", "sweep.median_stopping=true", "--set", "train.max_steps=4000",

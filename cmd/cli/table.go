@@ -20,13 +20,13 @@ type variableTable struct {
 
 var _ hooks.Hook = (*variableTable)(nil)
 
-// Begin notes whether this task is the chief, which alone prints.
+// Begin records whether this task is the chief; only the chief prints.
 func (h *variableTable) Begin(s hooks.Setup) error {
 	h.chief = s.IsChief()
 	return nil
 }
 
-// AfterCreateSession prints a table, or a line for each variable where programs read them.
+// AfterCreateSession prints a table, or for programs one line for each variable.
 func (h *variableTable) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	l, ok := r.(hooks.VariableLister)
 	if !ok || !h.chief {
@@ -43,7 +43,7 @@ func (h *variableTable) AfterCreateSession(_ context.Context, r hooks.Run) error
 	return nil
 }
 
-// formatVariables is a table of variables with their totals.
+// formatVariables makes a table of variables with their totals.
 func formatVariables(vars []hooks.VariableInfo) string {
 	t := newTextTable("variable", "type", "shape", "parameters", "bytes", "trainable")
 	t.right(3, 4)
@@ -84,7 +84,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// group writes 1234567 as 1,234,567.
+// group formats 1234567 as 1,234,567.
 func group(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := 0
@@ -97,7 +97,7 @@ func group(n int64) string {
 	return s
 }
 
-// textTable lays out cells in columns that are as wide as their widest cell.
+// textTable aligns cells in columns as wide as their widest cell.
 type textTable struct {
 	rows  [][]string
 	ahead map[int]bool // columns that are aligned to the right
@@ -113,7 +113,7 @@ func (t *textTable) right(columns ...int) {
 	}
 }
 
-// add appends a row. Cells may hold names out of files.
+// add appends a row. Cells may hold names from untrusted files.
 func (t *textTable) add(cells ...string) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -122,7 +122,7 @@ func (t *textTable) add(cells ...string) {
 	t.rows = append(t.rows, row)
 }
 
-// String is the table, a line for each row.
+// String returns the table, one line for each row.
 func (t *textTable) String() string {
 	widths := make([]int, len(t.rows[0]))
 	for _, r := range t.rows {

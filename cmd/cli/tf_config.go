@@ -17,7 +17,7 @@ type tfConfigFlags struct {
 	layout, format, host, task string
 }
 
-// tfConfigFormats are how tf-config prints, the default first.
+// tfConfigFormats are the output formats of tf-config, the default first.
 var tfConfigFormats = []string{"json", "env", "shell"}
 
 func (a *app) tfConfigCommand() *cobra.Command {
@@ -57,7 +57,7 @@ func (a *app) tfConfigCommand() *cobra.Command {
 	return cmd
 }
 
-// tfConfigHelp is what the command does, with the layouts.
+// tfConfigHelp describes the command and the layouts.
 func tfConfigHelp() string {
 	var b strings.Builder
 	b.WriteString(`Writes the TF_CONFIG of each task of a cluster whose hosts are known, to be set
@@ -72,7 +72,7 @@ printed. The layouts are
 Where a host has several tasks, each is a process with a TF_CONFIG of its own.`
 }
 
-// place returns the tasks that are to be printed.
+// place returns the tasks to print.
 func (f tfConfigFlags) place(countsServers bool) ([]layout.Placed, error) {
 	l, err := layout.Find(f.layout)
 	if err != nil {

@@ -47,7 +47,7 @@ to be started again; 143 interrupted after a checkpoint;
 			switch {
 			case err == nil && f.dry:
 				return a.dryRun(cmd.Context(), cfg, f)
-			case f.dry: // nothing of a job
+			case f.dry: // a dry run is no task of a job
 				return err
 			case err == nil:
 				err = a.train(cmd.Context(), cfg, f)
@@ -73,8 +73,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usage(err)
 }
 
-// tellFailure tells the other tasks of the cluster of an error that ends this one.
-// Without a config TF_CONFIG alone says which those are.
+// tellFailure reports an error that ends this task to the other tasks of the cluster.
+// Without a config, only TF_CONFIG says which tasks these are.
 func (a *app) tellFailure(ctx context.Context, cfg *config.Config, err error) {
 	if err == nil {
 		return
@@ -88,7 +88,7 @@ func (a *app) tellFailure(ctx context.Context, cfg *config.Config, err error) {
 	}
 }
 
-// train runs train_and_evaluate and prints what came of it.
+// train runs train_and_evaluate and prints the result.
 func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error {
 	j, err := a.newJob(ctx, cfg, columnSource{trains: true})
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error
 	began := time.Now()
 	res, err := j.trainAndEvaluate(ctx)
 	if err == nil {
-		if err := j.writeProjector(); err != nil { // the training is done, and stays so
+		if err := j.writeProjector(); err != nil { // training has succeeded, whether or not this fails
 			a.log.Warn("run.projector: the embedding tables could not be written", "error", err)
 		}
 	}
@@ -120,7 +120,7 @@ func (a *app) train(ctx context.Context, cfg *config.Config, f trainFlags) error
 	return errors.Join(a.printResult(newSummary(j, res), f.json), blownUp(res.TrainResult))
 }
 
-// blownUp is the error of a training whose last loss is not finite.
+// blownUp is the error for training whose last loss is not finite.
 func blownUp(res estimator.TrainResult) error {
 	if !res.LossRead || isFinite(res.Loss) {
 		return nil
@@ -167,7 +167,7 @@ func (j *job) trainAndEvaluate(ctx context.Context) (res estimator.Result, err e
 	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
 }
 
-// trainAlone trains where nothing evaluates; a parameter server serves those who do.
+// trainAlone trains without evaluation; a parameter server serves variables instead.
 func (j *job) trainAlone(ctx context.Context, in estimator.InputFn, hs []hooks.Hook) (estimator.Result, error) {
 	if j.est.Config().TaskType() == runconfig.PS {
 		none := estimator.TrainResult{GlobalStep: -1, Loss: math.NaN()}
@@ -181,7 +181,7 @@ func (j *job) trainAlone(ctx context.Context, in estimator.InputFn, hs []hooks.H
 	return estimator.Result{TrainResult: tr}, err
 }
 
-// warnEndless warns of training that only a signal will end.
+// warnEndless warns if only a signal will end the training.
 func (j *job) warnEndless() {
 	in := j.cfg.Train.Input
 	if !j.cfg.Train.Endless() || j.app.inputs.Has(in.Format) || !j.est.Config().IsChief() {
@@ -196,7 +196,7 @@ func (j *job) warnEndless() {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// hooks are those that the config asks for besides the estimator's own.
+// hooks are the hooks that the config adds to the estimator's own.
 func (j *job) hooks() ([]hooks.Hook, error) {
 	c := j.cfg
 	nan := hooks.NewNaN("loss")
@@ -240,14 +240,14 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	return append(hs, early...), nil
 }
 
-// lines are the hooks that report training every few steps where the estimator's own lines are not enough.
+// lines are hooks that report progress every few steps, if the estimator's own log lines are not enough.
 func (j *job) lines(every int64) []hooks.Hook {
 	a := j.app
 	switch {
 	case a.logs.json:
 		return []hooks.Hook{hooks.NewLogging(a.log, every, "loss").Structured()}
 	case !a.logs.quiet && isTerminal(a.stderr.out):
-		// The bar takes the place of lines.
+		// The bar replaces log lines.
 		bar := newProgress(a.stderr, j.cfg.Train.MaxSteps)
 		bar.color = a.logs.color
 		return []hooks.Hook{bar, hooks.NewLogging(slog.New(slog.DiscardHandler), every, "loss")}
@@ -284,7 +284,7 @@ func (j *job) earlyStopping() ([]hooks.Hook, error) {
 	return hs, nil
 }
 
-// checkExporters looks for the metrics of exporters, which a dry run leaves out, in its evaluation.
+// checkExporters checks that a dry run's evaluation has the metrics of exporters, which a dry run leaves out.
 func checkExporters(list []config.Exporter, res *estimator.EvalResult) error {
 	if res == nil { // another task evaluates
 		return nil
@@ -304,7 +304,7 @@ func checkExporters(list []config.Exporter, res *estimator.EvalResult) error {
 	return nil
 }
 
-// dryRun runs one batch of everything in this process, in a folder that is then removed.
+// dryRun runs one batch of everything in this process, in a temporary folder.
 func (a *app) dryRun(ctx context.Context, cfg *config.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// TestDryRunTellsNobody: a config that does not load ends a job, but not where --fast-dev-run was to try it.
+// TestDryRunTellsNobody: a config that does not load ends a job, unless --fast-dev-run only tries it.
 func TestDryRunTellsNobody(t *testing.T) {
 	for _, dry := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dry=%v", dry), func(t *testing.T) {

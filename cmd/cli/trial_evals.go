@@ -8,18 +8,18 @@ import (
 	"github.com/goestimator/goestimator/internal/search"
 )
 
-// evaluated is what a trial has come to.
+// evaluated is a trial's evaluations so far, with a function to stop the trial.
 type evaluated struct {
 	curve []search.Point
 	stop  func()
 }
 
-// evalReader reads the evaluations of a trial out of its log lines, which are JSON.
+// evalReader extracts the evaluations of a trial from its log lines, which are JSON.
 type evalReader struct {
 	metric  string
 	told    chan<- evaluated
-	gone    chan struct{} // closed when nobody waits for the trial
-	stopped chan struct{} // closed when it is to be stopped
+	gone    chan struct{} // closed when evaluations are no longer received
+	stopped chan struct{} // closed to stop the trial
 	once    sync.Once
 
 	mu    sync.Mutex
@@ -31,10 +31,10 @@ func newEvalReader(metric string, told chan<- evaluated) *evalReader {
 	return &evalReader{metric: metric, told: told, gone: make(chan struct{}), stopped: make(chan struct{})}
 }
 
-// mostLine bounds a line that is read; a longer one is no evaluation.
+// mostLine is the longest line that is parsed; a longer one is no evaluation.
 const mostLine = 1 << 16
 
-// Write reads whole lines.
+// Write collects lines and reads each complete one.
 func (w *evalReader) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
@@ -49,7 +49,7 @@ func (w *evalReader) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// read tells of an evaluation.
+// read sends an evaluation, if the line is one.
 func (w *evalReader) read() {
 	var l map[string]any
 	if json.Unmarshal(w.line, &l) != nil || l["msg"] != "eval" {
@@ -70,19 +70,19 @@ func (w *evalReader) read() {
 	}
 }
 
-// ended are the evaluations of a trial that has ended.
+// ended returns the evaluations of a trial that has ended.
 func (w *evalReader) ended() []search.Point {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.curve
 }
 
-// result is that of a trial that was stopped.
+// result is the result of a trial that was stopped.
 func (w *evalReader) result(r search.Result) search.Result {
 	r.Curve, r.Stopped = w.ended(), true
 	r.Value = &r.Curve[len(r.Curve)-1].Value
 	return r
 }
 
-// end lets what the trial still says go.
+// end discards further evaluations.
 func (w *evalReader) end() { close(w.gone) }

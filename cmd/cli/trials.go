@@ -21,30 +21,30 @@ import (
 	"github.com/goestimator/goestimator/internal/search"
 )
 
-// trialGrace is how long an interrupted trial has for its checkpoint.
+// trialGrace is the time that an interrupted trial has to write its checkpoint.
 const trialGrace = 30 * time.Second
 
-// trials runs trainings, each a process with a folder of its own, and keeps what comes of them in a journal.
+// trials trains each trial in its own process and folder, and records the results in a journal.
 type trials struct {
 	app     *app
 	search  *search.Search
 	journal *search.Journal
-	args    func(search.Trial) []string             // of train
-	log     func(search.Trial) string               // the file of what a trial says
-	read    func(*search.Result, jsonSummary) error // takes what counts from what train has printed
-	most    int                                     // failures at the beginning that end it all; 0: any number
-	watch   bool                                    // evaluations are read as they are made, for the median stopping rule
+	args    func(search.Trial) []string             // arguments of train
+	log     func(search.Trial) string               // path of a trial's log file
+	read    func(*search.Result, jsonSummary) error // reads the result from train's output
+	most    int                                     // number of failures at the beginning that ends the search; 0: no limit
+	watch   bool                                    // whether to read evaluations during trials, for the median stopping rule
 	failed  int
 	succeed bool
 }
 
-// ended is what a trial's goroutine says: its result, or why there is none.
+// ended is what a trial's goroutine sends: the result, or why there is none.
 type ended struct {
 	result search.Result
 	err    error
 }
 
-// run runs trials until none is left. Where one cannot run, those that do are interrupted.
+// run runs trials until none is left. If one cannot run, the running ones are interrupted.
 func (t *trials) run(ctx context.Context) error {
 	for _, r := range t.search.Results() {
 		t.count(r)
@@ -93,10 +93,10 @@ func (t *trials) run(ctx context.Context) error {
 	}
 }
 
-// fpTrialNoted is passed where the journal has a result.
+// fpTrialNoted is reached when the journal has a result.
 var fpTrialNoted = failpoint.New("cli/trial-noted")
 
-// take notes a result.
+// take records a result.
 func (t *trials) take(r search.Result) error {
 	if err := t.journal.End(r); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (t *trials) count(r search.Result) {
 	}
 }
 
-// one trains a trial. Its failure is part of the result; an error is one of the sweep.
+// one trains a trial. A failed trial is a result; an error ends the search.
 func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader) (search.Result, error) {
 	defer evals.end()
 	r := search.Result{Trial: trial}
@@ -169,7 +169,7 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 		return r, errors.New("a trial was interrupted: the same command goes on")
 	} else if code != 0 {
 		r.Error = cmp.Or(lastLine(last.String()), fmt.Sprintf("exit code %d", code))
-		if diskspace.Advises(r.Error) { // its values are not to blame, and the next one would fail, too
+		if diskspace.Advises(r.Error) { // not the fault of the trial's values, and the next one would fail too
 			return r, fmt.Errorf("trial %d: %s", r.Number, r.Error)
 		}
 		return r, nil
@@ -181,7 +181,7 @@ func (t *trials) one(ctx context.Context, trial search.Trial, evals *evalReader)
 	return r, t.read(&r, s)
 }
 
-// lossy leaves out what cannot be written, as on a full disk: others still get it.
+// lossy ignores write errors, such as a full disk, so that other writers still get the output.
 type lossy struct{ io.Writer }
 
 func (w lossy) Write(p []byte) (int, error) {
@@ -189,7 +189,7 @@ func (w lossy) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of the output.
 type tail struct{ *bytes.Buffer }
 
 func (w *tail) Write(p []byte) (int, error) {

@@ -101,7 +101,7 @@ machine and on what else runs there. model_dir is not touched.`,
 	return cmd
 }
 
-// trainBriefly trains a copy of a config for some steps with a hook, in a folder that is then removed.
+// trainBriefly trains a copy of a config for some steps with a hook, in a temporary folder.
 func (a *app) trainBriefly(ctx context.Context, cfg config.Config, steps int64, hook hooks.Hook) (err error) {
 	dir, err := os.MkdirTemp("", "goestimator-tune-")
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *app) trainBriefly(ctx context.Context, cfg config.Config, steps int64, 
 	return err
 }
 
-// alone is the config for this process, which tune needs to be the only one.
+// alone is the config for a cluster of only this process, which tune requires.
 func alone(cfg *config.Config) (config.Config, error) {
 	rc, err := cfg.RunConfig()
 	if err != nil {
@@ -142,7 +142,7 @@ func alone(cfg *config.Config) (config.Config, error) {
 	return cfg.Local(), nil
 }
 
-// setRate gives a config a learning rate that grows by a factor in each step, and says which key has the rate.
+// setRate gives a config a learning rate that grows by a constant factor each step, and returns the key of the rate.
 func setRate(cfg *config.Config, low, high float64, steps int64) (key string, err error) {
 	rate := optimizers.LearningRateSpec{Schedule: "exponential", Initial: low, DecaySteps: max(1, steps-1), DecayRate: high / low}
 	if !slices.Contains(canned.Names(), cfg.Model.Name) {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// batchTrial is what came of a batch size.
+// batchTrial is the result for one batch size.
 type batchTrial struct {
 	Size      int     `json:"batch_size"`
 	PerSecond float64 `json:"examples_per_second"`
@@ -29,9 +29,9 @@ type batchSummary struct {
 }
 
 const (
-	worthwhile  = 1.05                   // times the examples per second of the best smaller size
-	leastTiming = 500 * time.Millisecond // shorter times tell little
-	mostTimed   = 1 << 40                // steps: time ends them
+	worthwhile  = 1.05                   // required speed-up in examples per second over the best smaller size
+	leastTiming = 500 * time.Millisecond // shorter measurements are not reliable
+	mostTimed   = 1 << 40                // steps: the time limit ends them
 )
 
 // speedWatcher is a hook that times steps.
@@ -42,13 +42,13 @@ type speedWatcher struct {
 	began       time.Time
 	examples    int
 	took        time.Duration
-	least       time.Duration // for which steps are timed
+	least       time.Duration // how long steps are timed
 }
 
-// Begin asks for the loss, which is there when a step has ended.
+// Begin requests the loss, which is available when a step has ended.
 func (h *speedWatcher) Begin(s hooks.Setup) error { return s.Fetch("loss") }
 
-// AfterRun counts.
+// AfterRun counts steps and examples.
 func (h *speedWatcher) AfterRun(_ context.Context, r hooks.Run) error {
 	if _, err := r.Value("loss"); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s batchSummary) writePage(path, model string) error {
 	return writePlots(path, p)
 }
 
-// memoryInUse is what the process has taken from the system and holds.
+// memoryInUse is the memory that the process holds, in bytes.
 func memoryInUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -23,14 +23,14 @@ type rateSummary struct {
 	Points     []search.RangePoint `json:"points"`
 }
 
-// rateWatcher is a hook that gives the loss and the rate of each step to a range test.
+// rateWatcher is a hook that feeds the loss and the rate of each step to a range test.
 type rateWatcher struct {
 	hooks.Base
 	test search.RangeTest
 	over bool
 }
 
-// Begin asks for both.
+// Begin requests loss and rate.
 func (h *rateWatcher) Begin(s hooks.Setup) error {
 	if err := s.Fetch("loss"); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (h *rateWatcher) Begin(s hooks.Setup) error {
 	return s.Fetch("learning_rate")
 }
 
-// AfterRun takes them.
+// AfterRun reads them.
 func (h *rateWatcher) AfterRun(_ context.Context, r hooks.Run) error {
 	loss, err := r.Value("loss")
 	if err != nil {
@@ -120,7 +120,7 @@ func (s rateSummary) writePage(path, model string) error {
 	return writePlots(path, p)
 }
 
-// writePlots writes a page of plots.
+// writePlots writes a page with plots.
 func writePlots(path string, p report.Plots) error {
 	var page bytes.Buffer
 	if err := p.Write(&page); err != nil {
@@ -132,7 +132,7 @@ func writePlots(path string, p report.Plots) error {
 	return nil
 }
 
-// shownRates is about how many rows the table has.
+// shownRates is the approximate number of rows in the table.
 const shownRates = 20
 
 func (a *app) printRate(s rateSummary, f rateFlags) error {

@@ -25,7 +25,7 @@ func tuneIn(t *testing.T) func(args ...string) (code int, out, errs string) {
 	}
 }
 
-// TestTuneRate: a rate between one that does nothing and one that blows up; model_dir is not made.
+// TestTuneRate: the suggested rate lies between one that changes nothing and one that diverges; model_dir is not created.
 func TestTuneRate(t *testing.T) {
 	run := tuneIn(t)
 	code, out, errs := run("lr", "--config", "c.yaml", "--json", "--html", "rate.html", "--set", "optimizer.name=sgd")

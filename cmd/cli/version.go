@@ -10,23 +10,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// frameworkModule is the module that this package is of.
+// frameworkModule is the path of this module.
 const frameworkModule = "github.com/goestimator/goestimator"
 
-// build is what a binary knows of its making; unknown texts are empty.
+// build is the build information of a binary; unknown texts are empty.
 type build struct {
 	Name      string `json:"name"`
 	Version   string `json:"version"`
-	Framework string `json:"goestimator,omitempty"` // version, where the binary is of another module
+	Framework string `json:"goestimator,omitempty"` // version, if the binary belongs to another module
 	Commit    string `json:"commit,omitempty"`
 	Time      string `json:"commit_time,omitempty"`
-	Modified  bool   `json:"modified"` // there were changes beside the commit
+	Modified  bool   `json:"modified"` // the working tree had uncommitted changes
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
 
 	Tags     string             `json:"tags,omitempty"` // of go build
 	Cgo      bool               `json:"cgo"`
-	Features []features.Feature `json:"features,omitempty"` // that build tags add or leave out
+	Features []features.Feature `json:"features,omitempty"` // optional parts, which build tags add or leave out
 }
 
 // newBuild reads the build information of this process; b may be nil.
@@ -60,13 +60,13 @@ func newBuild(name string, b *debug.BuildInfo) build {
 	return out
 }
 
-// thisBuild is that of this process.
+// thisBuild is the build information of this process.
 func (a *app) thisBuild() build {
 	b, _ := debug.ReadBuildInfo()
 	return newBuild(a.name, b)
 }
 
-// String is one line, without what the binary holds.
+// String returns one line, without the optional parts.
 func (b build) String() string {
 	parts := []string{b.Name + " " + b.Version}
 	if b.Framework != "" {
@@ -85,7 +85,7 @@ func (b build) String() string {
 	return strings.Join(append(parts, b.Go, b.Platform), ", ")
 }
 
-// holds says in two lines at most what the binary holds and what not, with the tags that change it.
+// holds lists, in at most two lines, the optional parts in the binary and the missing ones, with their build tags.
 func (b build) holds() string {
 	var held, left []string
 	for _, f := range b.Features {

@@ -40,7 +40,7 @@ func TestVersionLine(t *testing.T) {
 	}
 }
 
-// The command and the flag say the same, under the name that the binary has.
+// The command and the flag print the same, under the binary's name.
 func TestVersion(t *testing.T) {
 	run := func(args ...string) string {
 		var stdout, stderr bytes.Buffer

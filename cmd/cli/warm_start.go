@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/models/initializers"
 )
 
-// warmStart translates the section of the config; files of vocabularies start from data_dir.
+// warmStart translates model.warm_start; vocabulary files start from data_dir.
 func warmStart(cfg *config.Config) (estimator.WarmStart, error) {
 	w := cfg.Model.WarmStart
 	out := estimator.WarmStart{From: w.From, Vars: w.Vars, Map: w.Map, Partial: w.Partial, Previous: map[string]string{}, Vocabularies: map[string]estimator.VocabInfo{}}

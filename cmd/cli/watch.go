@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	defaultRuns = "runs"          // the folder where none is named
-	lookEvery   = time.Second     // at the files of runs
-	findEvery   = 5 * time.Second // runs that are new
+	defaultRuns = "runs"          // the default folder
+	lookEvery   = time.Second     // to read files of known runs
+	findEvery   = 5 * time.Second // to look for new runs
 )
 
 func (a *app) watchCommand() *cobra.Command {
@@ -40,7 +40,7 @@ It needs no network and changes nothing. SIGTERM or Ctrl-C ends it.`,
 	return cmd
 }
 
-// folders are the arguments, or the default.
+// folders are the arguments, or the default folder.
 func folders(args []string) []string {
 	if len(args) == 0 {
 		return []string{defaultRuns}
@@ -90,7 +90,7 @@ type watcher struct {
 	board   *live.Board
 	order   []string                // folders of runs
 	watched map[string]*followedRun // by folder
-	told    string                  // the last warning of a search
+	told    string                  // the last warning about a search
 }
 
 // followedRun is one run.
@@ -102,7 +102,7 @@ type followedRun struct {
 	posted   bool
 }
 
-// run looks again and again until ctx ends.
+// run polls until ctx ends.
 func (w *watcher) run(ctx context.Context) error {
 	look, find := time.NewTicker(lookEvery), time.NewTicker(findEvery)
 	defer look.Stop()
@@ -123,7 +123,7 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// find looks for runs that are new, and leaves out those that are gone. What cannot be read any more is told once.
+// find adds new runs and removes deleted ones. It does not repeat the last warning about folders that cannot be read.
 func (w *watcher) find() error {
 	first := w.told == "" && len(w.watched) == 0
 	w.order = w.order[:0:0]
@@ -154,7 +154,7 @@ func (w *watcher) find() error {
 	return nil
 }
 
-// name is the name of a run, with the folder before it where there are several folders.
+// name is the name of a run; with several root folders, it includes the root.
 func (w *watcher) name(root, dir string) string {
 	if len(w.roots) > 1 {
 		return filepath.ToSlash(filepath.Clean(dir))
@@ -162,7 +162,7 @@ func (w *watcher) name(root, dir string) string {
 	return runs.Name(root, dir)
 }
 
-// look reads what is new of every run, and posts it.
+// look reads what each run has added, and posts the changes.
 func (w *watcher) look() error {
 	var names []string
 	var changed []live.Run
@@ -176,7 +176,7 @@ func (w *watcher) look() error {
 	return w.board.Post(names, changed)
 }
 
-// look reads what is new of a run, and reports whether there is something.
+// look reads what a run has added, and reports whether anything changed.
 func (r *followedRun) look(a *app, dir string) bool {
 	more, err := r.follower.Poll()
 	state, serr := runs.ReadState(dir)

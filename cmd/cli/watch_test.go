@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A page that is open sees a run that begins later, what it adds, and its end; watch then ends with its context, and leaves
-// no goroutine.
+// An open page shows a run that begins later, its progress and its end. When its context ends, watch ends without leaving
+// goroutines.
 func TestWatch(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	root := t.TempDir()

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command entrypoint is the first process of the project's containers. It becomes goestimator with the container's
-// arguments, and has `serve` listen at all addresses, because what comes from outside does not come to a
-// container's loopback. A later --host wins.
+// Command entrypoint is the first process of the project's containers. It executes goestimator with the container's
+// arguments, and makes `serve` listen on all addresses, since connections from outside do not reach a
+// container's loopback address. A --host among the arguments takes precedence.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// program is where the Dockerfile puts goestimator.
+// program is the path of goestimator in the image.
 const program = "/usr/local/bin/goestimator"
 
 func main() {
@@ -22,11 +22,11 @@ func main() {
 	os.Exit(1)
 }
 
-// arguments are goestimator's, from a container's. The command is the first word that is no flag, nor a flag's value.
+// arguments converts a container's arguments to goestimator's. The command is the first word that is neither a flag nor a flag's value.
 func arguments(args []string) []string {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") {
-		if args[i] == "--log-format" { // the one flag before commands that has a value
+		if args[i] == "--log-format" { // the only flag before commands that takes a value
 			i++
 		}
 		i++

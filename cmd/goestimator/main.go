@@ -1,4 +1,4 @@
-// Command goestimator trains, evaluates and serves models that a config file describes.
+// Command goestimator trains, evaluates and serves models described by a config file.
 package main
 
 import "github.com/goestimator/goestimator/cmd/cli"

@@ -1,4 +1,4 @@
-// Command duckdb is goestimator with the driver duckdb of inputs of format sql.
+// Command duckdb is goestimator with the duckdb driver for inputs of format sql.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestReadsDuckDB: an input of format sql reads a query of a file of DuckDB, which it opens for reading only.
+// TestReadsDuckDB reads a query from a DuckDB file with an input of format sql, which opens the file read-only.
 func TestReadsDuckDB(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "houses.duckdb")
 	db, err := sql.Open("duckdb", file)

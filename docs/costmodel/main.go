@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// write replaces what is between the marks of docs/cost-model.md, and the plot.
+// write replaces the text between the marks in docs/cost-model.md, and the plot.
 func write(results, docs string, steps int) error {
 	document := filepath.Join(docs, "cost-model.md")
 	old, err := os.ReadFile(document)

@@ -8,14 +8,14 @@ import (
 	"github.com/goestimator/goestimator/internal/report/plot"
 )
 
-// scenario is a job that is followed from one worker to many; there is one
-// parameter server for every four workers.
+// scenario is a job for one to many workers; there is one parameter
+// server for every four workers.
 type scenario struct {
 	name string
 	job  costmodel.Job
 }
 
-// The network of the scenarios: 10 Gbit/s, as machines of a data centre have.
+// The network of the scenarios: 10 Gbit/s, as is usual in a data centre.
 var network = costmodel.Network{Latency: 50e-6, Bandwidth: 1.25e9}
 
 var scenarios = []scenario{
@@ -30,8 +30,8 @@ func cluster(workers int) costmodel.Cluster {
 	return costmodel.Cluster{Network: network, Workers: workers, Servers: max(workers/4, 1)}
 }
 
-// write writes the table of a scenario and returns its plot: lines of the formulas,
-// rings of the simulation.
+// write writes the table of a scenario and returns its plot: lines for the formulas,
+// rings for the simulation.
 func (s scenario) write(w *bytes.Buffer, steps int) (plot.Panel, error) {
 	p := plot.Panel{Title: s.name}
 	fmt.Fprintf(w, "\n### %s\n\n| workers | strategy | ms per step | simulated | steps/s of all workers | simulated | computing | bound by |\n|--:|---|--:|--:|--:|--:|--:|---|\n", s.name)

@@ -9,16 +9,16 @@ import (
 // Block is a fenced block of a page.
 type Block struct {
 	Line     int    // of the opening fence, from 1
-	Language string // "" where the fence has none
-	File     string // it is this file's content
+	Language string // "" if the fence has none
+	File     string // the file to write Text to
 	Skip     string // why it is not run
-	Output   bool   // it is what the block before it prints
+	Output   bool   // Text is the output of the block before
 	Text     string // with a newline at its end
 }
 
 var options = regexp.MustCompile(`^(?:(output)|file=(\S+)|skip="([^"]+)")(?:\s+|$)`)
 
-// Blocks returns the fenced blocks of a page. It fails for fences that are not closed and options that do not exist.
+// Blocks returns the fenced blocks of a page. It fails for unclosed fences and unknown options.
 func Blocks(page string) ([]Block, error) {
 	var out []Block
 	var open *Block

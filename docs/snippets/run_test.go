@@ -25,11 +25,11 @@ var root = func() string {
 	return dir
 }()
 
-// run are the pages whose blocks run, with environment variables that make them short.
+// run are the pages whose blocks run, with environment variables that keep the runs short.
 var run = []struct {
 	page string
 	env  []string
-	repo bool // its commands are for a clone
+	repo bool // its commands need a clone
 }{
 	{page: "README.md", env: []string{"GOESTIMATOR_TRAIN_MAX_STEPS=20", "GOESTIMATOR_EVAL_INPUT_COUNT=500"}, repo: true},
 	{page: "docs/start.md"},
@@ -42,10 +42,10 @@ var run = []struct {
 	{page: "docs/migrate-lightning.md"},
 }
 
-// mostSkipped bounds how many blocks of these pages do not run.
+// mostSkipped is the maximum number of blocks in these pages that do not run.
 const mostSkipped = 8
 
-// TestPages runs the blocks of the pages, in order, with a binary that is made first.
+// TestPages builds the program and runs the blocks of the pages in order.
 func TestPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// environment is this process's without what changes configs, with a folder of programs before all others.
+// environment returns this process's environment without variables that change configs, with the folder bin first in PATH.
 func environment(bin string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GOESTIMATOR_") || strings.HasPrefix(v, "TF_CONFIG=") || strings.HasPrefix(v, "PATH=")
@@ -104,7 +104,7 @@ type page struct {
 	printed   string // by the latest block
 }
 
-// link makes folders of the repository be in the page's.
+// link links folders of the repository into the page's folder.
 func (p *page) link(names ...string) {
 	for _, name := range names {
 		if err := os.Symlink(filepath.Join(root, name), filepath.Join(p.dir, name)); err != nil {
@@ -138,7 +138,7 @@ func (p *page) run(blocks []Block) {
 	}
 }
 
-// program builds a program of the page's with this module, and runs it.
+// program builds a program from a page with this module, and runs it.
 func (p *page) program(at, file string) {
 	made := filepath.Join(p.dir, strings.TrimSuffix(file, ".go"))
 	build := exec.CommandContext(p.t.Context(), "go", "build", "-o", made, filepath.Join(p.dir, file))
@@ -152,7 +152,7 @@ func (p *page) program(at, file string) {
 	}
 }
 
-// shell runs commands and returns what they print to standard output.
+// shell runs commands and returns their standard output.
 func (p *page) shell(script string) (string, error) {
 	cmd := exec.CommandContext(p.t.Context(), "bash", "-e", "-o", "pipefail", "-c", script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, 10*time.Second
@@ -166,7 +166,7 @@ func (p *page) shell(script string) (string, error) {
 
 var measured = regexp.MustCompile(`-?\d+\.\d+(e[-+]?\d+)?`)
 
-// lines are those of a text, with marks in place of numbers with a fraction.
+// lines returns the lines of a text, with marks in place of numbers with a fraction.
 func lines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -175,7 +175,7 @@ func lines(text string) []string {
 	return out
 }
 
-// matches reports whether lines are the wanted ones; "..." stands for any number of lines.
+// matches reports whether lines equal the wanted ones; "..." stands for any number of lines.
 func matches(want, got []string) bool {
 	if len(want) == 0 {
 		return len(got) == 0
@@ -197,7 +197,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestFirstProgram: the README's program is that of examples/first, which a test of the examples runs.
+// TestFirstProgram checks that the README's program is that of examples/first, which a test of the examples runs.
 func TestFirstProgram(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {

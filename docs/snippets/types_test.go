@@ -19,12 +19,12 @@ import (
 	"testing"
 )
 
-// imported are the packages that pieces of programs may name, by their names there; those of the module, but for its internal ones, are added.
+// imported are the packages that snippets may use, by name. The public packages of the module are added.
 var imported = map[string]string{"context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "time": "time", "sql": "database/sql", "iter": "iter", "http": "net/http",
 	"gorgonia": "gorgonia.org/gorgonia", "G": "gorgonia.org/gorgonia"}
 
-// TestGo: the pieces of Go programs on the pages have the types that the packages give them. Names that a page does not declare, such as
-// ctx, may be of any type.
+// TestGo checks the types in the Go snippets on the pages. Names that a page does not declare, such as
+// ctx, may have any type.
 func TestGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it asks the go command for all packages")
@@ -75,12 +75,12 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// checker checks the types of pieces of programs.
+// checker checks the types in snippets.
 type checker struct {
 	names    map[string]string // paths of packages by name
 	fset     *token.FileSet
 	importer types.Importer
-	text     string // the present piece
+	text     string // the current snippet
 }
 
 func newChecker(t *testing.T) *checker {
@@ -112,14 +112,14 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// public reports whether users call a package.
+// public reports whether a package is meant for users.
 func public(path string) bool {
 	below, own := strings.CutPrefix(path, "github.com/goestimator/goestimator/")
 	return own && !strings.Contains(path, "/internal/") && !strings.HasPrefix(below, "internal/") &&
 		!slices.Contains([]string{"accept", "bench", "docs", "examples", "interop", "scripts", "tools"}, strings.Split(below, "/")[0])
 }
 
-// check returns what is wrong with a piece of a program.
+// check returns the errors in a snippet.
 func (c *checker) check(text string) []string {
 	c.text = text
 	source, err := c.program(text)
@@ -136,11 +136,11 @@ func (c *checker) check(text string) []string {
 			mistakes = append(mistakes, m)
 		}
 	}}
-	_, _ = conf.Check("block", c.fset, []*ast.File{file}, nil) // Error has all errors
+	_, _ = conf.Check("block", c.fset, []*ast.File{file}, nil) // Error collects all errors
 	return mistakes
 }
 
-// mayBe reports whether a message is of what a piece of a program may lack.
+// mayBe reports whether a message is about something that a snippet may leave out.
 func (c *checker) mayBe(message string) bool {
 	if name, ok := strings.CutPrefix(message, "undefined: "); ok {
 		return !strings.Contains(name, ".") && (c.names[name] == "" || !strings.Contains(c.text, name+"."))
@@ -149,7 +149,7 @@ func (c *checker) mayBe(message string) bool {
 		func(part string) bool { return strings.Contains(message, part) })
 }
 
-// program makes a file of a piece: declarations stand by themselves, statements in a function; ... is left out, and open blocks end.
+// program makes a file from a snippet: declarations at the top level, statements in a function. It drops ... and closes open blocks.
 func (c *checker) program(text string) (string, error) {
 	var declared, stated strings.Builder
 	open, within := 0, false // braces; a declaration

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestYAML: what the pages show of configs is in the form of one: the keys exist and have values of their types. Parts need not be whole.
+// TestYAML checks that the config snippets on the pages load: the keys exist and the values have their types. They may be incomplete.
 func TestYAML(t *testing.T) {
 	var pages []string
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
@@ -49,7 +49,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// loads loads a block as a config; objects of Kubernetes' need only be YAML.
+// loads loads a block as a config. Kubernetes objects need only be valid YAML.
 func loads(t *testing.T, text string) error {
 	var object map[string]any
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {

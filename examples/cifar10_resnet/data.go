@@ -13,7 +13,7 @@ const (
 	side    = 32 // of an image
 )
 
-// inputFn returns this task's share of the images, in batches of one replica.
+// inputFn returns this task's share of the images, in per-replica batches.
 func (f flags) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	ic.GlobalBatch = f.batchSize
 	batch, err := ic.PerReplicaBatch()
@@ -35,7 +35,7 @@ func (f flags) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, er
 	return inputs.Pipe(images, steps...), nil
 }
 
-// images are CIFAR-10's, or drawn ones where there is no folder of these.
+// images are CIFAR-10's or, without a data folder, random ones.
 func (f flags) images(ic inputs.Context) (inputs.Dataset, error) {
 	pattern := "data_batch_*.bin*"
 	if ic.Mode == inputs.Eval {
@@ -51,7 +51,7 @@ func (f flags) images(ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.CIFAR10(files, ic.Allocator)
 }
 
-// drawn makes images of ten colours with noise, other ones to train and to evaluate.
+// drawn makes images in ten colours with noise, different ones for training and evaluation.
 func drawn(ic inputs.Context) (inputs.Dataset, error) {
 	count, noise := 1024, uint32(1)
 	if ic.Mode == inputs.Eval {
@@ -59,7 +59,7 @@ func drawn(ic inputs.Context) (inputs.Dataset, error) {
 	}
 	pixels, labels := make([]uint8, 0, count*side*side*3), make([]int64, count)
 	for i := range labels {
-		class := (i + i/classes) % classes // every share of the rows has all classes
+		class := (i + i/classes) % classes // every share of the rows contains all classes
 		labels[i] = int64(class)
 		colour := [3]uint8{uint8(class * 20), uint8(class % 5 * 40), uint8(class % 2 * 120)}
 		for range side * side {

@@ -1,5 +1,5 @@
-// Command cifar10_resnet trains a residual network on CIFAR-10 under the strategy that its flags name, alone or in the role
-// that TF_CONFIG gives it. Without a folder of data it trains on images that it draws.
+// Command cifar10_resnet trains a residual network on CIFAR-10 with the strategy that its flags name, alone or in the role
+// that TF_CONFIG assigns. Without a data folder it trains on generated images.
 //
 //	go build -o /tmp/cifar10_resnet ./examples/cifar10_resnet
 //	go run ./cmd/goestimator data download cifar10 --dir data/cifar-10
@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// flags are the flags.
+// flags are the command line's flags.
 type flags struct {
 	dataDir, modelDir     string
 	strategy              runconfig.Strategy
@@ -49,7 +49,7 @@ func parse() (f flags) {
 	return f
 }
 
-// check reports flags that no training has.
+// check returns an error for flags that cannot be used.
 func (f flags) check() error {
 	switch {
 	case flag.NArg() > 0:
@@ -60,7 +60,7 @@ func (f flags) check() error {
 	return checkSize(f.resnetSize)
 }
 
-// firstLoss notes the loss of the first step of this process.
+// firstLoss records the loss of this process's first step.
 type firstLoss struct {
 	hooks.Base
 	value float64

@@ -22,7 +22,7 @@ type resnet struct {
 	norm   layers.Norm
 }
 
-// checkSize reports a number of layers that is not 6n+2.
+// checkSize returns an error unless the number of layers is 6n+2.
 func checkSize(size int) error {
 	if size < 8 || (size-2)%6 != 0 {
 		return fmt.Errorf("resnet_size %d: expected 6n+2, such as 8, 20, 32, 44, 56 or 110", size)
@@ -30,7 +30,7 @@ func checkSize(size int) error {
 	return nil
 }
 
-// logits returns the scores of the classes of images [batch, 32, 32, 3].
+// logits returns the logits of images of shape [batch, 32, 32, 3].
 func (r resnet) logits(images *G.Node) *G.Node {
 	x := ops.Relu(r, r.conv(images, 16, 1))
 	for stage := range 3 {
@@ -45,12 +45,12 @@ func (r resnet) logits(images *G.Node) *G.Node {
 	return layers.Dense(r, layers.GlobalAvgPool2D(r, x), classes, layers.Weights{})
 }
 
-// block is two convolutions, and a shortcut without parameters: every stride-th pixel, and zeros for the new channels.
+// block is two convolutions, and a shortcut without parameters: every stride-th pixel, padded with zeros for the new channels.
 func (r resnet) block(x *G.Node, filters, stride int) *G.Node {
 	y := r.conv(ops.Relu(r, r.conv(x, filters, stride)), filters, 1)
 	if stride > 1 {
 		x = ops.AvgPool(r, x, [2]int{1, 1}, [2]int{stride, stride}, ops.Valid)
-		more := filters / 4 // on each side: the block before had half as many
+		more := filters / 4 // on each side: the input has half as many channels
 		x = ops.Pad(r, x, [][2]int{{}, {}, {}, {more, more}})
 	}
 	return ops.Relu(r, ops.Add(r, y, x))
@@ -62,7 +62,7 @@ func (r resnet) conv(x *G.Node, filters, stride int) *G.Node {
 	return layers.BatchNorm(r, x, r.norm)
 }
 
-// modelFn is the text of the model for training, evaluation and prediction.
+// modelFn describes the model for training, evaluation and prediction.
 func (f flags) modelFn(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	net := resnet{Context: mc, blocks: (f.resnetSize - 2) / 6, norm: layers.Norm{Momentum: 0.9, Epsilon: 1e-5}}
 	logits := net.logits(features.Only())
@@ -79,7 +79,7 @@ func (f flags) modelFn(mc *estimator.ModelContext, features models.Features, lab
 	return spec, nil
 }
 
-// penalty is the weight decay: half the sum of the squares of all variables but the variables of batch normalization.
+// penalty is the weight decay: half the sum of the squares of all variables except those of batch normalization.
 func (f flags) penalty(mc *estimator.ModelContext) *G.Node {
 	sum := ops.Scalar(mc, tensor.Float32, 0)
 	for _, v := range mc.Variables() {
@@ -90,8 +90,8 @@ func (f flags) penalty(mc *estimator.ModelContext) *G.Node {
 	return ops.Mul(mc, sum, ops.Scalar(mc, tensor.Float32, f.weightDecay/2))
 }
 
-// schedule is a rate for a batch of 128, and for others in proportion; it falls to a tenth at a half and at three quarters of the steps,
-// where 182 epochs have epochs 91 and 136.
+// schedule is the rate for a batch of 128, scaled in proportion to the batch size. It drops to a tenth after a half and after three quarters
+// of the steps, like epochs 91 and 136 out of 182.
 func (f flags) schedule() optimizers.Schedule {
 	rate := f.learningRate * float64(f.batchSize) / 128
 	return optimizers.PiecewiseConstant{Boundaries: []int64{f.trainSteps / 2, f.trainSteps * 3 / 4}, Values: []float64{rate, rate / 10, rate / 100}}

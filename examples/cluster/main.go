@@ -1,5 +1,5 @@
-// Command cluster trains in the role that TF_CONFIG gives it, without
-// goestimator's command line. Start all roles on this machine:
+// Command cluster trains in the role that TF_CONFIG assigns, without
+// goestimator's command line. To start all roles on this machine:
 //
 //	go build -o /tmp/cluster ./examples/cluster
 //	go run ./cmd/goestimator launch --chief 1 --workers 2 --ps 1 --evaluator 1 -- /tmp/cluster -model-dir runs/cluster
@@ -42,7 +42,7 @@ func modelFn(mc *estimator.ModelContext, features models.Features, labels models
 	return spec, nil
 }
 
-// inputFn gives each worker its share: inputs.Open looks at ic.
+// inputFn gives each worker its share, since inputs.Open uses ic.
 func inputFn(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Open(ctx, inputs.Spec{Format: "glyphs", Count: 10_000, Repeat: ic.Mode == models.Train, BatchSize: 64}, ic)
 }

@@ -1,4 +1,4 @@
-// Command csv goes from a CSV file to a model: it writes a small file of
+// Command csv trains a model from a CSV file: it writes a small file of
 // houses with a missing cell, reads it back with a typed schema, and fits a
 // linear regression to the prices.
 package main
@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// writeHouses writes rows of size (100 m2), age (100 years) and price, which is
+// writeHouses writes rows with size (100 m2), age (100 years) and price, which is
 // 3·size - age + 0.5, with some noise.
 func writeHouses(path string) error {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -29,7 +29,7 @@ func writeHouses(path string) error {
 		size, age := 0.5+r.Float64(), r.Float64()
 		price := 3*size - age + 0.5 + 0.01*r.NormFloat64()
 		if i == 17 {
-			b.WriteString(fmt.Sprintf("%.3f,,%.3f\n", size, price)) // an unknown age
+			b.WriteString(fmt.Sprintf("%.3f,,%.3f\n", size, price)) // the age is unknown
 			continue
 		}
 		b.WriteString(fmt.Sprintf("%.3f,%.3f,%.3f\n", size, age, price))

@@ -1,5 +1,5 @@
-// Command custom_loop is a training loop of its own, which is the same under every
-// strategy: alone, or in the role that TF_CONFIG gives it.
+// Command custom_loop is a custom training loop that runs unchanged under every
+// strategy: alone, or in the role that TF_CONFIG assigns.
 //
 //	go build -o /tmp/custom_loop ./examples/custom_loop
 //	/tmp/custom_loop -strategy mirrored -replicas 2
@@ -34,7 +34,7 @@ import (
 
 const batch = 64 // over all replicas
 
-// net returns the scores of the classes, and the labels.
+// net returns the logits of the classes, and the labels.
 func net(c *distribute.Context) (logits, labels *G.Node) {
 	image := c.Arg("image", tensor.Uint8, 28, 28, 1)
 	x := ops.Mul(c, ops.Cast(c, layers.Flatten(c, image), tensor.Float32), ops.Scalar(c, tensor.Float32, 1.0/255))
@@ -42,20 +42,20 @@ func net(c *distribute.Context) (logits, labels *G.Node) {
 	return logits, c.Arg("label", tensor.Int64)
 }
 
-// trainStep is one step: the strategy takes the mean of all replicas' gradients.
+// trainStep is one training step: the strategy averages the gradients over replicas.
 func trainStep(c *distribute.Context) (distribute.Outputs, error) {
 	logits, labels := net(c)
 	loss := losses.SparseSoftmaxCrossEntropy(c, labels, logits, losses.Options{})
 	return distribute.Outputs{Loss: loss, Train: optimizers.Adam(0.002).Minimize(c, loss)}, nil
 }
 
-// evalStep adds a batch to the accuracy.
+// evalStep updates the accuracy with a batch.
 func evalStep(c *distribute.Context) (distribute.Outputs, error) {
 	logits, labels := net(c)
 	return distribute.Outputs{Metrics: map[string][]*G.Node{"accuracy": {labels, ops.ArgMax(c, logits, 1)}}}, nil
 }
 
-// glyphs is this task's share of drawn digits.
+// glyphs is this task's share of the built-in digits.
 func glyphs(ctx context.Context, mode inputs.Mode, count int64) func(ic inputs.Context) (inputs.Dataset, error) {
 	return func(ic inputs.Context) (inputs.Dataset, error) {
 		ic.Mode = mode
@@ -63,7 +63,7 @@ func glyphs(ctx context.Context, mode inputs.Mode, count int64) func(ic inputs.C
 	}
 }
 
-// each runs a function on all batches.
+// each runs a function on every batch.
 func each(ctx context.Context, f *distribute.Function, data *distribute.Input) error {
 	it, err := data.Iterate(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command custom_model trains a model_fn and an input_fn of its own: a
+// Command custom_model trains with a custom model_fn and input_fn: a
 // two-layer network on the built-in glyphs.
 package main
 

@@ -51,7 +51,7 @@ func modelFn(mc *estimator.ModelContext, features models.Features, labels models
 	return spec, nil
 }
 
-// inputFn gives points and whether they lie above the line y = 2x.
+// inputFn returns points in the plane, and whether they lie above the line y = 2x.
 func inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	r := rand.New(rand.NewPCG(1, uint64(len(ic.Mode))))
 	var x, above []float32

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Characters are numbered: 0 stands for any that is not in the list.
+// Characters are numbered; 0 stands for any that is not in the list.
 const (
 	characters = "\x00\n\t !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 	vocabulary = len(characters)

@@ -1,6 +1,6 @@
-// Command gpt trains a character-level language model on the source of the Go standard library, and writes text with
-// it. Without flags it is a small model on one package, which takes seconds. With -export a model is written that
-// goestimator serve and TensorFlow run, with -ask a served one is asked: it streams its text.
+// Command gpt trains a character-level language model on the source of the Go standard library, and generates text with
+// it. Without flags it trains a small model on one package, which takes seconds. -export writes a model that
+// goestimator serve and TensorFlow can run; -ask requests text from a served model, which streams it.
 //
 //	go run ./examples/gpt -layers 6 -width 256 -heads 8 -context 256 -batch 16 -steps 5000 -packages all -dropout 0.1 -export runs/export
 //	go run ./cmd/goestimator serve --model gpt=runs/export/gpt
@@ -24,7 +24,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// flags are the flags.
+// flags are the command line's flags.
 type flags struct {
 	net          networks.GPT
 	batch        int
@@ -61,7 +61,7 @@ func parse() *flags {
 	return f
 }
 
-// modelFn learns from texts one character longer than the context, and predicts the character after one.
+// modelFn learns from texts one character longer than the context. In prediction it computes the logits of the next character.
 func (f *flags) modelFn(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {
 	ids := ops.Cast(mc, features.Only(), tensor.Int32)
 	if mc.Mode() == models.Predict {
@@ -80,7 +80,7 @@ func (f *flags) modelFn(mc *estimator.ModelContext, features models.Features, _ 
 	return spec, nil
 }
 
-// inputFn are the texts: the last tenth of them to evaluate, the others, again and again, to train.
+// inputFn returns the texts: the last tenth for evaluation, the rest, repeated, for training.
 func (f *flags) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	rows, err := f.texts(ic.Mode == inputs.Train)
 	if err != nil {

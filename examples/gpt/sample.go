@@ -10,19 +10,19 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// How a character is drawn.
+// How characters are sampled.
 const (
 	temperature = 0.8
 	topK        = 20
 	seed        = 1
 )
 
-// generator says how texts are written.
+// generator describes text generation for an export.
 func (f *flags) generator() estimator.Generator {
 	return estimator.Generator{Model: f.net, Characters: characters}
 }
 
-// continued prints the prompt and what the model writes after it.
+// continued prints the prompt and the generated continuation.
 func (f *flags) continued(ctx context.Context, est *estimator.Estimator) error {
 	w, err := est.TextWriter(f.generator())
 	if err != nil {
@@ -36,7 +36,7 @@ func (f *flags) continued(ctx context.Context, est *estimator.Estimator) error {
 	return w.Close()
 }
 
-// exported writes the models: a SavedModel that writes texts, and as ONNX the logits of the next character.
+// exported writes two models: a SavedModel that generates text, and an ONNX model that returns the logits of the next character.
 func (f *flags) exported(ctx context.Context, est *estimator.Estimator, input estimator.InputFn) error {
 	dir, err := est.ExportGenerator(ctx, filepath.Join(f.export, "gpt"), f.generator())
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *flags) exported(ctx context.Context, est *estimator.Estimator, input es
 	return nil
 }
 
-// asked prints the prompt and what a served model writes after it, part by part.
+// asked prints the prompt and the continuation by a served model, as it streams in.
 func (f *flags) asked(ctx context.Context) error {
 	c, err := client.Dial(f.ask, client.Options{})
 	if err != nil {

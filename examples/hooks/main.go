@@ -1,5 +1,5 @@
-// Command hooks steers training with hooks: one of its own, which keeps the
-// lowest loss and its step in the checkpoint, and the framework's in-memory
+// Command hooks controls training with hooks: a custom one, which keeps the
+// lowest loss and its step in the checkpoint, and the library's in-memory
 // evaluator.
 package main
 
@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// bestLoss remembers the lowest loss; its state travels in checkpoints.
+// bestLoss remembers the lowest loss; checkpoints contain its state.
 type bestLoss struct {
 	hooks.Base
 	Loss float64
@@ -76,7 +76,7 @@ func run(ctx context.Context) error {
 	if _, err := est.Train(ctx, estimator.InputFunc(input), estimator.MaxSteps(200), estimator.WithHooks(best, eval)); err != nil {
 		return err
 	}
-	again := &bestLoss{Loss: math.MaxFloat64} // a new process would find its state in the checkpoint
+	again := &bestLoss{Loss: math.MaxFloat64} // a new process would read its state from the checkpoint
 	if _, err := est.Train(ctx, estimator.InputFunc(input), estimator.Steps(1), estimator.WithHooks(again)); err != nil {
 		return err
 	}

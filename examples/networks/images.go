@@ -19,8 +19,8 @@ import (
 
 const side = 32 // of an image
 
-// resnet50 tells the direction of stripes, of any colour, width and place, under noise. It has an eighth of the filters: with 64 for width
-// a step takes some sixty times as long.
+// resnet50 classifies the direction of stripes with any colour, width and place, under noise. It has an eighth of the usual filters: with 64
+// as the width, a step takes about sixty times as long.
 func resnet50() task {
 	input := func(ic inputs.Context) (*rows, error) {
 		r, count := random(ic), 2048
@@ -42,12 +42,12 @@ func resnet50() task {
 	return task{model: heads.MultiClass(4).Of(named("resnet50", map[string]any{"width": 8, "mean": 0.5, "std": 0.25})), input: input, batch: 32, steps: 250, metric: "accuracy", bound: 0.9, adam: 0.012}
 }
 
-// unet marks discs and boxes in noise: a mask of 1 where one is.
+// unet marks discs and boxes in noise: the mask is 1 inside them.
 func unet() task {
 	return task{model: estimator.ModelFunc(segment), input: shapes, batch: 16, steps: 120, metric: "dice", bound: 0.9}
 }
 
-// shapes draws one to three discs and boxes an image.
+// shapes draws one to three discs and boxes in each image.
 func shapes(ic inputs.Context) (*rows, error) {
 	r, count := random(ic), 512
 	pixels, masks := make([]uint8, count*side*side), make([]uint8, count*side*side)
@@ -79,7 +79,7 @@ func segment(mc *estimator.ModelContext, features models.Features, labels models
 	}
 	mask := ops.Cast(mc, labels.Only(), tensor.Float32)
 	spec.Loss = losses.Dice(mc, mask, shares, 1, losses.Options{})
-	// The evaluation is of masks that are decided.
+	// Evaluate binary masks.
 	decided := ops.Cast(mc, ops.Greater(mc, shares, ops.Scalar(mc, tensor.Float32, 0.5)), tensor.Float32)
 	wrong := losses.Dice(mc, mask, decided, 1, losses.Options{Reduction: losses.None})
 	spec.EvalMetrics = estimator.Metrics{"dice": estimator.NewMetric("mean", ops.Sub(mc, ops.Scalar(mc, tensor.Float32, 1), wrong))}
@@ -90,7 +90,7 @@ func segment(mc *estimator.ModelContext, features models.Features, labels models
 	return spec, nil
 }
 
-// autoencoder keeps 16 numbers of a glyph, 28 x 28 pixels; the digits are not used.
+// autoencoder compresses a glyph, 28 x 28 pixels, to 16 numbers; labels are not used.
 func autoencoder(variational bool) task {
 	input := func(ic inputs.Context) (*rows, error) {
 		const count = 4096
@@ -107,7 +107,7 @@ func autoencoder(variational bool) task {
 	return t
 }
 
-// reconstruct minimises the cross-entropy of pixels, and for a variational one the divergence of codes.
+// reconstruct minimises the cross-entropy of pixels; if variational, also the divergence of codes.
 func reconstruct(variational bool) func(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {
 	net := networks.Autoencoder{Hidden: []int{128}, Code: 16, Variational: variational}
 	return func(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {

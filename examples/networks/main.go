@@ -1,4 +1,4 @@
-// Command networks trains a network on data that it generates, to the result that it states, and may export it:
+// Command networks trains a network on generated data, checks that it reaches a given metric, and may export it:
 //
 //	go run ./examples/networks -network unet -export runs/export
 //	go run ./cmd/goestimator serve --model unet=runs/export
@@ -19,16 +19,16 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// task is a network with its data and what it reaches.
+// task is a network, its data and the metric that it must reach.
 type task struct {
 	model  estimator.ModelFn
 	input  func(ic inputs.Context) (*rows, error) // all examples of a mode
 	batch  int
 	steps  int64
 	metric string
-	bound  float64 // the metric is above it, or below where it is a loss
+	bound  float64 // the metric must be above it, or below if it is a loss
 	loss   bool
-	adam   float64 // first learning rate of Adam, which falls; 0: the model_fn has an optimizer
+	adam   float64 // first learning rate of Adam, which decays; 0: the model_fn has an optimizer
 }
 
 // rows are examples in memory.
@@ -43,7 +43,7 @@ func tasks() map[string]task {
 		"two_tower": twoTower(), "dcn": dcn()}
 }
 
-// inputFn gives the examples, again and again in training.
+// inputFn returns the examples, repeated in training.
 func (t task) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	r, err := t.input(ic)
 	if err != nil {
@@ -59,7 +59,7 @@ func (t task) inputFn(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 	return inputs.Pipe(all, inputs.Shuffle(r.count, ic.Seed), inputs.Repeat(0), inputs.Batch(t.batch, true), inputs.Prefetch(2)), nil
 }
 
-// run trains a task and exports it to a folder, if that has a name.
+// run trains a task, and exports it unless export is empty.
 func (t task) run(ctx context.Context, export string) error {
 	rc, err := runconfig.New(runconfig.TFRandomSeed(7))
 	if err != nil {

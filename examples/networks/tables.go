@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// dcn tells the sign of a sum of products; configs/adult_dcn.yaml is on real data.
+// dcn predicts the sign of a sum of products; configs/adult_dcn.yaml uses real data.
 func dcn() task {
 	input := func(ic inputs.Context) (*rows, error) {
 		const features = 8
@@ -34,15 +34,15 @@ func dcn() task {
 		input: input, batch: 128, steps: 600, metric: "accuracy", bound: 0.96, adam: 0.01}
 }
 
-// Queries and candidates are of a topic, by the remainder of their ids. A query belongs to all candidates of its topic.
+// Queries and candidates have a topic, the remainder of their ids. A query matches all candidates with its topic.
 const (
 	queries    = 200
 	candidates = 300
 	topics     = 15
-	found      = 10 // candidates of an answer
+	found      = 10 // candidates returned for each query
 )
 
-// twoTower learns from pairs which candidates belong to a query: the others of a batch are its negatives.
+// twoTower learns from pairs which candidates match a query: the other candidates in a batch serve as negatives.
 func twoTower() task {
 	input := func(ic inputs.Context) (*rows, error) {
 		r, count := random(ic), 8192
@@ -56,7 +56,7 @@ func twoTower() task {
 	return task{model: estimator.ModelFunc(retrieve), input: input, batch: 64, steps: 600, metric: "precision_at_10", bound: 0.95}
 }
 
-// retrieve finds the ids of candidates for queries.
+// retrieve finds the best candidates for queries.
 func retrieve(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	net := networks.TwoTower{Queries: queries, Candidates: candidates, Embedding: 16, Hidden: []int{32}, Width: 16}
 	query := net.Query(mc, features.Only())
@@ -80,7 +80,7 @@ func retrieve(mc *estimator.ModelContext, features models.Features, labels model
 	return spec, nil
 }
 
-// numbers are constants, one for each candidate.
+// numbers is a constant with one number for each candidate.
 func numbers(mc *estimator.ModelContext, of func(id int32) int32) *G.Node {
 	t := tensor.New(tensor.Int32, candidates)
 	for id := range int32(candidates) {

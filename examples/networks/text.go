@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/models/networks"
 )
 
-// Texts are ids below words, of 8 to length words; 0 stands for none.
+// Texts have 8 to length words, which are ids below words; 0 is padding.
 const (
 	length = 14
 	words  = 30
 )
 
-// textCNN finds the phrase 1 2 3 in texts; the others have its words in another order.
+// textCNN finds the phrase 1 2 3 in texts; negative examples contain its words in another order.
 func textCNN() task {
 	phrase := func(r *rand.Rand, text []int32, label int64) {
 		order := []int32{1, 2, 3}
@@ -27,7 +27,7 @@ func textCNN() task {
 		input: texts(phrase), batch: 64, steps: 300, metric: "accuracy", bound: 0.97, adam: 0.005}
 }
 
-// lstm tells texts that end with the word that they begin with.
+// lstm classifies texts by whether they end with the word that they begin with.
 func lstm() task {
 	ends := func(_ *rand.Rand, text []int32, label int64) {
 		last := len(text) - 1
@@ -41,7 +41,7 @@ func lstm() task {
 		input: texts(ends), batch: 64, steps: 600, metric: "accuracy", bound: 0.95, adam: 0.02}
 }
 
-// texts are random words, as which write makes an example of a label.
+// texts makes random texts, which write turns into examples of a label.
 func texts(write func(r *rand.Rand, text []int32, label int64)) func(ic inputs.Context) (*rows, error) {
 	return func(ic inputs.Context) (*rows, error) {
 		r, count := random(ic), 4096
@@ -58,10 +58,10 @@ func texts(write func(r *rand.Rand, text []int32, label int64)) func(ic inputs.C
 	}
 }
 
-// random draws other examples to evaluate than to train.
+// random draws different examples for evaluation and training.
 func random(ic inputs.Context) *rand.Rand { return rand.New(rand.NewPCG(uint64(len(ic.Mode)), 3)) }
 
-// named is a network by its name, whose parameters are right.
+// named returns a network by name; its parameters must be valid.
 func named(name string, parameters map[string]any) networks.Network {
 	net, err := networks.New(name, parameters)
 	if err != nil {

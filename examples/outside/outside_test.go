@@ -1,4 +1,4 @@
-// Package outside runs each program and checks what it prints.
+// Package outside runs each program and checks its output.
 package outside
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// firstLetter is a categorical column of a user's: a function of the program.
+// firstLetter is a custom categorical column, computed by Go code.
 type firstLetter struct{ Key string }
 
 func (c *firstLetter) Name() string                    { return c.Key + "_letter" }
@@ -22,7 +22,7 @@ func (c *firstLetter) Buckets() int                    { return 26 }
 func (c *firstLetter) Feature() (string, tensor.DType) { return c.Key, tensor.String }
 func (c *firstLetter) ID(value string) (int, error)    { return int(value[0] - 'a'), nil }
 
-// TestMapping: a model of a user's categorical column is trained, and its export refused with what to do.
+// TestMapping: a model with a custom categorical column can be trained. Its export fails with an error that says what to do.
 func TestMapping(t *testing.T) {
 	data := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Slices(nil, inputs.Strings("word", inputs.Feature, []string{"apple", "bread", "ant", "bone"}), inputs.Slice("vowel", inputs.Label, []int64{1, 0, 1, 0}))

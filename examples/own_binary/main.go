@@ -1,5 +1,5 @@
-// Command own_binary is goestimator's command line with a model and an input of
-// its own: `own_binary train --config examples/own_binary/xor.yaml`.
+// Command own_binary is goestimator's command line with a custom model and
+// input: `own_binary train --config examples/own_binary/xor.yaml`.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/models/ops"
 )
 
-// xorModel is a network of one hidden layer, whose width and optimizer the config sets.
+// xorModel is a network with one hidden layer; the config sets its width and optimizer.
 func xorModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	units, _ := mc.Params().Int("units", 8)
 	hidden := layers.Dense(mc, features.Dense("bits"), units, layers.Weights{Activation: ops.Tanh})

@@ -1,4 +1,4 @@
-// Command own_server trains on rows that the program has, exports the model, serves it in the same process, and asks it.
+// Command own_server trains on rows in memory, exports the model, serves it in the same process, and requests a prediction.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// Flat is a row. Networks read one column: here a vector of area in units of 100 m² and the number of rooms.
+// Flat is a row. Networks read a single column: here a vector with the area in units of 100 m² and the number of rooms.
 type Flat struct {
 	Size [2]float32 `input:"size"`
 	Rent float32    `input:"rent,label"`
@@ -57,7 +57,7 @@ func run(ctx context.Context) (err error) {
 	server, err := serving.New(serving.Options{
 		Loader: serving.SavedModels(serving.SavedModelOptions{}),
 		Models: serving.Models{Config: serving.ModelDirs(map[string]string{"flats": dir})},
-		Listen: serving.Listen{REST: -1}, // a free port of this machine for gRPC, and none for REST
+		Listen: serving.Listen{REST: -1}, // a free local port for gRPC, and no REST
 	})
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func run(ctx context.Context) (err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(ctx) }()
 	defer func() {
-		stop() // Run answers what it has accepted, and ends
+		stop() // Run finishes accepted requests, then returns
 		if e := <-ended; err == nil {
 			err = e
 		}
@@ -82,7 +82,7 @@ func run(ctx context.Context) (err error) {
 
 // train trains a network and exports it as a version of a model.
 func train(ctx context.Context, dir string) error {
-	head := heads.Regression(1, heads.WithLabelScale(900, 300)) // rents have this mean and deviation, about
+	head := heads.Regression(1, heads.WithLabelScale(900, 300)) // approximate mean and deviation of rents
 	est, err := estimator.New(head.Of(networks.MLP(32)), estimator.WithOptimizer(optimizers.Adam(0.01)))
 	if err != nil {
 		return err

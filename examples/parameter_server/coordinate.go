@@ -13,7 +13,7 @@ import (
 
 const stepsPerEpoch = 5
 
-// coordinate is what the chief does: it trains in epochs, and evaluates. It prints to out.
+// coordinate runs on the chief: it trains in epochs and evaluates, and prints results to out.
 func (p *program) coordinate(ctx context.Context, out io.Writer) error {
 	c, err := distribute.NewCoordinator(ctx, p.Strategy)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *program) coordinate(ctx context.Context, out io.Writer) error {
 	return errors.Join(err, c.Close(ctx))
 }
 
-// lasting does something again, from the newest checkpoint, where parameter servers were lost.
+// lasting calls do, and calls it again from the newest checkpoint if parameter servers were lost.
 func (p *program) lasting(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -43,7 +43,7 @@ func (p *program) lasting(ctx context.Context, do func() error) error {
 	}
 }
 
-// printShards says where the rows of the embedding are.
+// printShards prints where the rows of the embedding are.
 func (p *program) printShards(out io.Writer) error {
 	all, err := p.Shards()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *program) printShards(out io.Writer) error {
 	return nil
 }
 
-// trainEpochs trains, and goes on with the epoch in which a chief before it ended.
+// trainEpochs trains, and resumes in the epoch in which an earlier chief ended.
 func (p *program) trainEpochs(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
 	data := c.CreatePerWorkerDataset(p.data)
 	for epoch := int(p.GlobalStep()) / stepsPerEpoch; epoch < p.epochs; epoch++ {
@@ -88,7 +88,7 @@ func (p *program) trainEpochs(ctx context.Context, c *distribute.Coordinator, ou
 	})
 }
 
-// trainEpoch makes the steps of an epoch, and saves. It returns what each step did.
+// trainEpoch runs the steps of an epoch, saves a checkpoint, and returns the results of the steps.
 func (p *program) trainEpoch(ctx context.Context, c *distribute.Coordinator, data *distribute.PerWorker) ([][]*tensor.Tensor, error) {
 	if err := p.accuracy.Reset(ctx); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 )
 
-// evaluate evaluates in three ways: here, on the workers by functions, and on the workers with each example once.
+// evaluate evaluates in three ways: here, on workers with scheduled functions, and on workers with each example exactly once.
 func (p *program) evaluate(ctx context.Context, c *distribute.Coordinator, out io.Writer) error {
 	direct, err := p.validation.Run(ctx)
 	if err != nil {
@@ -37,8 +37,8 @@ func (p *program) evaluate(ctx context.Context, c *distribute.Coordinator, out i
 	return err
 }
 
-// evaluateCheckpoints is what the evaluator does: it evaluates checkpoints until training is over, and prints the last
-// result, if there was a checkpoint that was not evaluated before.
+// evaluateCheckpoints runs on the evaluator: it evaluates checkpoints until training is over, and prints the last
+// result, if it evaluated any new checkpoint.
 func (p *program) evaluateCheckpoints(ctx context.Context, out io.Writer) error {
 	last, err := p.EvaluateCheckpoints(ctx, distribute.Sidecar{Evaluate: p.validation.Run})
 	if err == nil && last.Rows > 0 {

@@ -1,5 +1,5 @@
-// Command parameter_server is TensorFlow's tutorial "Parameter server training", its loop of one's own: the chief
-// schedules steps on three workers, over an embedding that two parameter servers hold in shards.
+// Command parameter_server is TensorFlow's tutorial "Parameter server training" with a custom loop: the chief
+// schedules steps on three workers, with an embedding sharded over two parameter servers.
 //
 // Without TF_CONFIG all tasks are goroutines of this process; with it the process is one task of a cluster:
 //
@@ -25,13 +25,13 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// settings are the flags.
+// settings are the command line's flags.
 type settings struct {
 	modelDir string
 	epochs   int
 }
 
-// check reports flags that no training has.
+// check returns an error for flags that cannot be used.
 func (o settings) check() error {
 	switch {
 	case flag.NArg() > 0:
@@ -50,7 +50,7 @@ func (o settings) options() []runconfig.Option {
 	})}
 }
 
-// runTask is the program of every task.
+// runTask runs a task, in the role of its configuration.
 func (o settings) runTask(ctx context.Context, rc runconfig.RunConfig) error {
 	quiet := distribute.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if rc.TaskType() == runconfig.PS {
@@ -82,7 +82,7 @@ func (o settings) run(ctx context.Context) error {
 	return o.runTask(ctx, rc)
 }
 
-// runAll runs all tasks.
+// runAll runs all tasks in this process.
 func (o settings) runAll(ctx context.Context) (err error) {
 	if o.modelDir == "" {
 		if o.modelDir, err = os.MkdirTemp("", "parameter_server"); err != nil {

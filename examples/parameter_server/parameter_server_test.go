@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// asProgram makes the test binary the example.
+// asProgram makes the test binary run the example.
 const asProgram = "GOESTIMATOR_EXAMPLE"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts the example, as the task of a TF_CONFIG, or as all of them.
+// start starts the example as the task of a TF_CONFIG, or as all tasks.
 func start(t *testing.T, ctx context.Context, tfConfig string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
@@ -39,7 +39,7 @@ func start(t *testing.T, ctx context.Context, tfConfig string, args ...string) (
 	return cmd, out
 }
 
-// check looks for what the chief prints. Workers race, so that single examples may be wrong.
+// check checks the chief's output. Workers race, so a few predictions may be wrong.
 func check(t *testing.T, out string) {
 	t.Helper()
 	for _, want := range []string{
@@ -59,7 +59,7 @@ func check(t *testing.T, out string) {
 	}
 }
 
-// accuracy returns the only group of a pattern, an accuracy that the example reaches by learning.
+// accuracy returns the only group of a pattern, an accuracy that an untrained model would not reach.
 func accuracy(t *testing.T, out, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(out)
@@ -117,13 +117,13 @@ func TestCluster(t *testing.T) {
 	checkEvaluator(t, outputs[len(tasks)-1].String())
 }
 
-// checkEvaluator looks for what the evaluator prints of the last checkpoint.
+// checkEvaluator checks what the evaluator prints about the last checkpoint.
 func checkEvaluator(t *testing.T, out string) {
 	t.Helper()
 	accuracy(t, out, `evaluator, step 1\d\d: accuracy ([01]\.\d+) of 16 examples\n`)
 }
 
-// TestWrongFlags: what cannot be trained is refused with exit code 2.
+// TestWrongFlags: flags that cannot be used give exit code 2.
 func TestWrongFlags(t *testing.T) {
 	for want, args := range map[string][]string{"0 epochs": {"-epochs", "0"}, `unexpected argument "4"`: {"4", "-epochs", "2"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -136,7 +136,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// TestAgain: a job that is over trains on with more epochs, and does not print a result that nobody has evaluated.
+// TestAgain: a finished job continues training if it gets more epochs, and does not print an evaluation that did not run.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	for i, epochs := range []string{"1", "1", "2"} {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	embeddingDim = 20 // numbers of a word
+	embeddingDim = 20 // length of a word's vector
 	embeddings   = "embedding/embeddings"
 )
 
-// program is what the chief schedules, and workers run, by its names.
+// program has the functions that the chief schedules and workers run, by name.
 type program struct {
 	*distribute.Strategy
 	epochs                 int
@@ -30,7 +30,7 @@ type program struct {
 	validation             *distribute.Evaluation
 }
 
-// newProgram makes the functions of a task; all tasks make the same.
+// newProgram defines the functions of a task; they are the same in all tasks.
 func newProgram(s *distribute.Strategy, epochs int) (p *program, err error) {
 	p = &program{Strategy: s, epochs: epochs}
 	if p.accuracy, err = s.Metric("accuracy", newAccuracy); err != nil {
@@ -83,7 +83,7 @@ func onNextBatch(f *distribute.Function) distribute.RemoteFunc {
 	}
 }
 
-// net returns the scores of examples, their labels, and the classes that the scores mean.
+// net returns the logits of examples, their labels, and the predicted classes.
 func net(c *distribute.Context) (logits, labels, classes *G.Node) {
 	ids, label := c.Arg("features", tensor.Int64, words), c.Arg("label", tensor.Int64)
 	vectors := layers.Embedding(c, ids, wordRows, embeddingDim, layers.Weights{})
@@ -93,12 +93,12 @@ func net(c *distribute.Context) (logits, labels, classes *G.Node) {
 	return logits, label, classes
 }
 
-// crossEntropy is the mean binary cross entropy.
+// crossEntropy is the mean binary cross-entropy.
 func crossEntropy(c *distribute.Context, logits, labels *G.Node) *G.Node {
 	return losses.SigmoidCrossEntropy(c, ops.Cast(c, labels, tensor.Float32), logits, losses.Options{})
 }
 
-// trainText is one step.
+// trainText is one training step.
 func trainText(c *distribute.Context) (distribute.Outputs, error) {
 	logits, labels, classes := net(c)
 	loss := crossEntropy(c, logits, labels)
@@ -106,7 +106,7 @@ func trainText(c *distribute.Context) (distribute.Outputs, error) {
 		Metrics: map[string][]*G.Node{"accuracy": {labels, classes}}}, nil
 }
 
-// evalText is a step of evaluation, which updates a metric.
+// evalText is an evaluation step, which updates a metric.
 func evalText(metric string) distribute.Build {
 	return func(c *distribute.Context) (distribute.Outputs, error) {
 		logits, labels, classes := net(c)

@@ -1,5 +1,5 @@
-// Command transformer_classifier trains a transformer on generated texts of brackets: it tells texts in which each bracket
-// is closed from texts in which two have changed places, which have the same brackets as often.
+// Command transformer_classifier trains a transformer on generated texts of brackets. It tells balanced texts from
+// texts with the same number of each bracket, in which brackets were swapped so that they are no longer balanced.
 package main
 
 import (
@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	length = 16 // of a text; 0 is padding
+	length = 16 // of a text, with 0 as padding
 	steps  = 900
 )
 
-// text is a text of brackets, 1 and 2 for ( and ), each of them closed; for label 0 two of them have then changed places.
+// text makes a balanced text of brackets, 1 for ( and 2 for ). For label 0 it swaps brackets until the text is no longer balanced.
 func text(r *rand.Rand, label int64) []int32 {
 	out, open := make([]int32, length), 0
 	n := length - 2*r.IntN(4)
@@ -38,7 +38,7 @@ func text(r *rand.Rand, label int64) []int32 {
 	return out
 }
 
-// closed reports whether no bracket is closed before it is opened.
+// closed reports whether a text is balanced.
 func closed(text []int32) bool {
 	open := 0
 	for _, b := range text {

@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Adapt sets the vocabulary to the strings of a column of a finite data set, the most frequent first,
-// of equally frequent ones the larger first, as Keras does. Mask and Keras' token for unknown strings,
-// [UNK], are not counted. maxTokens limits all ids together, including the ids of mask and
+// Adapt sets the vocabulary to the strings of a column of a finite data set, the most frequent first and,
+// among equally frequent ones, the larger first, as Keras does. It does not count Mask and [UNK], Keras'
+// token for unknown strings. maxTokens limits all ids together, including the ids of mask and
 // out-of-vocabulary values; 0: no limit.
 func (l *StringLookup) Adapt(ctx context.Context, ds inputs.Dataset, column string, maxTokens int) error {
 	counts := map[string]int{}
@@ -33,8 +33,8 @@ func (l *StringLookup) Adapt(ctx context.Context, ds inputs.Dataset, column stri
 	return err
 }
 
-// Adapt sets the vocabulary to the integers of a column, as StringLookup's does;
-// -1 stands for unknown ones.
+// Adapt sets the vocabulary to the integers of a column, as StringLookup.Adapt does for
+// strings; -1 means an unknown integer.
 func (l *IntegerLookup) Adapt(ctx context.Context, ds inputs.Dataset, column string, maxTokens int) error {
 	counts := map[int64]int{}
 	err := eachCells(ctx, ds, column, func(c *cells) error {
@@ -71,7 +71,7 @@ func mostFrequent[K comparable](counts map[K]int, maxTokens, before int, compare
 	return out, nil
 }
 
-// Adapt sets mean and variance, of the whole data set, for each number of an
+// Adapt sets mean and variance, over the whole data set, for each number of an
 // example of a dense column (Keras' axis=-1 of a vector).
 func (l *Normalization) Adapt(ctx context.Context, ds inputs.Dataset, column string) error {
 	var n float64
@@ -110,7 +110,7 @@ func (l *Normalization) Adapt(ctx context.Context, ds inputs.Dataset, column str
 	return nil
 }
 
-// eachCells calls f with a column of every record of a data set.
+// eachCells calls f with a column of each record of a data set.
 func eachCells(ctx context.Context, ds inputs.Dataset, column string, f func(*cells) error) error {
 	if _, err := ds.Schema().Column(column); err != nil {
 		return fmt.Errorf("adapt: %w", err)

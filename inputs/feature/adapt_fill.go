@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// fill writes out what a column takes from data. filled are the declarations before it by name.
+// fill writes out what a column takes from data. filled has the declarations before it by name.
 func (s statistics) fill(c *AdaptedColumn, filled map[string]Spec) error {
 	switch c.Declared.Type {
 	case "vocabulary", "words":
@@ -63,7 +63,7 @@ func (s statistics) fillVocabulary(c *AdaptedColumn) error {
 	return nil
 }
 
-// fillBuckets sets the boundaries to quantiles of the numbers of column of, as its normalizer makes them.
+// fillBuckets sets the boundaries to quantiles of the numbers of column of, after its normalizer.
 func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
 	n := s.numbers(of.Key, of.reading())
 	c.Missing = n.missing
@@ -76,7 +76,7 @@ func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
 		raw = n.sketches[0].Boundaries(c.Declared.Quantiles)
 	}
 	normalizer.apply(raw, 1)
-	slices.Sort(raw) // a negative std turns them round
+	slices.Sort(raw) // a negative std reverses the order
 	c.Filled.Quantiles = 0
 	for _, b := range raw {
 		last := len(c.Filled.Boundaries) - 1
@@ -90,14 +90,14 @@ func (s statistics) fillBuckets(c *AdaptedColumn, of Spec) error {
 	return nil
 }
 
-// checkFilled refuses declarations that could not be built whatever the data have, before these are read.
+// checkFilled refuses declarations that no data could make valid. It runs before the data is read.
 func checkFilled(specs []Spec) error {
 	out := slices.Clone(specs)
 	for i, s := range specs {
 		if s.Adapt {
 			out[i].Adapt, out[i].Size, out[i].MinCount, out[i].Vocabulary = false, 0, 0, []string{"0"}
 			if s.OOVBuckets == 0 {
-				out[i].Default = nil // the size of the vocabulary says whether it can be
+				out[i].Default = nil // whether it is valid depends on the size of the vocabulary
 			}
 		}
 		if s.Quantiles > 0 {

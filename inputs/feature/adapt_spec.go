@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// What Spec.Missing may be.
+// The values of Spec.Missing.
 const (
 	missingMean     = "mean"
 	missingMedian   = "median"
@@ -26,36 +26,36 @@ const (
 
 var errNotAdapted = errors.New("what it takes from the training data is not known: Adapt computes it, and a checkpoint of training holds it")
 
-// adapts reports whether the column takes something from data.
+// adapts reports whether the column takes settings from data.
 func (s Spec) adapts() bool { return s.Adapt || s.Normalize.Adapt || s.Quantiles > 0 || s.imputes() }
 
 func (s Spec) imputes() bool {
 	return s.Missing == missingMean || s.Missing == missingMedian || s.Missing == missingFrequent
 }
 
-// Adapts reports whether one of the declarations takes something from data.
+// Adapts reports whether one of the declarations takes settings from data.
 func Adapts(specs []Spec) bool { return slices.ContainsFunc(specs, Spec.adapts) }
 
-// Adapted is what declared columns took from data. It is plain data: AppendBinary makes bytes of it for a checkpoint.
+// Adapted has the settings that declared columns took from data. It is plain data: AppendBinary encodes it for a checkpoint.
 type Adapted struct {
-	Rows    int64           `json:"rows"` // examples that it was computed of
+	Rows    int64           `json:"rows"` // number of examples it was computed from
 	Columns []AdaptedColumn `json:"columns"`
 }
 
-// AdaptedColumn is what one column took from data.
+// AdaptedColumn has the settings that one column took from data.
 type AdaptedColumn struct {
 	Declared Spec    `json:"declared"`
-	Filled   Spec    `json:"filled"`           // the declaration with what it takes from data written out
-	Counts   []int64 `json:"counts,omitempty"` // of the entries of a vocabulary
-	Missing  int64   `json:"missing"`          // values that were missing
-	// More different values than can be counted: rare ones may be lost, and counts too small.
+	Filled   Spec    `json:"filled"`           // the declaration with the settings from data filled in
+	Counts   []int64 `json:"counts,omitempty"` // of the vocabulary's entries
+	Missing  int64   `json:"missing"`          // number of missing values
+	// There were too many different values to count: rare ones may be missing, and counts too small.
 	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Adapt computes what declared columns take from data, in one pass over a finite data set, which should be the
-// training data. Memory is bounded: numbers are summarised by quantile sketches of an error of 0.001,
-// values of more than a million kinds or 256 MiB are counted approximately, and medians look at 64 numbers of an example at most. Means and deviations (of the whole data set) leave missing and
-// infinite numbers out; a column without numbers has the mean 0, one that never changes the deviation 1.
+// training data. Its memory is bounded: quantile sketches with an error of 0.001 summarize numbers,
+// counts are approximate beyond a million different values or 256 MiB, and medians take at most 64 numbers per example. Means and deviations
+// (of the whole data set) ignore missing and infinite numbers; a column without numbers has mean 0, a constant column deviation 1.
 func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error) {
 	stats, err := statisticsFor(specs, ds.Schema())
 	if err != nil {
@@ -85,7 +85,7 @@ func Adapt(ctx context.Context, specs []Spec, ds inputs.Dataset) (Adapted, error
 	return out, nil
 }
 
-// AdaptedKeys are the features of data that declarations take something from, each once.
+// AdaptedKeys returns the features whose data the declarations are adapted to, each once.
 func AdaptedKeys(specs []Spec) []string {
 	var keys []string
 	of := map[string]string{}
@@ -98,7 +98,7 @@ func AdaptedKeys(specs []Spec) []string {
 	return keys
 }
 
-// columnName is what other declarations call the column.
+// columnName returns the name by which other declarations refer to the column.
 func (s Spec) columnName() string {
 	switch {
 	case s.Name != "":
@@ -109,7 +109,7 @@ func (s Spec) columnName() string {
 	return s.Key
 }
 
-// Fill returns the declarations with what they take from data written out; Build makes columns of them.
+// Fill returns the declarations with the settings from data filled in, for Build.
 func (a Adapted) Fill(specs []Spec) ([]Spec, error) {
 	out := slices.Clone(specs)
 	for i, s := range specs {
@@ -126,16 +126,16 @@ func (a Adapted) Fill(specs []Spec) ([]Spec, error) {
 	return out, nil
 }
 
-// FillKnown is Fill that leaves declarations as they are that were adapted otherwise or not at all: Adapt computes the rest.
+// FillKnown is Fill, but leaves a declaration unchanged if it was not adapted, or adapted differently: Adapt computes the rest.
 func (a Adapted) FillKnown(specs []Spec) []Spec {
 	out := slices.Clone(specs)
-	unknown := map[string]bool{} // columns
+	unknown := map[string]bool{} // names of columns
 	for i, s := range specs {
 		if !s.adapts() {
 			continue
 		}
 		filled, ok := a.filled(s)
-		if !ok || unknown[s.Of] { // quantiles are those of another column's numbers
+		if !ok || unknown[s.Of] { // quantiles depend on the column of
 			unknown[s.columnName()] = true
 			continue
 		}
@@ -144,7 +144,7 @@ func (a Adapted) FillKnown(specs []Spec) []Spec {
 	return out
 }
 
-// filled is a declaration with what it takes from data written out.
+// filled returns a declaration with the settings from data filled in.
 func (a Adapted) filled(s Spec) (Spec, bool) {
 	at := slices.IndexFunc(a.Columns, func(c AdaptedColumn) bool { return reflect.DeepEqual(c.Declared, s) })
 	if at < 0 {
@@ -153,13 +153,13 @@ func (a Adapted) filled(s Spec) (Spec, bool) {
 	return a.Columns[at].Filled, true
 }
 
-// AppendBinary appends the bytes that UnmarshalBinary reads.
+// AppendBinary appends the encoding that UnmarshalBinary reads.
 func (a Adapted) AppendBinary(b []byte) ([]byte, error) {
 	text, err := json.Marshal(a)
 	return append(b, text...), err
 }
 
-// UnmarshalBinary sets a to what AppendBinary wrote.
+// UnmarshalBinary sets a to what AppendBinary encoded.
 func (a *Adapted) UnmarshalBinary(b []byte) error {
 	if err := json.Unmarshal(b, a); err != nil {
 		return fmt.Errorf("adapted columns: %w", err)
@@ -167,7 +167,7 @@ func (a *Adapted) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// read passes over a data set and returns how many rows it has.
+// read passes over a data set and returns the number of its rows.
 func (s statistics) read(ctx context.Context, ds inputs.Dataset) (rows int64, err error) {
 	it, err := ds.Iterate(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// staff is a data set of five people, whose ages and jobs are missing here and there.
+// staff is a data set of five people. Some ages and jobs are missing.
 func staff(t testing.TB) inputs.Dataset {
 	t.Helper()
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{
@@ -45,7 +45,7 @@ const toAdapt = `
 - {type: indicator, of: job}
 `
 
-// TestAdapt: what is taken from data is what the data have; missing values count for nothing.
+// TestAdapt: adapted settings follow from the data; missing values do not count.
 func TestAdapt(t *testing.T) {
 	specs := specsOf(t, toAdapt)
 	got, err := Adapt(t.Context(), specs, staff(t))
@@ -92,7 +92,7 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// TestAdaptedBytes: a checkpoint's bytes give the same columns, and no others.
+// TestAdaptedBytes: the encoding in a checkpoint restores the columns, and damaged encodings are refused.
 func TestAdaptedBytes(t *testing.T) {
 	specs := specsOf(t, toAdapt)
 	a, err := Adapt(t.Context(), specs, staff(t))
@@ -127,7 +127,7 @@ func TestAdaptedBytes(t *testing.T) {
 	}
 }
 
-// TestFilledNumbers: the default stands for nulls and NaN before anything else is done.
+// TestFilledNumbers: the default replaces nulls and NaN before anything else happens.
 func TestFilledNumbers(t *testing.T) {
 	c := &Numeric{Key: "age", Default: []float32{30}, FillNaN: true, Normalizer: Normalizer{Mean: []float32{20}, Std: []float32{10}}}
 	plan, err := New(Columns{Dense: []Column{c}})
@@ -185,7 +185,7 @@ func (s *Set) list() []Column {
 	return out
 }
 
-// FuzzAdapted: bytes of a checkpoint that are damaged are an error, or columns that can be built or refused.
+// FuzzAdapted: damaged encodings are an error, or decode to columns that can be built or refused.
 func FuzzAdapted(f *testing.F) {
 	specs := specsOf(f, toAdapt)
 	a, err := Adapt(f.Context(), specs, staff(f))
@@ -212,7 +212,7 @@ func FuzzAdapted(f *testing.F) {
 	})
 }
 
-// TestAdaptedText: a vocabulary that checkpoints could not keep as it is, is refused.
+// TestAdaptedText: a vocabulary that a checkpoint could not keep exactly is refused.
 func TestAdaptedText(t *testing.T) {
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "town", Type: arrow.BinaryTypes.Binary}}, nil))
 	b.Field(0).(*array.BinaryBuilder).AppendValues([][]byte{[]byte("K\xf6ln"), []byte("K\xe4ln")}, nil)
@@ -233,7 +233,7 @@ func (u unread) Iterate(ctx context.Context) (inputs.Iterator, error) {
 	return u.Dataset.Iterate(ctx)
 }
 
-// TestAdaptChecksFirst: what cannot be built whatever the data have is refused before they are read.
+// TestAdaptChecksFirst: declarations that no data could make valid are refused before the data is read.
 func TestAdaptChecksFirst(t *testing.T) {
 	for text, want := range map[string]string{
 		"- {type: numeric, key: age, normalize: {adapt: true}}\n- {type: indicator, of: nothing}":        "feature column 2 (indicator nothing)",
@@ -253,7 +253,7 @@ func TestAdaptChecksFirst(t *testing.T) {
 	}
 }
 
-// TestQuantilesTurnedRound: buckets of numbers that are divided by a negative one are as many as of others.
+// TestQuantilesTurnedRound: dividing by a negative number does not change the number of buckets.
 func TestQuantilesTurnedRound(t *testing.T) {
 	specs := specsOf(t, "- {type: numeric, key: age, normalize: {mean: [0], std: [-1]}}\n- {type: bucketized, of: age, quantiles: 4}")
 	a, err := Adapt(t.Context(), specs, staff(t))
@@ -265,7 +265,7 @@ func TestQuantilesTurnedRound(t *testing.T) {
 	}
 }
 
-// TestWideColumns: what is kept for each number of an example is bounded by what is asked for.
+// TestWideColumns: memory per number of an example is used only for what the declarations ask for.
 func TestWideColumns(t *testing.T) {
 	const width = 65
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.FixedSizeListOf(width, arrow.PrimitiveTypes.Float32)}}, nil))

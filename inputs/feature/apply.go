@@ -19,9 +19,9 @@ type binding struct {
 	in    *arrow.Schema
 	out   *inputs.Schema
 	index map[string]int // of the features that columns read
-	pass  []int          // columns of in that out begins with
+	pass  []int          // columns of in that come first in out
 
-	batches sync.Pool // of *batch, used again
+	batches sync.Pool // of *batch, for reuse
 	frames  frames
 }
 
@@ -34,7 +34,7 @@ func (p *Plan) schema(in *inputs.Schema) (*inputs.Schema, error) {
 	return b.out, nil
 }
 
-// bind checks that the data has what the columns read.
+// bind checks that the data has the features that the columns read.
 func (p *Plan) bind(in *inputs.Schema) (*binding, error) {
 	b := &binding{in: in.Arrow(), index: map[string]int{}}
 	for _, r := range p.reads {
@@ -111,10 +111,10 @@ func (p *Plan) apply(ctx context.Context, in arrow.Record, rows inputs.Rows) (ar
 	return f.record(in.NumRows()), nil
 }
 
-// parallelFrom is the rows times outputs from which several goroutines pay.
+// parallelFrom is the number of rows times outputs from which several goroutines pay off.
 const parallelFrom = 1 << 14
 
-// compute makes all outputs, in parallel where there is enough to do.
+// compute makes all outputs, in parallel if there is enough work.
 func (p *Plan) compute(ctx context.Context, b *batch, f *frame) error {
 	if b.rows()*len(p.outputs) >= parallelFrom {
 		return p.computeParallel(ctx, b, f)
@@ -148,7 +148,7 @@ func (p *Plan) computeParallel(ctx context.Context, b *batch, f *frame) error {
 	}
 	work()
 	wg.Wait()
-	for _, err := range errs { // the first, in the order of columns
+	for _, err := range errs { // the first error, in the order of columns
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (p *Plan) computeParallel(ctx context.Context, b *batch, f *frame) error {
 	return ctx.Err()
 }
 
-// safely is make, whose panic becomes an error: it may run in the background.
+// safely calls make and turns a panic into an error, since it may run in the background.
 func (o *Output) safely(b *batch, m *made) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// batch is a record whose columns are being computed. Values that several columns
-// need are computed once, by the first that needs them. Batches are reused, one
-// record after the other, and so is their memory.
+// batch is a record whose columns are being computed. A value that several columns
+// need is computed once, by the first of them. Batches and their memory are reused
+// for one record after another.
 type batch struct {
 	rec     arrow.Record
 	first   int64          // position in the pass of row 0
@@ -30,16 +30,16 @@ type batch struct {
 	normal  memo[*Numeric, []float32]
 }
 
-// tokensOf is the key of the tokens of a feature.
+// tokensOf is the key for the tokens of a feature.
 type tokensOf struct {
 	key   string
 	steps bool
 }
 
-// listOf is the key of the ids of a column.
+// listOf is the key for the ids of a column.
 type listOf struct {
 	column Column
-	what   string // "": as they are; steps; or a form of known ids
+	what   string // "": all ids; steps; or a form of known ids
 }
 
 // set begins another record.
@@ -48,7 +48,7 @@ func (b *batch) set(rec arrow.Record, first int64, index map[string]int) {
 	b.turn++
 }
 
-// forget lets go of the record.
+// forget drops the references to the record.
 func (b *batch) forget() {
 	b.rec = nil
 	for _, e := range b.raw.entries {
@@ -60,7 +60,7 @@ func (b *batch) forget() {
 
 func (b *batch) rows() int { return int(b.rec.NumRows()) }
 
-// ids returns what f computes of a column, in the memory of an earlier list.
+// ids returns the ids of a column, computed by f in the memory of an earlier list.
 func (b *batch) ids(c Column, what string, f func(old *idList) (*idList, error)) (*idList, error) {
 	return b.lists.get(b.turn, listOf{c, what}, func(old *idList) (*idList, error) {
 		if old == nil {
@@ -117,8 +117,8 @@ func (b *batch) numbers(key string, r Reading) ([]float32, error) {
 	})
 }
 
-// hashes returns the fingerprint of every string of a feature, of integers the
-// numbers themselves: what crosses chain.
+// hashes returns the fingerprint of each string of a feature, or the numbers
+// themselves for integers: crosses chain these.
 func (b *batch) hashes(key string) ([]uint64, error) {
 	return b.hash.get(b.turn, key, func(old []uint64) ([]uint64, error) {
 		c, err := b.cells(key)
@@ -138,12 +138,12 @@ func (b *batch) hashes(key string) ([]uint64, error) {
 	})
 }
 
-// tokens are the values of a feature that are present. TensorFlow drops the
-// empty strings and -1 of dense features, and nothing of sparse ones.
+// tokens are the present values of a feature. Like TensorFlow, they leave out
+// empty strings and -1 in dense features, but nothing in sparse ones.
 type tokens struct {
 	*cells
 	offsets []int32 // row i has tokens offsets[i] to offsets[i+1]-1
-	at      []int32 // which value each token is, -1 a missing step of a sequence; nil: the i-th is value i
+	at      []int32 // position of each token's value, -1 for a missing step of a sequence; nil: token i is value i
 }
 
 // value returns the position of token i among the feature's values.
@@ -157,8 +157,8 @@ func (t *tokens) value(i int) int {
 // len returns the number of tokens.
 func (t *tokens) len() int { return int(t.offsets[len(t.offsets)-1]) }
 
-// tokens returns the present values of a feature. In steps of a sequence, those
-// that lack a value keep their place, but for the last ones.
+// tokens returns the present values of a feature. With steps, steps of a sequence
+// without a value keep their place, except at the end.
 func (b *batch) tokens(key string, steps bool) (*tokens, error) {
 	return b.tokened.get(b.turn, tokensOf{key, steps}, func(t *tokens) (*tokens, error) {
 		c, err := b.cells(key)
@@ -182,7 +182,7 @@ func (b *batch) tokens(key string, steps bool) (*tokens, error) {
 	})
 }
 
-// absent marks the values that do not count, nil if all do.
+// absent marks the values that do not count; nil if all count.
 func (b *batch) absent(c *cells) ([]bool, error) {
 	if c.offsets != nil {
 		return c.missing, nil
@@ -204,7 +204,7 @@ func (b *batch) absent(c *cells) ([]bool, error) {
 	return mark(c.count, func(i int) bool { return gone(i) || ints[i] == -1 }), nil
 }
 
-// mark lists the values, among n, for which something is true.
+// mark returns, for each of n values, whether is is true.
 func mark(n int, is func(i int) bool) []bool {
 	out := make([]bool, n)
 	for i := range out {
@@ -233,7 +233,7 @@ func (t *tokens) drop(absent []bool, steps bool) {
 	}
 }
 
-// even returns the offsets of rows of width values each.
+// even returns the offsets of rows with width values each.
 func (b *batch) even(width int) []int32 {
 	out, _ := b.regular.get(b.turn, width, func(old []int32) ([]int32, error) {
 		if len(old) == b.rows()+1 {
@@ -248,7 +248,7 @@ func (b *batch) even(width int) []int32 {
 	return out
 }
 
-// bad returns the error of a value in the row whose position in the list is i.
+// bad returns the error of a value; i is its position in a list with the given offsets.
 func (b *batch) bad(column string, offsets []int32, i int, value string, err error) error {
 	row := sort.Search(len(offsets)-1, func(r int) bool { return int(offsets[r+1]) > i })
 	return &inputs.RowError{Column: column, Row: b.first + int64(row), Element: i - int(offsets[row]), Value: value, Err: err}
@@ -256,13 +256,13 @@ func (b *batch) bad(column string, offsets []int32, i int, value string, err err
 
 // idList holds the ids of a categorical column.
 type idList struct {
-	values  []int64 // -1: none, as of a value outside a vocabulary
+	values  []int64 // -1: no id, as for a value outside a vocabulary
 	offsets []int32 // row i has values offsets[i] to offsets[i+1]-1
 	weights []float32
-	at      []int32 // which value of a dense feature each id comes from; nil: unknown
+	at      []int32 // position of each id's value in a dense feature; nil: unknown
 }
 
-// newIDs makes l the ids of tokens: id gives that of a value, by its position.
+// newIDs sets l to the ids of tokens; id returns the id of the value at a position.
 func newIDs(l *idList, t *tokens, id func(value int) (int64, error), bad func(token int, err error) error) (*idList, error) {
 	*l = idList{values: sized(l.values, t.len()), offsets: t.offsets, at: t.at}
 	for i := range l.values {
@@ -279,7 +279,7 @@ func newIDs(l *idList, t *tokens, id func(value int) (int64, error), bad func(to
 	return l, nil
 }
 
-// drops reports whether id i is none or, of a positive list, has a weight that is
+// drops reports whether id i is -1 or, for a positive list, has a weight that is
 // not positive.
 func (l *idList) drops(i int, positive bool) bool {
 	return l.values[i] < 0 || positive && l.weights != nil && l.weights[i] <= 0
@@ -294,7 +294,7 @@ func (l *idList) dropsAny(positive bool) bool {
 	return false
 }
 
-// known makes out the ids that are not dropped.
+// known sets out to the ids that are not dropped.
 func (l *idList) known(positive bool, out *idList) {
 	*out = idList{offsets: sized(out.offsets, len(l.offsets)), values: sized(out.values, len(l.values))[:0], weights: out.weights}
 	out.offsets[0] = 0

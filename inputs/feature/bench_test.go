@@ -20,7 +20,7 @@ import (
 
 var adultNames = strings.Fields("age workclass fnlwgt education education_num marital_status occupation relationship race sex capital_gain capital_loss hours_per_week native_country")
 
-// adultNumber tells the numeric features of Adult.
+// adultNumber reports whether a feature of Adult is numeric.
 func adultNumber(name string) bool {
 	return slices.Contains(strings.Fields("age fnlwgt education_num capital_gain capital_loss hours_per_week"), name)
 }
@@ -73,7 +73,7 @@ func adult(t testing.TB) arrow.Record {
 	return array.NewRecord(arrow.NewSchema(fields, nil), arrays, int64(rows))
 }
 
-// adultColumns hash all strings and cross three pairs, as testdata/benchmark.py.
+// adultColumns hash all strings and cross three pairs, as in testdata/benchmark.py.
 func adultColumns() Columns {
 	var c Columns
 	for _, name := range adultNames {

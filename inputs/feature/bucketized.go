@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Bucketized is bucketized_column: the bucket of a number, i where it lies in
+// Bucketized is bucketized_column: the bucket of a number, i for a number in
 // [Boundaries[i-1], Boundaries[i]). As a dense column it is one-hot; as a
 // categorical one, number j of an example has ids from j*(len(Boundaries)+1) on.
 type Bucketized struct {
@@ -13,7 +13,7 @@ type Bucketized struct {
 	Boundaries []float64 // strictly increasing; compared as float32
 }
 
-// Name is the numeric column's with the suffix _bucketized.
+// Name is the numeric column's name with the suffix _bucketized.
 func (c *Bucketized) Name() string { return c.Of.Name() + "_bucketized" }
 
 // String is like bucketized(numeric(age), [18 25]).
@@ -22,7 +22,7 @@ func (c *Bucketized) String() string { return fmt.Sprintf("bucketized(%v, %v)", 
 // Buckets is the number of ids.
 func (c *Bucketized) Buckets() int { return c.Of.Width() * (len(c.Boundaries) + 1) }
 
-// Width is the length of the one-hot vectors of an example together.
+// Width is the total length of an example's one-hot vectors.
 func (c *Bucketized) Width() int { return c.Buckets() }
 
 func (c *Bucketized) check() error {
@@ -46,8 +46,8 @@ func (c *Bucketized) check() error {
 func (c *Bucketized) parents() []Column { return []Column{c.Of} }
 func (c *Bucketized) reads() []read     { return nil }
 
-// buckets calls put with each number of the batch and its bucket. NaN, where it
-// is allowed, lies in the last one.
+// buckets calls put with each number of the batch and its bucket. NaN, if
+// allowed, is in the last bucket.
 func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
 	x, err := c.Of.values(b)
 	if err != nil {
@@ -61,13 +61,13 @@ func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
 	return nil
 }
 
-// bucketOf is the number of edges that v does not lie below.
+// bucketOf is the number of edges that are at most v.
 func bucketOf(v float32, edges []float32) int {
 	if len(edges) > 16 {
 		return sort.Search(len(edges), func(j int) bool { return v < edges[j] })
 	}
 	n := 0
-	for _, e := range edges { // of few, counting all has no branch to mispredict
+	for _, e := range edges { // for few edges, counting all has no branch to mispredict
 		above := 1
 		if v < e {
 			above = 0

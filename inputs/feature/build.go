@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// fields are the types of columns, as the documents list them, and the keys of a Spec
-// that count for each, but for name and type.
+// fields lists the types of columns, in the order of the documentation, and the keys of a Spec
+// that each type uses besides name and type.
 var fields = []struct{ typ, keys string }{
 	{"numeric", "key shape read date_order decimal unit default defaults missing normalize allow_nan sequence"},
 	{"bucketized", "of boundaries quantiles"},
@@ -25,7 +25,7 @@ var fields = []struct{ typ, keys string }{
 	{"shared_embeddings", "columns dimension combiner stddev max_norm frozen checkpoint tensor table"},
 }
 
-// types returns the known values of Spec.Type in the order of the documents.
+// types returns the known values of Spec.Type in the order of the documentation.
 func types() []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {
@@ -37,7 +37,7 @@ func types() []string {
 // Types returns the known values of Spec.Type, sorted.
 func Types() []string { return slices.Sorted(slices.Values(types())) }
 
-// checkFields reports a field that is set without counting.
+// checkFields reports a field that is set but not used by the type.
 func (s Spec) checkFields() error {
 	at := slices.Index(types(), s.Type)
 	if at < 0 {
@@ -122,7 +122,7 @@ func (s Spec) numeric() ([]Column, error) {
 	return []Column{c}, nil
 }
 
-// alias is the name of a column beside which others may read its feature: the declared one, which no other has; "" for the usual name.
+// alias is the declared, unique name of a column if other columns may read its feature in another way; "" for the usual name.
 func (s Spec) alias(c *Numeric) string {
 	last := s.Missing == missingLargest
 	switch {

@@ -13,24 +13,24 @@ import (
 type cells struct {
 	key     string
 	rows    int
-	width   int     // of a dense feature: values of a row
-	offsets []int32 // of a ragged one: row i holds values offsets[i] to offsets[i+1]-1; nil: dense
+	width   int     // of a dense feature: values per row
+	offsets []int32 // of a ragged feature: row i has values offsets[i] to offsets[i+1]-1; nil: dense
 	elems   arrow.Array
 	count   int
-	missing []bool // by value; nil: none is null
+	missing []bool // for each value; nil: there are no nulls
 
-	wide   []int64   // memory of ints where they are not the record's,
+	wide   []int64   // memory of ints, if they are not the record's,
 	narrow []float32 // of floats,
 	from   []int32   // and of offsets
 }
 
-// newCells returns the values of an array. A null row of a ragged feature has none.
+// newCells returns the values of an array. A null row of a ragged feature has no values.
 func newCells(key string, arr arrow.Array) (*cells, error) {
 	c := &cells{}
 	return c, c.set(key, arr)
 }
 
-// set makes c the values of an array, in the memory that it has.
+// set sets c to the values of an array. It reuses c's memory.
 func (c *cells) set(key string, arr arrow.Array) error {
 	*c = cells{key: key, rows: arr.Len(), width: 1, elems: arr, count: arr.Len(), wide: c.wide, narrow: c.narrow, from: c.from}
 	switch a := arr.(type) {
@@ -87,7 +87,7 @@ func (c *cells) readNulls(arr arrow.Array) {
 	}
 }
 
-// span returns where the values of a row lie.
+// span returns the range of a row's values.
 func (c *cells) span(row int) (from, to int) {
 	if c.offsets == nil {
 		return row * c.width, (row + 1) * c.width
@@ -103,7 +103,7 @@ type texts struct {
 
 func (t texts) value(i int) []byte { return t.data[t.at[i]:t.at[i+1]] }
 
-// anyEmpty reports whether a string is empty.
+// anyEmpty reports whether any string is empty.
 func (t texts) anyEmpty() bool {
 	for i, end := range t.at[1:] {
 		if end == t.at[i] {
@@ -204,7 +204,7 @@ type real interface {
 
 func convert[D, S real](src []S) []D { return convertInto[D](nil, src) }
 
-// convertInto is convert, in the memory of dst where it suffices.
+// convertInto is convert, using dst's memory if it is large enough.
 func convertInto[D, S real](dst []D, src []S) []D {
 	out := sized(dst, len(src))
 	for i, v := range src {
@@ -213,7 +213,7 @@ func convertInto[D, S real](dst []D, src []S) []D {
 	return out
 }
 
-// show returns value i for a message.
+// show formats value i for a message.
 func (c *cells) show(i int) string {
 	if i < 0 || i >= c.count {
 		return ""

@@ -8,14 +8,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A Column is a feature column: data that says how features are read. The pointer
+// A Column is a feature column: data that says how to read features. The pointer
 // types of this package are columns; users write others as a Formula or a Mapping. Columns must
 // not be changed once a Plan has them.
 type Column interface {
 	// Name is TensorFlow's name of the column, part of its variables' names.
 	Name() string
 	// String is the declaration, for reports and to tell columns apart: columns with
-	// different settings must return different ones.
+	// different settings must return different strings.
 	String() string
 }
 
@@ -26,7 +26,7 @@ type Categorical interface {
 	Buckets() int
 }
 
-// A Dense column makes a vector of every example, of Width numbers.
+// A Dense column makes a vector of Width numbers from each example.
 type Dense interface {
 	Column
 	Width() int
@@ -39,7 +39,7 @@ type builtin interface {
 	check() error
 	// parents are the columns that it is made of.
 	parents() []Column
-	// reads are the raw features that it takes itself.
+	// reads are the raw features that it reads itself.
 	reads() []read
 }
 
@@ -55,7 +55,7 @@ type vectorizer interface {
 	dense(b *batch, out []float32) error
 }
 
-// asBuiltin is c as a column of this package: a user's one becomes one.
+// asBuiltin returns c as a column of this package; it wraps a user's column.
 func asBuiltin(c Column) (builtin, error) {
 	switch c := c.(type) {
 	case Formula:
@@ -68,7 +68,7 @@ func asBuiltin(c Column) (builtin, error) {
 	return nil, fmt.Errorf("column %q of type %T: expected a column of package feature, or a type with the methods of feature.Formula or feature.Mapping", c.Name(), c)
 }
 
-// users reports whether c is a column that users write.
+// users reports whether c is a column that a user wrote.
 func users(c Column) bool {
 	switch c.(type) {
 	case Formula, Mapping:
@@ -77,7 +77,7 @@ func users(c Column) bool {
 	return false
 }
 
-// idsOf are the ids of a column that a Plan has checked.
+// idsOf returns the ids of a column that a Plan has checked.
 func idsOf(c Column, b *batch) (*idList, error) {
 	k, err := asBuiltin(c)
 	if err != nil {
@@ -86,7 +86,7 @@ func idsOf(c Column, b *batch) (*idList, error) {
 	return k.(identifier).ids(b)
 }
 
-// vectors returns c as a column that makes vectors, false where it makes none.
+// vectors returns c as a column that makes vectors, false if it makes none.
 func vectors(c Column) (vectorizer, bool) {
 	k, err := asBuiltin(c)
 	if err != nil {
@@ -106,18 +106,18 @@ const (
 	token   kind = "strings or integers"
 )
 
-// read is a raw feature that a column takes.
+// read is a raw feature that a column reads.
 type read struct {
 	key   string
 	kind  kind
-	size  int         // numbers of an example; 0: any, and ragged ones too
+	size  int         // numbers per example; 0: any, and ragged features, too
 	shape []int       // of an example, for messages and example specs
 	spec  ExampleSpec // how it is parsed from examples,
 	// yields: unless another column says how
 	yields bool
 }
 
-// accepts reports whether a column of the data can be read so.
+// accepts returns an error if a column of the data cannot be read so.
 func (r read) accepts(c inputs.Column) error {
 	var ok bool
 	switch r.kind {
@@ -151,10 +151,10 @@ func isInteger(d tensor.DType) bool {
 
 var notInScope = regexp.MustCompile(`[^A-Za-z0-9_.\-]`)
 
-// scope is a column's name as part of a variable's.
+// scope returns a column's name as part of a variable's name.
 func scope(name string) string { return notInScope.ReplaceAllString(name, "_") }
 
-// positive is a check of a number that must be at least 1.
+// positive checks a number that must be at least 1.
 func positive(what string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("%s must be at least 1, got %d", what, n)
@@ -185,7 +185,7 @@ func checkDType(d tensor.DType) error {
 	return nil
 }
 
-// categoryRead is what a categorical column of one feature reads.
+// categoryRead returns what a categorical column reads of one feature.
 func categoryRead(key string, d tensor.DType) []read {
 	if d == 0 {
 		d = tensor.String

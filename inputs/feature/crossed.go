@@ -12,7 +12,7 @@ import (
 // DefaultHashKey seeds crosses that have no HashKey.
 const DefaultHashKey uint64 = 0xDECAFCAFFE
 
-// Key is a raw feature as a part of a cross: its strings, or its integers as they are.
+// Key is a raw feature as a part of a cross: its strings, or its integers unhashed.
 type Key string
 
 // Name is the feature's name.
@@ -29,11 +29,11 @@ func (k Key) reads() []read {
 
 // Crossed is crossed_column: the hash of every combination of the values of its
 // parts, modulo Size. As in TensorFlow, parts that are dense features come after
-// the others in the chain of hashes, for any order of Of. Their empty strings and
+// the others in the chain of hashes, whatever the order of Of. Their empty strings and
 // -1 count as values, and so does a categorical column's -1.
 type Crossed struct {
-	// Of are at least two Keys and categorical columns, but no HashBucket (give
-	// its Key), no weighted and no sequence column. A cross in it stands for its
+	// Of has at least two Keys and categorical columns, but no HashBucket (use
+	// its Key), no weighted and no sequence column. A cross among them stands for its
 	// own parts.
 	Of      []Column
 	Size    int    // number of buckets
@@ -62,10 +62,10 @@ func (c *Crossed) String() string {
 // Buckets is Size.
 func (c *Crossed) Buckets() int { return c.Size }
 
-// Leaves are the parts, with the parts of a cross in its place.
+// Leaves returns the parts, with each cross replaced by its parts.
 func (c *Crossed) Leaves() []Column { return c.leaves(nil) }
 
-// leaves appends the parts, without crosses.
+// leaves appends the parts without crosses.
 func (c *Crossed) leaves(out []Column) []Column {
 	for _, p := range c.Of {
 		if x, ok := p.(*Crossed); ok {
@@ -98,17 +98,17 @@ func (c *Crossed) check() error {
 func (c *Crossed) parents() []Column { return c.Of }
 func (c *Crossed) reads() []read     { return nil }
 
-// part is what one part adds to the hashes: values offsets[i] to offsets[i+1]-1 of row i.
+// part is what one part adds to the hashes: row i has hashes offsets[i] to offsets[i+1]-1.
 type part struct {
 	hashes  []uint64
 	offsets []int32
 	dense   bool
 }
 
-// usualParts is how many parts a cross has without more memory for them.
+// usualParts is the number of parts for which a cross needs no extra memory.
 const usualParts = 8
 
-// parts appends the parts in the order of the chain.
+// parts appends the parts in the order of the hash chain.
 func (c *Crossed) parts(b *batch, out []part) ([]part, error) {
 	var columns [usualParts]Column
 	var dense [usualParts]part
@@ -184,7 +184,7 @@ func (c *Crossed) ids(b *batch) (*idList, error) {
 // maxCrossed bounds the combinations of a batch.
 const maxCrossed = 1 << 26
 
-// productOffsets returns where the combinations of each row lie.
+// productOffsets returns the offsets of each row's combinations.
 func productOffsets(parts []part, rows int) ([]int32, error) {
 	out := make([]int32, rows+1)
 	total := 0
@@ -201,7 +201,7 @@ func productOffsets(parts []part, rows int) ([]int32, error) {
 	return out, nil
 }
 
-// crossSingles chains one value of each part in every row.
+// crossSingles chains one value per part in each row.
 func crossSingles(out []int64, parts []part, seed uint64) {
 	for i := range out {
 		h := seed

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// digestString is the i-th string of the digests, as in testdata/generate.py.
+// digestString returns string i of the digests, as in testdata/generate.py.
 func digestString(i int) []byte {
 	if i%5 == 4 {
 		return strconv.AppendInt(nil, int64(i)*2654435761-100000000000000, 10)
@@ -32,7 +32,7 @@ func digestString(i int) []byte {
 	return out[:n]
 }
 
-// digestRecord has the strings and integers of the digests.
+// digestRecord returns the strings and integers of the digests.
 func digestRecord(n int) arrow.Record {
 	s := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
 	x := array.NewInt64Builder(memory.DefaultAllocator)

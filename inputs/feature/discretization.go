@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Discretization is Keras' layer: it maps numbers to the place of their bin, i where one lies in
-// [Boundaries[i-1], Boundaries[i]), so that there is one bin more than boundaries. NaN is an error that names the row.
+// Discretization is Keras' layer: it maps a number to the index of its bin, i for a number in
+// [Boundaries[i-1], Boundaries[i]). There is one more bin than boundaries. NaN is an error that names the row.
 type Discretization struct {
 	Boundaries []float32 // strictly increasing
 	Mode       OutputMode
@@ -51,9 +51,9 @@ func (l *Discretization) call(c *cells, at func(int, error) error) (result, erro
 	return l.Mode.encode(ids, c, len(l.Boundaries)+1), nil
 }
 
-// Adapt sets boundaries that divide the numbers of a finite data set into bins of about equal size, by Keras' summary:
-// the numbers of each record are sorted and every epsilon-th part of them is kept. epsilon 0 means Keras' 0.01. Fewer
-// boundaries come out where numbers repeat.
+// Adapt sets boundaries that divide the numbers of a finite data set into bins of about equal size, with Keras' summary:
+// it keeps the quantiles of each record at the multiples of epsilon. epsilon 0 means Keras' 0.01. Repeated
+// numbers can lead to fewer boundaries.
 func (l *Discretization) Adapt(ctx context.Context, ds inputs.Dataset, column string, bins int, epsilon float64) error {
 	if epsilon == 0 {
 		epsilon = 0.01
@@ -93,16 +93,16 @@ func (l *Discretization) Adapt(ctx context.Context, ds inputs.Dataset, column st
 	return nil
 }
 
-// weightedNumber is a number that stands for as many as its weight.
+// weightedNumber is a number that represents w numbers.
 type weightedNumber struct {
 	v float32
 	w float64
 }
 
-// summary is Keras' of a distribution: numbers with the weight of those that they stand for.
+// summary is Keras' summary of a distribution: numbers with their weights.
 type summary []weightedNumber
 
-// summarize keeps every epsilon-th part of numbers.
+// summarize keeps the quantiles of the numbers at the multiples of epsilon.
 func summarize(x []float32, epsilon float64) summary {
 	x = slices.Clone(x)
 	slices.Sort(x)
@@ -115,7 +115,7 @@ func summarize(x []float32, epsilon float64) summary {
 	return out
 }
 
-// compress keeps the numbers at each epsilon of the weight, by linear interpolation.
+// compress keeps one number for each epsilon of the total weight, by linear interpolation.
 func (s summary) compress(epsilon float64) summary {
 	if len(s) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func (s summary) compress(epsilon float64) summary {
 	return out
 }
 
-// interpolated is the value at p of the line through points of increasing x; outside of them, the value of the next one.
+// interpolated is the value at p of the line through points of increasing x; outside them, the value of the nearest point.
 func interpolated(p float64, x, y []float64) float64 {
 	i, exact := slices.BinarySearch(x, p)
 	switch {

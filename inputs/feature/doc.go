@@ -13,18 +13,18 @@
 //	})
 //	ds = inputs.Pipe(ds, inputs.Batch(128, true), plan.Transform(2), inputs.Prefetch(2))
 //
-// A Plan has two halves. On the host, Transform replaces the feature columns of every record by what the
-// columns make of them: dense float32 vectors, and ragged int64 ids with optional float32 weights. Columns
+// A Plan has two halves. On the host, Transform replaces the feature columns of each record by the result
+// of the columns: dense float32 vectors, and ragged int64 ids with optional float32 weights. Columns
 // are computed in parallel, each from the memory of the record. A column that several others use is computed
 // once. Labels and weights pass through.
 //
 // For the model, Linear, Dense and Sequence say which columns of the transformed
-// records each column became, and which variables it has: Input is plain data.
+// records each column became, and which variables it has: an Input is plain data.
 //
 // An exported model has no host side: its graph has the columns as TensorFlow
-// operations, over serialized examples or raw features.
+// operations on serialized examples or raw features.
 //
-// Users write columns of their own as a Formula of other columns, or as a Mapping of
+// Users write their own columns as a Formula of other columns, or as a Mapping of
 // values to ids.
 //
 // Columns can also be declared in a config file: see Spec and Build.

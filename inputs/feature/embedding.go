@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Combiner says how the rows of a table that the ids of an example choose become one.
+// Combiner says how the rows that an example's ids select in a table become one row.
 type Combiner string
 
 // The combiners. "" means Mean in an Embedding, Sum in a linear model.
 const (
-	Mean  Combiner = "mean"  // the weighted sum over the sum of the weights
-	SqrtN Combiner = "sqrtn" // the weighted sum over the square root of the sum of the squared weights
+	Mean  Combiner = "mean"  // the weighted sum, divided by the sum of the weights
+	SqrtN Combiner = "sqrtn" // the weighted sum, divided by the square root of the sum of the squared weights
 	Sum   Combiner = "sum"   // the weighted sum
 )
 
@@ -32,25 +32,25 @@ func (c Combiner) or(def Combiner) Combiner {
 	return c
 }
 
-// Embedding is embedding_column: the combined rows of a table of Dimension
-// columns; over a Sequence, a row for each step.
+// Embedding is embedding_column: the combined rows of a table with Dimension
+// columns; over a Sequence, one row per step.
 type Embedding struct {
 	Of         Categorical
 	Dimension  int
 	Combiner   Combiner
-	Stddev     float64 // of the truncated normal distribution that starts the table; 0: 1/sqrt(Dimension)
-	MaxNorm    float64 // rows of a larger L2 norm are scaled to it when they are read; 0: no limit
+	Stddev     float64 // of the truncated normal distribution that initializes the table; 0: 1/sqrt(Dimension)
+	MaxNorm    float64 // rows with a larger L2 norm are scaled to it on reading; 0: no limit
 	Frozen     bool    // the table is not trained
-	Checkpoint string  // a checkpoint that starts the table, and
+	Checkpoint string  // a checkpoint that initializes the table, and
 	Tensor     string  // its tensor; both or neither
 	// Table names the table that this column shares with others: see
-	// SharedEmbeddings. "": its own.
+	// SharedEmbeddings. "": it has its own.
 	Table string
 }
 
 // SharedEmbeddings is shared_embeddings: columns like like, one over each of the
 // categorical columns, with one table. like.Table names it; "" means the names of
-// the categorical columns, sorted and joined by _, with suffix _shared_embedding.
+// the categorical columns, sorted and joined by _, with the suffix _shared_embedding.
 func SharedEmbeddings(of []Categorical, like Embedding) []Column {
 	if like.Table == "" {
 		var names []string
@@ -71,8 +71,8 @@ func SharedEmbeddings(of []Categorical, like Embedding) []Column {
 	return out
 }
 
-// Name is the categorical column's with the suffix _embedding, or
-// _shared_embedding with a shared table.
+// Name is the categorical column's name with the suffix _embedding, or
+// _shared_embedding if the table is shared.
 func (c *Embedding) Name() string {
 	if c.Table != "" {
 		return c.Of.Name() + "_shared_embedding"
@@ -125,7 +125,7 @@ func (c *Embedding) check() error {
 func (c *Embedding) parents() []Column { return []Column{c.Of} }
 func (c *Embedding) reads() []read     { return nil }
 
-// variable is the column's table.
+// variable returns the column's table.
 func (c *Embedding) variable() *Variable {
 	v := &Variable{Name: scope(c.Name()) + "/embedding_weights", Shape: []int{c.Of.Buckets(), c.Dimension},
 		Stddev: c.Stddev, Trainable: !c.Frozen, Checkpoint: c.Checkpoint, Tensor: c.Tensor}

@@ -7,18 +7,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// OutputMode says in which form a layer of categories delivers them.
+// OutputMode is the form in which a layer delivers categories.
 type OutputMode string
 
-// The output modes. "" means Int, in CategoryEncoding MultiHot.
+// The output modes. "" means Int; in CategoryEncoding, MultiHot.
 const (
 	Int      OutputMode = "int"       // ids, in the shape of the input
-	OneHot   OutputMode = "one_hot"   // a vector for each value, 1 at its id
-	MultiHot OutputMode = "multi_hot" // a vector for each example, 1 at each of its ids
-	Count    OutputMode = "count"     // a vector for each example, how often each id occurs in it
+	OneHot   OutputMode = "one_hot"   // a vector for each value, with 1 at its id
+	MultiHot OutputMode = "multi_hot" // a vector for each example, with 1 at each of its ids
+	Count    OutputMode = "count"     // a vector for each example, with the count of each id
 )
 
-// output returns the column of ids of c in that mode.
+// output returns the column that ids of c become.
 func (m OutputMode) output(c inputs.Column, depth int) (inputs.Column, error) {
 	c.DType = tensor.Int64
 	switch m {
@@ -43,8 +43,8 @@ func (m OutputMode) output(c inputs.Column, depth int) (inputs.Column, error) {
 	return c, fmt.Errorf("output mode must be int, one_hot, multi_hot or count, got %q", m)
 }
 
-// encode returns ids in that mode; all lie in [0, depth) but for -1 where there is
-// none, as of a mask in a vector.
+// encode returns ids in the mode. All are in [0, depth), or -1 for no id,
+// such as a masked value of a vector.
 func (m OutputMode) encode(ids []int64, c *cells, depth int) result {
 	switch m {
 	case OneHot:

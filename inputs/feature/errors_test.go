@@ -88,7 +88,7 @@ func TestColumnsRefused(t *testing.T) {
 	}
 }
 
-// badRows is a record with a null, a NaN, an id that is too large and a number that no id can be.
+// badRows is a record with a null, a NaN, an id that is too large and a number that cannot be an id.
 func badRows() arrow.Record {
 	mem := memory.DefaultAllocator
 	x, i, s := array.NewFloat32Builder(mem), array.NewInt64Builder(mem), array.NewStringBuilder(mem)
@@ -146,7 +146,7 @@ func TestRowsRefused(t *testing.T) {
 	}
 }
 
-// An infinite number is refused where a model would compute with it; a bucket takes it.
+// An infinite number is refused if a model would compute with it; a bucket takes it.
 func TestInfiniteNumbers(t *testing.T) {
 	b := array.NewFloat32Builder(memory.DefaultAllocator)
 	b.AppendValues([]float32{1, 0, float32(math.Inf(-1))}, nil)

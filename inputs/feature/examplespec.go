@@ -10,23 +10,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ExampleSpec says how a feature is parsed from a tf.train.Example.
+// ExampleSpec says how to parse a feature from a tf.train.Example.
 type ExampleSpec struct {
 	Key     string
 	DType   tensor.DType
-	VarLen  bool      // VarLenFeature; otherwise FixedLenFeature of
-	Shape   []int     // numbers
-	Default []float32 // and this default, one for each; nil: it must be there
-	// Optional, of strings and integers of FixedLen, says that a feature that is not
-	// there is parsed as "" or -1, which stand for no value.
+	VarLen  bool      // VarLenFeature; otherwise FixedLenFeature
+	Shape   []int     // of this shape
+	Default []float32 // and this default, one number for each; nil: the feature is required
+	// Optional, for strings and integers of FixedLen, parses an absent feature
+	// as "" or -1, which mean no value.
 	Optional bool
-	// Missing, of FixedLen of any type, is what a feature that is not there is parsed as: the
-	// default of the data's column, with its type of strings, float32 or int64. It takes the place of Default and Optional.
+	// Missing, for FixedLen of any type, is the value of an absent feature: the
+	// default of the data's column, as string, float32 or int64. It takes precedence over Default and Optional.
 	Missing *tensor.Tensor
 }
 
-// WithDefault returns the spec of a feature that the data have as c: fixed in length, with c's default for one
-// that is not there, as in training.
+// WithDefault returns the spec of a feature that is column c of the data: of fixed length, with c's default if
+// the feature is absent, as in training.
 func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
 	if e.VarLen {
 		e.VarLen, e.Shape = false, c.Shape
@@ -46,7 +46,7 @@ func (e ExampleSpec) WithDefault(c inputs.Column) ExampleSpec {
 	return e
 }
 
-// Type is the type that the feature is parsed as: string, float32 or int64; Invalid where examples cannot hold it.
+// Type is the type of the parsed feature: string, float32 or int64; Invalid if examples cannot hold it.
 func (e ExampleSpec) Type() tensor.DType {
 	switch {
 	case e.DType == tensor.String:

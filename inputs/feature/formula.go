@@ -10,18 +10,18 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// A Formula is a dense column that users write: numbers computed, element by element, of
-// other dense columns. It is computed where data are read, and an exported model has
-// it as operations.
+// A Formula is a dense column that users write: an elementwise expression of
+// other dense columns. It is computed when data is read; an exported model
+// contains its operations.
 type Formula interface {
 	Dense
-	// Of are the columns whose numbers it reads, each of its Width.
+	// Of returns the columns whose numbers it reads. All have its Width.
 	Of() []Dense
-	// Formula returns its numbers as an expression of the numbers of Of, in their order. It always returns the same one.
+	// Formula returns its numbers as an expression of the numbers of Of, in order. Each call must return the same expression.
 	Formula(of []expr.Expr) expr.Expr
 }
 
-// FormulaProgram returns the program of a Formula. Its inputs are the places of the columns in Of: "0", "1", ...
+// FormulaProgram returns the program of a Formula. Its inputs are named by position in Of: "0", "1", ...
 func FormulaProgram(c Formula) expr.Program {
 	in := make([]expr.Expr, len(c.Of()))
 	for i := range in {
@@ -76,8 +76,8 @@ func (c formula) check() error {
 	return nil
 }
 
-// checkOwn checks what all columns of users must have: a name, size numbers or ids, and a
-// type by which batches can tell columns apart.
+// checkOwn checks what all columns of users need: a name, a positive size, and a
+// comparable type, by which batches tell columns apart.
 func checkOwn(c Column, size int) error {
 	if c.Name() == "" || c.String() == "" {
 		return fmt.Errorf("no name, or no declaration: Name and String must return some")

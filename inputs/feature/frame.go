@@ -8,15 +8,15 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// frames makes transformed records, again and again in the memory of those that
-// nobody holds any more.
+// frames makes transformed records. It reuses the memory of records that were
+// released.
 type frames struct {
 	schema *arrow.Schema
-	passed int // columns of the input that the records begin with
+	passed int // columns of the input that come first in the records
 	pool   sync.Pool
 }
 
-// frame is one such record: columns that the input has, and made ones.
+// frame is one such record: columns of the input, followed by made ones.
 type frame struct {
 	out     inputs.Frame
 	of      *frames
@@ -33,7 +33,7 @@ type made struct {
 	array   arrow.Array
 }
 
-// get returns a frame whose columns are to be set.
+// get returns a frame whose columns are still to be set.
 func (s *frames) get() *frame {
 	if f, ok := s.pool.Get().(*frame); ok {
 		return f
@@ -44,7 +44,7 @@ func (s *frames) get() *frame {
 	return f
 }
 
-// record is the frame as a record of columns that are set.
+// record returns the frame as a record, once its columns are set.
 func (f *frame) record(rows int64) arrow.Record {
 	for i, m := range f.made {
 		f.columns[f.of.passed+i] = m.array
@@ -64,8 +64,8 @@ func (f *frame) giveBack() {
 	f.of.pool.Put(f)
 }
 
-// dense makes the column one of rows vectors of width numbers, and returns the
-// numbers, all zeros, to be set.
+// dense makes the column one of rows vectors with width numbers, and returns the
+// numbers, all zero, to be set.
 func (m *made) dense(rows, width int) []float32 {
 	if m.array == nil || m.array.Len() != rows || len(m.floats) != rows*width {
 		m.floats = make([]float32, rows*width)

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit/rawrows"
 )
 
-// TestMemoryIsReused: a plan that has transformed other records, of any sizes,
-// gives the same result for a record as a new plan. Results that are kept do not
+// TestMemoryIsReused: a plan that has transformed other records, of any size,
+// gives the same result for a record as a new plan. Results that are still held do not
 // change.
 func TestMemoryIsReused(t *testing.T) {
 	used := planOf(t, manyColumns())
@@ -47,7 +47,7 @@ func TestMemoryIsReused(t *testing.T) {
 	})
 }
 
-// fataler is a test of either kind.
+// fataler is a *testing.T or a *rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(args ...any)
@@ -82,7 +82,7 @@ func sameTensors(t fataler, a, b arrow.Record) {
 	}
 }
 
-// TestTransformAllocatesNothing: of batches of one size, once the first are made.
+// TestTransformAllocatesNothing: batches of the same size allocate nothing after the first few.
 func TestTransformAllocatesNothing(t *testing.T) {
 	rec := adult(t)
 	plan := planOf(t, adultColumns())

@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// golden is what testdata/generate.py recorded of TensorFlow 2.15.
+// golden is what testdata/generate.py recorded from TensorFlow 2.15.
 type golden struct {
 	Fingerprints [][2]string
 	Digests      struct {
@@ -180,7 +180,7 @@ func results(t testing.TB, cols Columns, rec arrow.Record) (*Plan, map[string]in
 }
 
 func TestGoldenColumns(t *testing.T) {
-	t.Chdir("testdata") // of the vocabulary files
+	t.Chdir("testdata") // vocabulary files are relative to it
 	for _, c := range readGolden(t).Cases {
 		t.Run(c.Name, func(t *testing.T) {
 			set, err := Build(c.Columns)
@@ -208,7 +208,7 @@ func TestGoldenColumns(t *testing.T) {
 	}
 }
 
-// checkIDs compares ids, -1 left out, in their rows.
+// checkIDs compares the ids of each row, without -1.
 func (c goldenCase) checkIDs(t *testing.T, col Column, name string, rec arrow.Record) {
 	want := c.IDs[name]
 	plan, by := results(t, Columns{Linear: []Column{col}}, rec)
@@ -283,7 +283,7 @@ func checkDense(t *testing.T, want goldenDense, cols []Column, rec arrow.Record)
 	}
 }
 
-// denseRow is what a model makes of an input.
+// denseRow computes what a model makes of an input.
 func denseRow(in Input, by map[string]inputs.NamedTensor, row int) []float32 {
 	if in.Kind == Numbers {
 		return floatsIn(by[in.Values])[row*in.Width : (row+1)*in.Width]
@@ -297,7 +297,7 @@ func denseRow(in Input, by map[string]inputs.NamedTensor, row int) []float32 {
 	return combine(in, int64sOf(ids)[from:to], w)
 }
 
-// combine is the combination of rows as Input documents it, over the tables of generate.py.
+// combine combines rows as Input documents it, with the tables of generate.py.
 func combine(in Input, ids []int64, w []float32) []float32 {
 	out := make([]float64, in.Width)
 	var sum, squares float64

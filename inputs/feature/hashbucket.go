@@ -8,7 +8,7 @@ import (
 )
 
 // HashBucket is categorical_column_with_hash_bucket: the id is the fingerprint of
-// the string, of an integer's decimal digits, modulo Size.
+// the string, or of an integer's decimal digits, modulo Size.
 type HashBucket struct {
 	Key   string
 	Size  int          // number of buckets
@@ -78,7 +78,7 @@ func (c *HashBucket) lookup(b *batch, steps bool) (*idList, error) {
 	})
 }
 
-// stepsOf is what a batch keeps the ids of a column's steps as.
+// stepsOf returns listOf.what for the ids of a column.
 func stepsOf(steps bool) string {
 	if steps {
 		return "steps"

@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Hashing maps strings and integers, in decimal, to bins: by fingerprint, or by
+// Hashing maps strings, and integers in decimal, to bins: by fingerprint, or by
 // SipHash with a salt.
 type Hashing struct {
 	Bins int
-	// Mask is a value, integers in decimal, that goes to bin 0, which the others
-	// then do not use; nil: none.
+	// Mask is a value, an integer in decimal, that has bin 0 to itself;
+	// nil: none.
 	Mask *string
-	Salt *[2]uint64 // Keras' salt; a single number counts for both; nil: none
+	Salt *[2]uint64 // Keras' salt; a single number is used twice; nil: none
 	Mode OutputMode
 }
 
@@ -73,7 +73,7 @@ func (l *Hashing) call(c *cells, _ func(int, error) error) (result, error) {
 	return l.Mode.encode(ids, c, l.Bins), nil
 }
 
-// decimals returns a function that gives value i as a string, valid until its next call.
+// decimals returns a function that returns value i as a string, valid until its next call.
 func decimals(c *cells) (func(i int) []byte, error) {
 	if t, err := c.texts(); err == nil {
 		return t.value, nil

@@ -10,7 +10,7 @@ import (
 type Identity struct {
 	Key     string
 	Size    int  // number of ids
-	Default *int // id of values outside [0, Size); nil: too large ones are an error, negative ones are left out
+	Default *int // id of values outside [0, Size); nil: negative values are left out, larger ones are an error
 }
 
 // Name is the key.

@@ -3,14 +3,14 @@ package feature
 import "fmt"
 
 // Indicator is indicator_column: how often each id occurs in an example, or the
-// sum of its weights. Over a Sequence it counts every step on its own. With MultiHot
-// it is whether each id occurs, 0 or 1, as Keras' CategoryEncoding has it.
+// sum of its weights. Over a Sequence it counts each step on its own. With MultiHot
+// it is 1 if the id occurs, else 0, as in Keras' CategoryEncoding.
 type Indicator struct {
 	Of       Categorical
 	MultiHot bool
 }
 
-// Name is the categorical column's with the suffix _indicator.
+// Name is the categorical column's name with the suffix _indicator.
 func (c *Indicator) Name() string { return c.Of.Name() + "_indicator" }
 
 // String is like indicator(vocabulary(sex, ["f" "m"])).
@@ -71,7 +71,7 @@ func (l *idList) count(counts []float32, i int) {
 	}
 }
 
-// steps returns the counts of every step.
+// steps returns the counts of each step.
 func (c *Indicator) steps(b *batch) ([]float32, []int32, error) {
 	l, err := idsOf(c.Of, b)
 	if err != nil {

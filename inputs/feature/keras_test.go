@@ -66,7 +66,7 @@ func oneDataset(t testing.TB, rec arrow.Record) inputs.Dataset {
 	return ds
 }
 
-// through returns what layers make of a column, as numbers.
+// through returns the output of layers for a column, as numbers.
 func through(t testing.TB, a arrow.Array, layers ...Layer) []float64 {
 	t.Helper()
 	nt := tensorOf(t, inputs.Map(Preprocess("x", layers...))(oneDataset(t, oneColumn("x", a))))
@@ -122,7 +122,7 @@ func TestGoldenKerasLayers(t *testing.T) {
 			l = &IntegerLookup{Vocabulary: []int64{1, 2, 42}, OOV: c.OOV, Mask: optional[int64](t, c.Mask), Mode: c.Mode}
 		case "Hashing":
 			h := &Hashing{Bins: c.Bins}
-			if string(c.Salt) == "99" { // one number stands for both
+			if string(c.Salt) == "99" { // one number is used for both
 				c.Salt = json.RawMessage("[99,99]")
 			}
 			h.Salt = optional[[2]uint64](t, c.Salt)
@@ -182,7 +182,7 @@ func TestGoldenNormalization(t *testing.T) {
 	}
 }
 
-// TestNormalizationByOneMean: one mean and variance apply to every number of an example.
+// TestNormalizationByOneMean: a single mean and variance apply to all numbers of an example.
 func TestNormalizationByOneMean(t *testing.T) {
 	got := through(t, goldenFeature{Floats: []float32{1, 2, 3, 5, 1, 3}, Width: 3}.array(t), &Normalization{Mean: []float32{3}, Variance: []float32{4}})
 	if want := []float64{-1, -0.5, 0, 1, -1, 0}; !slices.Equal(got, want) {

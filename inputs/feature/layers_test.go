@@ -59,7 +59,7 @@ func readLayers(t *testing.T) (f layersFile) {
 	return f
 }
 
-// flat appends the numbers of lists, and of lists in them.
+// flat appends the numbers of nested lists.
 func flat(to []float64, x any) []float64 {
 	switch x := x.(type) {
 	case float64:
@@ -78,7 +78,7 @@ func stringsOf(list []string) arrow.Array {
 	return b.NewArray()
 }
 
-// TestGoldenTextVectorization: Keras adapts the same vocabularies and makes the same ids and vectors.
+// TestGoldenTextVectorization: Keras adapts the same vocabularies and computes the same ids and vectors.
 func TestGoldenTextVectorization(t *testing.T) {
 	f := readLayers(t)
 	texts := stringsOf(f.Input)
@@ -99,7 +99,7 @@ func TestGoldenTextVectorization(t *testing.T) {
 	}
 }
 
-// TestGoldenDiscretization: Keras adapts the same boundaries and makes the same bins.
+// TestGoldenDiscretization: Keras adapts the same boundaries and computes the same bins.
 func TestGoldenDiscretization(t *testing.T) {
 	f := readLayers(t).Numbers
 	ds := inputs.Batch(128, false)(oneDataset(t, oneColumn("x", goldenFeature{Floats: f.X}.array(t))))
@@ -148,7 +148,7 @@ func TestGoldenHashedCrossing(t *testing.T) {
 	}
 }
 
-// TestTextsOfAnyBytes: a list has Length ids, and ids lie within the vocabulary, whatever the bytes.
+// TestTextsOfAnyBytes: for any bytes, a list has Length ids, and all ids are in the vocabulary.
 func TestTextsOfAnyBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rapid.StringMatching(`[aB ,\x00é\t\xff]{0,9}`), 1, 4).Draw(rt, "texts")

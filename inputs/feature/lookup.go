@@ -8,26 +8,26 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// StringLookup maps strings to ids: 0 for Mask, where there is one, then OOV ids
-// for strings outside the vocabulary, then its entries. In the modes that make
-// vectors, Mask has no id and a vector of zeros.
+// StringLookup maps strings to ids: 0 for Mask, if there is one, then OOV ids
+// for strings outside the vocabulary, then the ids of its entries. In the modes that make
+// vectors, Mask has no id, and a vector of zeros.
 type StringLookup struct {
 	Vocabulary []string // without mask and out-of-vocabulary tokens
-	OOV        int      // 0 means Keras' default 1; -1: none, an unknown string is an error
+	OOV        int      // 0: Keras' default 1; -1: none, an unknown string is an error
 	Mask       *string  // nil: none
 	Mode       OutputMode
 }
 
-// IntegerLookup is StringLookup of integers; one outside the vocabulary goes to
+// IntegerLookup is StringLookup for integers. An integer outside the vocabulary goes to
 // OOV id value modulo OOV.
 type IntegerLookup struct {
 	Vocabulary []int64
-	OOV        int    // 0 means Keras' default 1; -1: none, an unknown integer is an error
+	OOV        int    // 0: Keras' default 1; -1: none, an unknown integer is an error
 	Mask       *int64 // nil: none
 	Mode       OutputMode
 }
 
-// lookup is what both have in common.
+// lookup is what StringLookup and IntegerLookup have in common.
 type lookup[K comparable] struct {
 	vocabulary []K
 	mask       *K
@@ -74,7 +74,7 @@ func (l lookup[K]) indices() int {
 	return l.oov
 }
 
-// before is the number of ids before the vocabulary's. Vectors have no place for
+// before is the number of ids before the vocabulary's. Vectors have no element for
 // the mask: its vector is all zeros.
 func (l lookup[K]) before() int {
 	if l.mask != nil && modeOr(l.mode) == Int {
@@ -153,14 +153,14 @@ func (l *IntegerLookup) call(c *cells, at func(int, error) error) (result, error
 	return l.lookup().call(c, func(i int) int64 { return x[i] }, at)
 }
 
-// Normalization makes float32 numbers (x - Mean) / sqrt(Variance), of a deviation
+// Normalization computes (x - Mean) / sqrt(Variance) as float32, with a deviation
 // of at least 1e-7.
 type Normalization struct {
 	Mean     []float32 // one value, or one for each number of an example
-	Variance []float32 // as many
+	Variance []float32 // as many values as Mean
 }
 
-// String has mean and variance.
+// String includes mean and variance.
 func (l *Normalization) String() string {
 	return fmt.Sprintf("Normalization(%v, %v)", l.Mean, l.Variance)
 }

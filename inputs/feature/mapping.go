@@ -6,12 +6,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A Mapping is a categorical column that users write: ids by a function of the program. It is
-// computed where data are read, under every strategy. A graph cannot hold it, so that a model with
-// one is not exported: see Formula, which is, and Vocabulary.
+// A Mapping is a categorical column that users write: a Go function computes the ids. It is
+// computed when data is read, under every strategy. A graph cannot contain it, so a model with
+// a Mapping cannot be exported; models with Formula or Vocabulary can.
 type Mapping interface {
 	Categorical
-	// Feature is the raw feature that it reads, of strings or of integers.
+	// Feature returns the raw feature that it reads, of strings or integers.
 	Feature() (key string, d tensor.DType)
 	// ID returns the id of a value, an integer in decimal; -1: none. It is called concurrently.
 	ID(value string) (int, error)
@@ -60,7 +60,7 @@ func (c mapping) ids(b *batch) (*idList, error) {
 	})
 }
 
-// values returns the values of a feature, by their places: integers in decimal.
+// values returns a function that returns value i of a feature as a string, integers in decimal.
 func (t *tokens) values(b *batch, k kind) (func(i int) string, error) {
 	if k == integer {
 		x, err := b.ints(t.key)

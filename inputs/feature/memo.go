@@ -6,7 +6,7 @@ import (
 )
 
 // memo caches, by key, values that several columns of a batch need: the first column
-// that needs one computes it. Values stay from batch to batch, so that their memory can
+// that needs a value computes it. Values stay from batch to batch, so that their memory can
 // be reused.
 type memo[K comparable, V any] struct {
 	mu      sync.Mutex
@@ -15,15 +15,15 @@ type memo[K comparable, V any] struct {
 
 type entry[V any] struct {
 	mu    sync.Mutex
-	turn  uint64 // the batch that value and err are of
+	turn  uint64 // the batch of value and err
 	value V
 	err   error
 }
 
 var errPanicked = errors.New("computing it panicked")
 
-// get returns what f computes for a key in this turn. f is given the value of an
-// earlier turn, to make the new one in its memory.
+// get returns what f computes for a key in this turn. f gets the value of an
+// earlier turn, whose memory it may reuse.
 func (m *memo[K, V]) get(turn uint64, key K, f func(old V) (V, error)) (V, error) {
 	e := m.entry(key)
 	e.mu.Lock()
@@ -31,7 +31,7 @@ func (m *memo[K, V]) get(turn uint64, key K, f func(old V) (V, error)) (V, error
 	if e.turn != turn {
 		e.turn, e.err = turn, errPanicked
 		v, err := f(e.value)
-		if err == nil { // what is half made may share memory with others
+		if err == nil { // an incomplete value may share memory with others
 			e.value = v
 		}
 		e.err = err
@@ -57,7 +57,7 @@ func (m *memo[K, V]) entry(key K) *entry[V] {
 	return e
 }
 
-// sized returns n values in the memory of old where it suffices; they are not cleared.
+// sized returns n values, using old's memory if it is large enough. They are not cleared.
 func sized[T any](old []T, n int) []T {
 	if cap(old) < n {
 		return make([]T, n)

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Kind says what a model receives from a column.
+// Kind is the form in which a model receives a column.
 type Kind int
 
 // The kinds of an Input.
 const (
-	Numbers     Kind = iota // float32 [Width] an example
-	IDs                     // ragged ids, perhaps with weights, that choose rows of a variable, combined for each example
-	NumberSteps             // ragged float32: Width numbers a step, one step after the other
-	IDSteps                 // ragged ids, one a step, that choose a row of Table for each; -1 chooses zeros
+	Numbers     Kind = iota // float32 [Width] per example
+	IDs                     // ragged ids, with optional weights, that select rows of a variable, which are combined per example
+	NumberSteps             // ragged float32: the Width numbers of each step, one step after another
+	IDSteps                 // ragged ids, one per step, each of which selects a row of Table; -1 selects zeros
 )
 
 // String is the kind's name.
@@ -22,36 +22,36 @@ func (k Kind) String() string {
 }
 
 // Input says which column of the records a model reads for a feature column, and
-// which variables it has.
+// which variables the column has.
 //
-// Rows of a variable are combined by ids with weights w, all 1 where there are
+// Rows of a variable are combined by ids with weights w, all 1 if there are
 // none. Sum is the sum of w*row. Mean is the sum divided by the sum of w. Sqrtn is
-// the sum divided by the root of the sum of w*w. No ids, or a divisor of 0, give
-// zeros.
+// the sum divided by the square root of the sum of w*w. Without ids, or with a
+// divisor of 0, the result is zeros.
 type Input struct {
 	Column  string // TensorFlow's name
 	Kind    Kind
 	Values  string // column of the transformed records
 	Weights string // column of the ids' weights, float32, as ragged as Values; "": all are 1
-	Width   int    // numbers that an example (a step) adds to a dense layer; 0 for ids of a linear model
+	Width   int    // numbers that an example (or step) adds to a dense layer; 0 for ids of a linear model
 	Buckets int    // ids lie in [0, Buckets)
 
 	Combiner Combiner  // of ids; for an embedding in a linear model, of Table
-	MaxNorm  float64   // rows of Table of a larger L2 norm are scaled to it when read; 0: no limit
-	Table    *Variable // [Buckets, Width], of an embedding
-	Kernel   *Variable // of a linear model: [Buckets or Width, units]
-	Pad      float32   // of NumberSteps: what stands after the last step where examples are padded
+	MaxNorm  float64   // rows of Table with a larger L2 norm are scaled to it on reading; 0: no limit
+	Table    *Variable // [Buckets, Width], for an embedding
+	Kernel   *Variable // for a linear model: [Buckets or Width, units]
+	Pad      float32   // for NumberSteps: the padding after an example's last step
 }
 
 // Variable describes a variable of a column.
 type Variable struct {
-	Name   string // below the scope of the layer; for a Global one the whole name
+	Name   string // below the scope of the layer; the whole name if Global
 	Global bool   // shared by columns of several layers
 	Shape  []int
-	Stddev float64 // of the truncated normal distribution around 0 that it starts from; 0: zeros
+	Stddev float64 // of the truncated normal distribution around 0 that initializes it; 0: zeros
 	// Trainable is false for frozen embeddings.
 	Trainable bool
-	// Checkpoint and Tensor say what it starts from instead; "": nothing.
+	// Checkpoint and Tensor name an initial value to use instead; "": none.
 	Checkpoint, Tensor string
 }
 
@@ -61,7 +61,7 @@ const (
 	DenseScope  = "dnn/input_from_feature_columns/input_layer"
 )
 
-// In returns the name of the variable within a scope, as LinearScope.
+// In returns the name of the variable in a scope such as LinearScope.
 func (v *Variable) In(scope string) string {
 	if v.Global || scope == "" {
 		return v.Name
@@ -75,7 +75,7 @@ func (p *Plan) Dense() []Input { return slices.Clone(p.dense) }
 // Sequence returns what a sequence layer reads, in the order of concatenation.
 func (p *Plan) Sequence() []Input { return slices.Clone(p.series) }
 
-// Linear returns what a linear model of that many outputs reads. Its bias,
+// Linear returns what a linear model with that many outputs reads. Its bias,
 // [units], is named bias_weights.
 func (p *Plan) Linear(units int) ([]Input, error) {
 	if err := positive("the number of outputs of a linear model", units); err != nil {

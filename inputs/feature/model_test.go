@@ -116,7 +116,7 @@ func TestExampleSpecs(t *testing.T) {
 }
 
 // TestVocabularyFilesByContent: a plan's description, part of an iterator's state,
-// depends on what a vocabulary file holds and not on where it lies.
+// depends on the content of a vocabulary file, not on its path.
 func TestVocabularyFilesByContent(t *testing.T) {
 	describe := func(text string) string {
 		plan, err := New(Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, text)}}})

@@ -10,35 +10,35 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Numeric is numeric_column: numbers as they are, as float32.
+// Numeric is numeric_column: numbers as float32.
 type Numeric struct {
 	Key        string
 	Shape      []int // of one example; empty: [1]
 	Default    []float32
 	Normalizer Normalizer
-	AllowNaN   bool // NaN and infinite numbers pass, instead of being an inputs.RowError
-	FillNaN    bool // NaN counts as missing: Default, which must be set, stands for it
-	// Read says what numbers texts are read as; its zero value is for features that are numbers. A text that is not
-	// written so is NaN.
+	AllowNaN   bool // NaN and infinite numbers pass instead of being an inputs.RowError
+	FillNaN    bool // NaN counts as missing and is replaced by Default, which must be set
+	// Read says how to read texts as numbers; its zero value is for features that are numbers. A text of another
+	// form is NaN.
 	Read Reading
-	// Alias is the name in place of the usual one, so that two columns can read a feature differently.
+	// Alias replaces the usual name, so that two columns can read a feature in different ways.
 	Alias string
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
-// x / Scale, its logarithm, (x - Mean) / Std, Func. Its zero value does nothing.
+// x / Scale, the logarithm, (x - Mean) / Std, Func. Its zero value does nothing.
 type Normalizer struct {
 	Scale float32 // 0: 1
 	Log   bool
 	Mean  []float32 // one value, or one for each number of an example; empty: 0
 	Std   []float32 // likewise; empty: 1
-	// Func changes the numbers of whole examples in place; it is called
-	// concurrently, and with any part of the data. Name tells it from others.
+	// Func changes the numbers of whole examples in place. It is called
+	// concurrently, with any part of the data. Name distinguishes it from other functions.
 	Func func(x []float32)
 	Name string
 }
 
-// Name is the alias, or the key; of a part of a date, the key and the part.
+// Name is the alias or the key; for a part of a date, the key and the part.
 func (c *Numeric) Name() string {
 	if c.Alias != "" {
 		return c.Alias
@@ -49,7 +49,7 @@ func (c *Numeric) Name() string {
 	return c.Key
 }
 
-// Width is the number of numbers of an example.
+// Width is the number of numbers per example.
 func (c *Numeric) Width() int { return shapeSize(c.Shape) }
 
 // String is like numeric(age) or numeric(age, shape=[2], log, mean=[1], std=[2]).
@@ -85,7 +85,7 @@ func shapeText(shape []int) string {
 	return fmt.Sprintf(", shape=%v", shape)
 }
 
-// String lists what the normalizer does, each after a comma.
+// String lists the steps of the normalizer, each after a comma.
 func (n Normalizer) String() string {
 	s := ""
 	if n.Scale != 0 && n.Scale != 1 {
@@ -127,7 +127,7 @@ func (n Normalizer) check(size int) error {
 	return nil
 }
 
-// apply changes examples of size numbers each.
+// apply changes x, examples with size numbers each.
 func (n Normalizer) apply(x []float32, size int) {
 	if n.Scale != 0 && n.Scale != 1 {
 		for i := range x {
@@ -150,7 +150,7 @@ func (n Normalizer) apply(x []float32, size int) {
 	}
 }
 
-// spread returns values for each of size numbers.
+// spread repeats a single value for size numbers; an empty v gives none.
 func spread(v []float32, none float32, size int) []float32 {
 	if len(v) == size {
 		return v
@@ -212,8 +212,8 @@ func (c *Numeric) reads() []read {
 	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec, yields: c.Alias != ""}}
 }
 
-// dense writes the normalised numbers as a model takes them. An infinite one would
-// make its loss NaN many ops later, where nobody knows of the row.
+// dense writes the normalised numbers for a model. An infinite number is an error: it would
+// make the model's loss NaN many ops later, where the row is unknown.
 func (c *Numeric) dense(b *batch, out []float32) error {
 	if err := c.read(b, out); err != nil || c.AllowNaN {
 		return err
@@ -230,7 +230,7 @@ func (c *Numeric) dense(b *batch, out []float32) error {
 	return nil
 }
 
-// read writes the normalised numbers, which may be infinite: buckets are for these, too.
+// read writes the normalised numbers. They may be infinite: buckets accept that.
 func (c *Numeric) read(b *batch, out []float32) error {
 	x, err := b.numbers(c.Key, c.Read)
 	if err != nil {
@@ -269,7 +269,7 @@ func (c *Numeric) read(b *batch, out []float32) error {
 	return nil
 }
 
-// fill replaces NaN by the default, where it counts as missing.
+// fill replaces NaN by the default, if NaN counts as missing.
 func (c *Numeric) fill(x []float32) {
 	if !c.FillNaN {
 		return
@@ -292,7 +292,7 @@ func firstNaN(x []float32) int {
 	return -1
 }
 
-// at is the place of number i of a batch, whose value is shown.
+// at returns the place of number i of a batch; value is how messages show it.
 func (c *Numeric) at(b *batch, i int, value string) inputs.RowError {
 	return inputs.RowError{Column: c.Key, Row: b.first + int64(i/c.Width()), Element: i % c.Width(), Value: value}
 }
@@ -313,7 +313,7 @@ func infiniteError(at inputs.RowError) error {
 	return &at
 }
 
-// values returns the normalised numbers, computed once for the columns over it.
+// values returns the normalised numbers, computed once for all columns that use them.
 func (c *Numeric) values(b *batch) ([]float32, error) {
 	return b.normal.get(b.turn, c, func(old []float32) ([]float32, error) {
 		out := sized(old, b.rows()*c.Width())

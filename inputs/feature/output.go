@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Form is what a column of the transformed records holds of a feature column.
+// Form is the form in which a column of the transformed records holds a feature column.
 type Form int
 
 // The forms of an Output.
@@ -19,10 +19,10 @@ const (
 	FormDense           Form = iota // float32 [Width]
 	FormIDs                         // ragged int64
 	FormWeights                     // ragged float32
-	FormPositiveIDs                 // FormIDs of positive weight
+	FormPositiveIDs                 // FormIDs, only those with positive weights
 	FormPositiveWeights             // their weights
-	FormIDSteps                     // ragged int64, a step each, -1: none
-	FormNumberSteps                 // ragged float32, Width a step
+	FormIDSteps                     // ragged int64, one per step, -1: none
+	FormNumberSteps                 // ragged float32, Width per step
 )
 
 func (f Form) suffix() string {
@@ -33,10 +33,10 @@ func (f Form) suffix() string {
 type Output struct {
 	Name   string
 	Form   Form
-	Column Column // what it is made of
+	Column Column // the column that it holds
 }
 
-// describe is the output as a column of a data set.
+// describe returns the output as a column of a data set.
 func (o *Output) describe() inputs.Column {
 	c := inputs.Column{Name: o.Name, DType: tensor.Float32, Ragged: true}
 	switch o.Form {
@@ -82,7 +82,7 @@ func (o *Output) make(b *batch, m *made) error {
 	return nil
 }
 
-// known returns the ids of the output other than -1.
+// known returns the ids of the output except -1.
 func (o *Output) known(b *batch) (*idList, error) {
 	positive, what := false, "known"
 	if o.Form == FormPositiveIDs || o.Form == FormPositiveWeights {
@@ -109,7 +109,7 @@ func intData(x []int64) arrow.ArrayData {
 	return array.NewData(arrow.PrimitiveTypes.Int64, len(x), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(x))}, nil, 0, 0)
 }
 
-// fixed is an array of lists of one length; it takes the values over.
+// fixed returns an array of fixed-size lists; it takes ownership of child.
 func fixed(child arrow.ArrayData, rows, width int) arrow.Array {
 	defer child.Release()
 	d := array.NewData(arrow.FixedSizeListOf(int32(width), child.DataType()), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0)
@@ -117,7 +117,7 @@ func fixed(child arrow.ArrayData, rows, width int) arrow.Array {
 	return array.MakeFromData(d)
 }
 
-// lists is an array of lists; it takes the values over.
+// lists returns an array of lists; it takes ownership of values.
 func lists(values arrow.ArrayData, offsets []int32) arrow.Array {
 	defer values.Release()
 	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))}
@@ -126,7 +126,7 @@ func lists(values arrow.ArrayData, offsets []int32) arrow.Array {
 	return array.MakeFromData(d)
 }
 
-// columnError names the column of an error that does not do so itself.
+// columnError adds the column's name to an error that does not have it.
 func columnError(c Column, err error) error {
 	return fmt.Errorf("column %q: %w", c.Name(), err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// relation is a formula of a user's.
+// relation is a user's Formula.
 type relation struct {
 	width int
 	of    []feature.Dense
@@ -27,7 +27,7 @@ func (c *relation) Width() int                       { return c.width }
 func (c *relation) Of() []feature.Dense              { return c.of }
 func (c *relation) Formula(of []expr.Expr) expr.Expr { return c.f(of) }
 
-// initial is a mapping of a user's: the first letter.
+// initial is a user's Mapping: the first letter.
 type initial struct {
 	key     string
 	buckets int
@@ -44,7 +44,7 @@ func (c initial) ID(value string) (int, error) {
 	return int(value[0]) - 'A', nil
 }
 
-// sum is a formula whose String says too little.
+// sum is a Formula whose String leaves settings out.
 type sum struct {
 	name string
 	of   *feature.Numeric
@@ -57,13 +57,13 @@ func (c *sum) Width() int                       { return 1 }
 func (c *sum) Of() []feature.Dense              { return []feature.Dense{c.of} }
 func (c *sum) Formula(of []expr.Expr) expr.Expr { return of[0].Plus(c.more) }
 
-// lists cannot be compared.
+// lists is a column whose values cannot be compared.
 type lists struct {
 	initial
 	_ []int
 }
 
-// nothing is a column of neither kind.
+// nothing is a column that is neither categorical nor dense.
 type nothing struct{}
 
 func (nothing) Name() string   { return "nothing" }
@@ -81,7 +81,7 @@ func oneRow(t *testing.T, job string, x, y float32) inputs.Dataset {
 	return ds
 }
 
-// transformed are the columns of a record, as texts.
+// transformed returns the columns of a record as texts.
 func transformed(plan *feature.Plan, ds inputs.Dataset) (map[string]string, error) {
 	ctx := context.Background()
 	it, err := ds.Iterate(ctx)
@@ -137,7 +137,7 @@ func TestOwnColumns(t *testing.T) {
 	}
 }
 
-// TestOwnColumnsOfOneDeclaration: equal columns are one column; different ones need different declarations.
+// TestOwnColumnsOfOneDeclaration: equal columns are the same column; different columns need different declarations.
 func TestOwnColumnsOfOneDeclaration(t *testing.T) {
 	x, y := &feature.Numeric{Key: "x"}, &feature.Numeric{Key: "y"}
 	wide := &feature.Crossed{Of: []feature.Column{initial{"job", 26}, feature.Key("job")}, Size: 50}

@@ -13,7 +13,7 @@ import (
 // Columns says which columns feed which part of a model. A column may be in
 // several parts.
 type Columns struct {
-	// Linear feeds a linear model: categorical columns, and dense ones.
+	// Linear feeds a linear model: categorical and dense columns.
 	Linear []Column
 	// LinearCombiner is the linear model's sparse_combiner; "" means Sum.
 	LinearCombiner Combiner
@@ -33,14 +33,14 @@ type Plan struct {
 	linear  []Input
 	series  []Input
 	outputs []*Output
-	byText  map[textForm]*Output // the outputs by what they are of
-	names   map[string]bool      // of outputs
+	byText  map[textForm]*Output // outputs by column and form
+	names   map[string]bool      // names of the outputs
 	reads   []read
-	seen    map[string]Column // by declaration: the columns whose reads are known
+	seen    map[string]Column // by declaration: the columns that visit has handled
 	bound   atomic.Pointer[binding]
 }
 
-// textForm is the text of a column, and the form that it has in an output.
+// textForm is the text of a column, and its form in an output.
 type textForm struct {
 	column string
 	form   Form
@@ -74,7 +74,7 @@ func New(c Columns) (*Plan, error) {
 	return p, p.checkTables()
 }
 
-// addAll adds the columns of a part, in the order of their names, as TensorFlow does.
+// addAll adds the columns of a part in the order of their names, like TensorFlow.
 func (p *Plan) addAll(columns []Column, add func(Column) (Input, error)) ([]Input, error) {
 	for _, c := range columns {
 		if err := p.visit(c, 0); err != nil {
@@ -96,7 +96,7 @@ func (p *Plan) addAll(columns []Column, add func(Column) (Input, error)) ([]Inpu
 	return inputs, nil
 }
 
-// visit checks a column and those that it is made of, and notes what they read.
+// visit checks a column and the columns that it is made of, and records what they read.
 func (p *Plan) visit(c Column, depth int) error {
 	if v := reflect.ValueOf(c); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("a column, or the one that a column is made of, is nil: set it")
@@ -190,7 +190,7 @@ func (p *Plan) addSequence(c Column) (Input, error) {
 	return Input{}, fmt.Errorf("%v is no sequence: expected a sequence_numeric column, or an indicator or embedding over a sequence", c)
 }
 
-// series are the columns that make numbers of every step.
+// series is a column that makes numbers for each step.
 type series interface {
 	Column
 	Width() int
@@ -222,7 +222,7 @@ func (p *Plan) idOutputs(c Categorical, comb Combiner) (ids, weights string) {
 	return p.output(w, FormPositiveIDs).Name, p.output(w, FormPositiveWeights).Name
 }
 
-// output returns the output of a column, a new one where there is none yet.
+// output returns the output of a column, which it adds if there is none yet.
 func (p *Plan) output(c Column, form Form) *Output {
 	of := textForm{c.String(), form}
 	if o := p.byText[of]; o != nil {
@@ -239,7 +239,7 @@ func (p *Plan) output(c Column, form Form) *Output {
 	return o
 }
 
-// checkTables checks that columns that share a table agree about it.
+// checkTables checks that columns which share a table have the same settings for it.
 func (p *Plan) checkTables() error {
 	known := map[string]Input{}
 	for _, in := range slices.Concat(p.linear, p.dense, p.series) {
@@ -259,7 +259,7 @@ func (p *Plan) checkTables() error {
 	return nil
 }
 
-// Outputs lists the columns of the transformed records, in their order. The columns of Columns.Keep come
+// Outputs lists the columns of the transformed records, in order. The columns of Columns.Keep come
 // before them.
 func (p *Plan) Outputs() []Output {
 	out := make([]Output, len(p.outputs))
@@ -272,7 +272,7 @@ func (p *Plan) Outputs() []Output {
 // Kept lists the raw features that the transformed records keep.
 func (p *Plan) Kept() []string { return slices.Clone(p.columns.Keep) }
 
-// Reads lists the raw features that the columns read, in their order, each once.
+// Reads lists the raw features that the columns read, in order, each once.
 func (p *Plan) Reads() []string {
 	var keys []string
 	for _, r := range p.reads {
@@ -283,8 +283,8 @@ func (p *Plan) Reads() []string {
 	return keys
 }
 
-// Check reports whether the columns can read a raw feature that the data has as c, whose name is the
-// feature's. A shape that holds -1 is not known, and not checked.
+// Check reports whether the columns can read a raw feature that is c in the data; its name is the
+// feature's. A shape with -1 is unknown, and is not checked.
 func (p *Plan) Check(c inputs.Column) error {
 	unknown := slices.Contains(c.Shape, -1)
 	for _, r := range p.reads {
@@ -306,8 +306,8 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("linear %v dense %v sequence %v %s keep %v", p.columns.Linear, p.columns.Dense, p.columns.Sequence, p.columns.LinearCombiner.or(Sum), p.columns.Keep)
 }
 
-// Mapper returns the host side as a Mapper: it replaces features by what the
-// columns make of them.
+// Mapper returns the host side as a Mapper, which replaces features by the
+// results of the columns.
 func (p *Plan) Mapper() inputs.Mapper {
 	return inputs.Mapper{
 		Name:   fmt.Sprintf("feature(%016x)", Fingerprint64([]byte(p.String()))),
@@ -316,8 +316,8 @@ func (p *Plan) Mapper() inputs.Mapper {
 	}
 }
 
-// Transform returns the host side as a transform, which computes in the given
-// number of goroutines ahead of the consumer.
+// Transform returns the host side as a transform that runs in the given
+// number of goroutines, ahead of the consumer.
 func (p *Plan) Transform(workers int) inputs.Transform {
 	return inputs.ParallelMap(p.Mapper(), workers)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// TestPlansOfManyColumns: the work of a plan grows as its columns do, and not as their square.
+// TestPlansOfManyColumns: the work of a plan grows linearly in its columns, not quadratically.
 func TestPlansOfManyColumns(t *testing.T) {
 	allocations := func(columns int) float64 {
 		var list []feature.Column

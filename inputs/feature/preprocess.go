@@ -15,22 +15,22 @@ import (
 type Layer interface {
 	// String is the layer with its settings.
 	String() string
-	// output returns what column c becomes.
+	// output returns the column that c becomes.
 	output(c inputs.Column) (inputs.Column, error)
-	// call computes it. at returns the error of value i.
+	// call computes it; at returns the error of value i.
 	call(c *cells, at func(i int, err error) error) (result, error)
 }
 
-// result is what a layer makes: one of the two, and their number for each row or,
-// as ragged as the input, for each value.
+// result is the output of a layer: either floats or ints, with the same number of them for each row or,
+// in a ragged column, for each value.
 type result struct {
 	ints    []int64
 	floats  []float32
 	offsets []int32 // of a ragged column that is not as ragged as the input; nil: it is
 }
 
-// Preprocess returns a Mapper that replaces a column by what layers, one after
-// the other, make of it.
+// Preprocess returns a Mapper that replaces a column by the output of layers, applied
+// one after another.
 func Preprocess(column string, layers ...Layer) inputs.Mapper {
 	plan := func(in *inputs.Schema) (*inputs.Schema, error) {
 		c, err := in.Column(column)
@@ -58,7 +58,7 @@ func Preprocess(column string, layers ...Layer) inputs.Mapper {
 		}}
 }
 
-// replaced is the schema with column i replaced.
+// replaced returns the schema with column i replaced.
 func replaced(in *inputs.Schema, i int, c inputs.Column) (*inputs.Schema, error) {
 	one, err := inputs.NewSchema(c)
 	if err != nil {
@@ -94,7 +94,7 @@ func preprocess(in arrow.Record, from, to *inputs.Schema, column string, layers 
 	return array.NewRecord(to.Arrow(), arrays, in.NumRows()), nil
 }
 
-// callLayer returns what a layer makes of an array of column c.
+// callLayer applies a layer to an array of column c.
 func callLayer(l Layer, c inputs.Column, arr arrow.Array, first int64) (arrow.Array, error) {
 	cells, err := newCells(c.Name, arr)
 	if err != nil {

@@ -31,7 +31,7 @@ func manyColumns() Columns {
 	}
 }
 
-// TestRowsAreIndependent: a record in pieces becomes what it becomes as a whole.
+// TestRowsAreIndependent: transforming a record in pieces gives the same rows as transforming the whole.
 func TestRowsAreIndependent(t *testing.T) {
 	plan, err := New(manyColumns())
 	if err != nil {
@@ -58,8 +58,8 @@ func TestRowsAreIndependent(t *testing.T) {
 	})
 }
 
-// TestIdsLieInTheirBuckets: every id is one of its column's, and a list of ids has
-// as many weights.
+// TestIdsLieInTheirBuckets: each id is in its column's range, and a list has
+// as many weights as ids.
 func TestIdsLieInTheirBuckets(t *testing.T) {
 	plan, err := New(manyColumns())
 	if err != nil {
@@ -92,8 +92,8 @@ func TestIdsLieInTheirBuckets(t *testing.T) {
 	})
 }
 
-// TestPipeline: a plan within a pipeline delivers the same for any number of
-// goroutines, and can be restored.
+// TestPipeline: a plan in a pipeline delivers the same rows for any number of
+// goroutines, and its position can be restored.
 func TestPipeline(t *testing.T) {
 	plan, err := New(Columns{Linear: []Column{&HashBucket{Key: "s", Size: 1000}, &Crossed{Of: []Column{Key("s"), Key("n")}, Size: 99}}})
 	if err != nil {
@@ -137,7 +137,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// TestPanicBecomesAnError: a user's function may panic in the background.
+// TestPanicBecomesAnError: a user's function may panic in a background goroutine.
 func TestPanicBecomesAnError(t *testing.T) {
 	boom := Normalizer{Name: "boom", Func: func([]float32) { panic("boom") }}
 	plan, err := New(Columns{Dense: []Column{&Bucketized{Of: &Numeric{Key: "n", Normalizer: boom}, Boundaries: []float64{0}}}, Linear: []Column{&HashBucket{Key: "s", Size: 4}}})

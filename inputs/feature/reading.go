@@ -6,16 +6,16 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/textvalue"
 )
 
-// Reading says what number a text is read as.
+// Reading says how to read a text as a number.
 type Reading struct {
-	// Part is number, for $1,234.50, 12 kg or 3.5 %, or of a date days (since 1970-01-01), year, month, day (of the month), weekday (0 is
-	// Sunday) or hour (of the day, minutes as its fraction).
+	// Part is number, for $1,234.50, 12 kg or 3.5 %; or, for a date, days (since 1970-01-01), year, month, day (of the month), weekday (0 is
+	// Sunday) or hour (of the day, with minutes as its fraction).
 	Part string
 	// Order of a date: ymd, dmy or mdy. Empty: ymd.
 	Order string
 	// Decimal is the mark before the fraction of a number, "." or ",". Empty: ".".
 	Decimal string
-	// Unit is the unit into which numbers are converted: one (1.2K, 3M), kg, m, l, day, MB or MHz. Empty: units are not read.
+	// Unit is the unit to convert numbers to: one (1.2K, 3M), kg, m, l, day, MB or MHz. Empty: units are not read.
 	Unit string
 }
 
@@ -26,7 +26,7 @@ func (r Reading) value() textvalue.Reading {
 	return textvalue.Reading{Part: textvalue.Part(r.Part), Order: textvalue.Order(r.Order), Decimal: r.Decimal, Unit: r.Unit}
 }
 
-// check reports what is wrong with the reading of a feature of so many numbers.
+// check reports what is wrong with the reading, for a feature with size numbers.
 func (r Reading) check(size int) error {
 	switch {
 	case r == Reading{}:
@@ -39,7 +39,7 @@ func (r Reading) check(size int) error {
 	return r.value().Check()
 }
 
-// numbers reads the texts of a feature, in the memory of into where it suffices. A null is NaN.
+// numbers reads the texts of a feature. It uses into's memory if it is large enough. A null is NaN.
 func (r Reading) numbers(c *cells, into []float32) ([]float32, error) {
 	t, err := c.texts()
 	if err != nil {
@@ -53,12 +53,12 @@ func (r Reading) numbers(c *cells, into []float32) ([]float32, error) {
 	return out, nil
 }
 
-// reading is what the declaration reads texts as.
+// reading returns the declaration's Reading.
 func (s Spec) reading() Reading {
 	return Reading{Part: s.Read, Order: s.DateOrder, Decimal: s.Decimal, Unit: s.Unit}
 }
 
-// readOf is the key of what a column reads of a feature.
+// readOf is the key for the numbers that a column reads from a feature.
 type readOf struct {
 	key  string
 	read Reading

@@ -7,25 +7,25 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Sequence is sequence_categorical_column_with_...: the ids of an example are
-// steps of a sequence, and keep their places: -1 is a step without an id.
+// Sequence is sequence_categorical_column_with_...: the ids of an example are the
+// steps of a sequence and keep their places; -1 is a step without an id.
 type Sequence struct {
 	Of Categorical // HashBucket, Vocabulary, VocabularyFile or Identity
 }
 
-// stepper are the columns whose values can be steps.
+// stepper is a column whose values can be steps.
 type stepper interface {
 	Categorical
 	steps(b *batch) (*idList, error)
 }
 
-// Name is the categorical column's.
+// Name is the categorical column's name.
 func (c *Sequence) Name() string { return c.Of.Name() }
 
 // String is like sequence(identity(movie, 1700)).
 func (c *Sequence) String() string { return fmt.Sprintf("sequence(%v)", c.Of) }
 
-// Buckets is the categorical column's.
+// Buckets is the categorical column's number of ids.
 func (c *Sequence) Buckets() int { return c.Of.Buckets() }
 
 func (c *Sequence) check() error {
@@ -41,12 +41,12 @@ func (c *Sequence) reads() []read     { return nil }
 func (c *Sequence) ids(b *batch) (*idList, error) { return c.Of.(stepper).steps(b) }
 
 // SequenceNumeric is sequence_numeric_column: the numbers of an example are steps
-// of Shape each. An incomplete last step is filled with Default.
+// of shape Shape. An incomplete last step is filled with Default.
 type SequenceNumeric struct {
 	Key        string
 	Shape      []int // of one step; empty: [1]
 	Default    float32
-	Normalizer Normalizer // of the numbers that are there
+	Normalizer Normalizer // of the numbers in the data, not of Default
 	AllowNaN   bool
 }
 
@@ -65,7 +65,7 @@ func (c *SequenceNumeric) String() string {
 	return s + c.Normalizer.String() + ")"
 }
 
-// Width is the number of numbers of a step.
+// Width is the number of numbers per step.
 func (c *SequenceNumeric) Width() int { return shapeSize(c.Shape) }
 
 func (c *SequenceNumeric) check() error {
@@ -83,7 +83,7 @@ func (c *SequenceNumeric) reads() []read {
 	return []read{{key: c.Key, kind: number, spec: ExampleSpec{Key: c.Key, DType: tensor.Float32, VarLen: true}}}
 }
 
-// steps returns whole steps: of row i, numbers offsets[i] to offsets[i+1]-1.
+// steps returns whole steps: row i has numbers offsets[i] to offsets[i+1]-1.
 func (c *SequenceNumeric) steps(b *batch) ([]float32, []int32, error) {
 	x, err := b.floats(c.Key)
 	if err != nil {

@@ -10,10 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Spec declares a feature column, by which a canned model reads the
-// features. Which keys count depends on the type; another one that is set is an
-// error. What a column takes from data instead of the declaration (adapt, quantiles,
-// missing) is computed of the training data by [Adapt] and kept in checkpoints:
+// Spec declares a feature column, through which a canned model reads a feature. Adapt, quantiles and missing are computed from the
+// training data (in Go, by [Adapt]) and kept in checkpoints. Each type takes the following keys; any other key that is set is an error.
 //
 //	numeric            key, shape, read (date_order, decimal, unit), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
@@ -132,8 +130,8 @@ type CrossPart struct {
 	Column string `yaml:"column,omitempty" json:"column"`
 }
 
-// ValidateSpecs reports types that do not exist and names that several columns have;
-// [Build] reports all else.
+// ValidateSpecs reports unknown types and names that several columns have;
+// [Build] reports all other errors.
 func ValidateSpecs(specs []Spec) error {
 	var vs violation.List
 	seen := map[string]bool{}
@@ -152,8 +150,8 @@ type Set struct {
 	columns map[string]Column
 }
 
-// Build makes the declared columns. A column is declared before those that it is
-// a part of. The error names the declaration.
+// Build makes the declared columns. A column must be declared before the columns that it is
+// part of. The error names the declaration.
 func Build(specs []Spec) (*Set, error) {
 	s := &Set{columns: map[string]Column{}}
 	for i, spec := range specs {
@@ -176,7 +174,7 @@ func (s Spec) label() string {
 // Names returns the names in the order of declaration.
 func (s *Set) Names() []string { return slices.Clone(s.names) }
 
-// Columns returns columns by name.
+// Columns returns the columns with the given names.
 func (s *Set) Columns(names ...string) ([]Column, error) {
 	out := make([]Column, len(names))
 	for i, n := range names {
@@ -244,7 +242,7 @@ func (s Spec) dtype() (tensor.DType, error) {
 	return 0, nil
 }
 
-// id is the default of a categorical column.
+// id returns the default id of a categorical column.
 func (s Spec) id() (*int, error) {
 	if s.Default == nil {
 		return nil, nil

@@ -72,7 +72,7 @@ func TestDeclaredColumns(t *testing.T) {
 	}
 }
 
-// TestColumnsOfOneFeature: columns that read a feature differently have names that features rarely have.
+// TestColumnsOfOneFeature: columns that read the same feature differently have names that no feature is likely to have.
 func TestColumnsOfOneFeature(t *testing.T) {
 	set, err := Build(specsOf(t, `
 - {type: numeric, key: date_month}

@@ -14,22 +14,22 @@ import (
 
 const (
 	sketchError  = 0.001
-	countedKinds = 1 << 20 // different values that are counted
-	countedBytes = 1 << 28 // of different strings that are counted, with wordBytes for each
+	countedKinds = 1 << 20 // most different values that are counted
+	countedBytes = 1 << 28 // most bytes of different strings that are counted, each with wordBytes more
 	wordBytes    = 64
 	mostBuckets  = 1 << 12
-	mostMedians  = 64 // of one column: each has a sketch of megabytes
+	mostMedians  = 64 // for one column: each has a sketch of megabytes
 )
 
-// statistic is what is computed of a feature.
+// statistic is computed from the values of a feature.
 type statistic interface {
 	add(c *cells) error
 }
 
-// statistics are the statistics of features by key.
+// statistics maps the key of a feature to its statistics.
 type statistics map[string][]statistic
 
-// statisticsFor returns the statistics that declarations need, still empty.
+// statisticsFor returns the statistics that declarations need. They are still empty.
 func statisticsFor(specs []Spec, schema *inputs.Schema) (statistics, error) {
 	out := statistics{}
 	numeric := map[string]Spec{}
@@ -59,7 +59,7 @@ func statisticsFor(specs []Spec, schema *inputs.Schema) (statistics, error) {
 	return out, nil
 }
 
-// adaptedKey is the feature that the column is adapted to, after a check of the declaration.
+// adaptedKey checks the declaration, and returns the feature that the column is adapted to.
 func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
 	if err := s.checkFields(); err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (s Spec) adaptedKey(numeric map[string]Spec) (string, error) {
 	return of.Key, nil
 }
 
-// finite reports whether the numbers can be kept in a checkpoint, as JSON.
+// finite reports whether the numbers can be stored in a checkpoint, as JSON.
 func (s Spec) finite() bool {
 	numbers := append([]float64{s.Normalize.Scale}, s.Defaults...)
 	if s.Default != nil {
@@ -105,7 +105,7 @@ func (s Spec) finite() bool {
 	return !slices.ContainsFunc(numbers, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 }
 
-// want adds what a declaration needs.
+// want adds the statistics that a declaration needs.
 func (s statistics) want(spec Spec, key string, r Reading) {
 	if spec.Adapt {
 		if s.values(key, spec.counted()) == nil {
@@ -125,7 +125,7 @@ func (s statistics) want(spec Spec, key string, r Reading) {
 	s.numbers(key, r)
 }
 
-// numbers is the summary of a feature's numbers, as a column reads them.
+// numbers returns the summary of a feature's numbers as read by r, a new one if there is none.
 func (s statistics) numbers(key string, r Reading) *numberSummary {
 	for _, x := range s[key] {
 		if n, ok := x.(*numberSummary); ok && n.moments.read == r {
@@ -137,10 +137,10 @@ func (s statistics) numbers(key string, r Reading) *numberSummary {
 	return n
 }
 
-// counted is what an adapted vocabulary has of a feature: whole values, or words.
+// counted says what an adapted vocabulary counts: whole values, or words.
 type counted struct {
 	words, marks bool
-	most         int // words of a run
+	most         int // most words in a run
 }
 
 func (s Spec) counted() counted {
@@ -150,7 +150,7 @@ func (s Spec) counted() counted {
 	return counted{words: true, marks: s.Punctuation == punctuationWords, most: max(s.NGrams, 1)}
 }
 
-// values are the counts of a feature's values, or of their words; nil where there are none.
+// values returns the counts of a feature's values, or of their words; nil if there are none.
 func (s statistics) values(key string, of counted) *valueCounts {
 	for _, x := range s[key] {
 		if v, ok := x.(*valueCounts); ok && v.of == of {
@@ -160,13 +160,13 @@ func (s statistics) values(key string, of counted) *valueCounts {
 	return nil
 }
 
-// before is what is done to numbers before mean and std.
+// before returns what happens to numbers before mean and std.
 func (n NormalizeSpec) before() Normalizer { return Normalizer{Scale: float32(n.Scale), Log: n.Log} }
 
 // moments are mean and variance of each number of an example.
 type moments struct {
 	read       Reading
-	normalizer Normalizer // before it
+	normalizer Normalizer // applied before
 	n          []float64
 	mean, m2   []float64
 }
@@ -180,7 +180,7 @@ func (m *moments) add(c *cells) error {
 	return nil
 }
 
-// denseNumbers are the numbers of a feature that is not ragged.
+// denseNumbers returns the numbers of a feature that is not ragged.
 func denseNumbers(c *cells, r Reading) ([]float32, error) {
 	if c.offsets != nil {
 		return nil, fmt.Errorf("a ragged feature is not adapted to data: write its numbers out")
@@ -214,7 +214,7 @@ func (m *moments) addNumbers(c *cells, x []float32) {
 	}
 }
 
-// deviations are the standard deviations, 1 where numbers do not change.
+// deviations returns the standard deviations, 1 for constant numbers.
 func (m *moments) deviations() []float64 {
 	out := make([]float64, len(m.m2))
 	for j, v := range m.m2 {
@@ -229,7 +229,7 @@ func (m *moments) deviations() []float64 {
 // isMissing reports whether number i of a feature, v, is missing.
 func isMissing(c *cells, i int, v float32) bool { return v != v || c.missing != nil && c.missing[i] }
 
-// numberSummary is what imputation and buckets need: of each number of an example its moments, quantiles and counts.
+// numberSummary has what imputation and buckets need: moments, quantiles and counts of each number of an example.
 type numberSummary struct {
 	moments           moments
 	sketched, counted bool
@@ -264,7 +264,7 @@ func (n *numberSummary) add(c *cells) error {
 	return nil
 }
 
-// begin makes what counts so many numbers of an example.
+// begin makes the sketches and counters for width numbers per example.
 func (n *numberSummary) begin(width int) error {
 	if n.sketched && width > mostMedians {
 		return fmt.Errorf("%d numbers an example: expected at most %d where their medians or quantiles are taken", width, mostMedians)
@@ -283,7 +283,7 @@ func (n *numberSummary) exact() bool {
 	return !slices.ContainsFunc(n.counts, func(c *frequent.Counter[float32]) bool { return !c.Exact() })
 }
 
-// stand is what stands for missing numbers; 0 where there is no other.
+// stand returns the replacements for missing numbers, 0 if no number was present.
 func (n *numberSummary) stand(how string) []float64 {
 	out := make([]float64, len(n.moments.mean))
 	for j := range out {
@@ -304,7 +304,7 @@ func (n *numberSummary) stand(how string) []float64 {
 	return out
 }
 
-// valueCounts are the counts of strings or integers.
+// valueCounts counts strings or integers.
 type valueCounts struct {
 	of      counted
 	counts  *frequent.Counter[string]
@@ -322,7 +322,7 @@ func (v *valueCounts) add(c *cells) error {
 			v.addWords(s)
 		case len(s) == 0 || c.missing != nil && c.missing[i]:
 			v.missing++
-		case !utf8.Valid(s): // checkpoints keep a vocabulary as text
+		case !utf8.Valid(s): // checkpoints store a vocabulary as text
 			return fmt.Errorf("the value %.40q is not UTF-8, as those of an adapted vocabulary must be: save the data so, for example with iconv -f LATIN1 -t UTF-8, or use hash_bucket", s)
 		default:
 			v.counts.Add(string(s))
@@ -331,7 +331,7 @@ func (v *valueCounts) add(c *cells) error {
 	return nil
 }
 
-// addWords counts the words of a text; those that are not UTF-8, which a checkpoint cannot keep, are left out.
+// addWords counts the words of a text. It leaves out words that are not UTF-8, since a checkpoint cannot store them.
 func (v *valueCounts) addWords(text []byte) {
 	if len(text) == 0 {
 		v.missing++

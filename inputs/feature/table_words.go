@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TableWords returns what the rows of embedding tables stand for, by the Name of the table's Variable: the entries of a vocabulary in the
-// order of their ids, and then its out-of-vocabulary buckets. Tables of other columns, such as hashed ones, are left out.
+// TableWords returns the meaning of the rows of embedding tables, by the Name of the table's Variable: the entries of a vocabulary in the
+// order of their ids, then its out-of-vocabulary buckets. It leaves out tables of other columns, such as hashed ones.
 func (p *Plan) TableWords() map[string][]string {
 	out := map[string][]string{}
 	for _, c := range p.seen {
@@ -22,7 +22,7 @@ func (p *Plan) TableWords() map[string][]string {
 	return out
 }
 
-// wordsOf are what the ids of a column stand for, nil where they have no words.
+// wordsOf returns the meaning of each id of a column, nil if the ids have no words.
 func wordsOf(c Categorical) []string {
 	switch x := c.(type) {
 	case *Sequence:

@@ -12,28 +12,28 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TextVectorization is Keras' layer: it makes ids, or vectors, of the words of texts.
+// TextVectorization is Keras' layer: it turns the words of texts into ids or vectors.
 //
-// A text is standardized, split into tokens, and these are joined to n-grams. In the mode int the tokens of a row are ids,
-// a list as long as the row has tokens or, with Length, exactly so many: 0 fills up, 1 is a token outside the vocabulary, and
-// entries follow. In the modes multi_hot, count and tf_idf a row is a vector, whose place 0 stands for tokens outside the vocabulary.
+// It standardizes a text, splits it into tokens, and joins these to n-grams. In mode int a row is a list of token ids,
+// with exactly Length ids if that is set: 0 is padding, 1 a token outside the vocabulary, and the
+// entries follow. In the modes multi_hot, count and tf_idf a row is a vector, whose element 0 is for tokens outside the vocabulary.
 type TextVectorization struct {
 	Standardize Standardize
 	Split       Split
 	NGrams      []int // lengths of n-grams, joined by spaces; nil: the tokens
 	Vocabulary  []string
-	IDF         []float64 // of tf_idf, one for each entry of the vocabulary
+	IDF         []float64 // for tf_idf, one for each entry of the vocabulary
 	Mode        OutputMode
-	Length      int // of the lists of int; 0: as long as they are
+	Length      int // of the lists in mode int; 0: one id per token
 }
 
-// TFIDF delivers how often each token occurs, times its inverse document frequency. It is a mode of TextVectorization.
+// TFIDF delivers how often each token occurs, times its inverse document frequency. It is a mode of TextVectorization only.
 const TFIDF OutputMode = "tf_idf"
 
-// Standardize says what is done to texts before they are split.
+// Standardize says how to change texts before they are split.
 type Standardize string
 
-// The ways to standardize texts, of ASCII. "" means LowerAndStripPunctuation.
+// The ways to standardize texts; only ASCII changes. "" means LowerAndStripPunctuation.
 const (
 	LowerAndStripPunctuation Standardize = "lower_and_strip_punctuation"
 	Lower                    Standardize = "lower"
@@ -41,14 +41,14 @@ const (
 	KeepText                 Standardize = "none"
 )
 
-// Split says what the tokens of a text are.
+// Split says how to split a text into tokens.
 type Split string
 
 // The ways to split texts. "" means Whitespace.
 const (
 	Whitespace Split = "whitespace" // words between ASCII white space
 	Character  Split = "character"  // UTF-8 characters
-	WholeText  Split = "none"       // the text is the token
+	WholeText  Split = "none"       // the whole text is one token
 )
 
 // String is like TextVectorization(lower, whitespace, ngrams=[1 2], 3 entries, int).
@@ -77,7 +77,7 @@ func (l *TextVectorization) split() Split {
 	return l.Split
 }
 
-// checkTokens reports settings that make no tokens.
+// checkTokens reports settings that allow no tokens.
 func (l *TextVectorization) checkTokens() error {
 	if !slices.Contains([]Standardize{LowerAndStripPunctuation, Lower, StripPunctuation, KeepText}, l.standardize()) {
 		return fmt.Errorf("standardize must be lower_and_strip_punctuation, lower, strip_punctuation or none, got %q", l.Standardize)
@@ -163,7 +163,7 @@ func (l *TextVectorization) call(c *cells, _ func(int, error) error) (result, er
 	return result{floats: out}, nil
 }
 
-// ids are the tokens of each text as ids.
+// ids returns the ids of each text's tokens.
 func (l *TextVectorization) ids(t texts, rows int, index map[string]int64) result {
 	var out []int64
 	offsets := make([]int32, rows+1)
@@ -188,7 +188,7 @@ func (l *TextVectorization) ids(t texts, rows int, index map[string]int64) resul
 	return result{ints: out, offsets: offsets}
 }
 
-// weigh multiplies counts by inverse document frequencies: of tokens outside the vocabulary by the mean one.
+// weigh multiplies counts by inverse document frequencies; tokens outside the vocabulary get the mean one.
 func (l *TextVectorization) weigh(counts []float32) {
 	mean := 0.0
 	for i, w := range l.IDF {
@@ -198,7 +198,7 @@ func (l *TextVectorization) weigh(counts []float32) {
 	counts[0] *= float32(mean)
 }
 
-// tokens are the tokens of a text; n-grams of each length come after the shorter ones.
+// tokens returns the tokens of a text; n-grams come in the order of the lengths in NGrams.
 func (l *TextVectorization) tokens(text string) []string {
 	words := l.words(l.clean(text))
 	if len(l.NGrams) == 0 {
@@ -253,9 +253,9 @@ func isPunctuation(b byte) bool {
 	return b >= '!' && b <= '/' || b >= ':' && b <= '@' || b >= '[' && b <= '`' || b >= '{' && b <= '~'
 }
 
-// Adapt sets the vocabulary to the tokens of a column of texts of a finite data set, the most frequent first, and of the mode
-// tf_idf their inverse document frequencies, as Keras does. maxTokens limits all ids together, those for filling up
-// and for other tokens included; 0: no limit.
+// Adapt sets the vocabulary to the tokens of a column of texts of a finite data set, the most frequent first, and for
+// tf_idf also their inverse document frequencies, as Keras does. maxTokens limits all ids together, including the ids for padding
+// and for other tokens; 0: no limit.
 func (l *TextVectorization) Adapt(ctx context.Context, ds inputs.Dataset, column string, maxTokens int) error {
 	if err := l.checkTokens(); err != nil {
 		return fmt.Errorf("adapt: %w", err)

@@ -13,13 +13,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// VocabularyFile is categorical_column_with_vocabulary_file: the id is the number
-// of the line, from 0. The file is read when a Plan is made.
+// VocabularyFile is categorical_column_with_vocabulary_file: the id is the line
+// number, from 0. The file is read when a Plan is made.
 type VocabularyFile struct {
 	Key        string
 	File       string
-	Size       int          // lines that are read; 0: all
-	DType      tensor.DType // an integer type where the lines are integers; 0: strings
+	Size       int          // number of lines to read; 0: all
+	DType      tensor.DType // an integer type if the lines are integers; 0: strings
 	Default    *int         // id of values outside the file; nil: -1, they are left out
 	OOVBuckets int          // ids after the file's, by fingerprint, for values outside it; excludes Default
 
@@ -29,8 +29,8 @@ type VocabularyFile struct {
 // Name is the key.
 func (c *VocabularyFile) Name() string { return c.Key }
 
-// String is like vocabulary_file(word, words.txt). Once the file is read, a
-// fingerprint of its entries stands for its folder, so that it can be moved.
+// String is like vocabulary_file(word, words.txt). Once the file has been read, a
+// fingerprint of its entries replaces its folder, so that the file can be moved.
 func (c *VocabularyFile) String() string {
 	size := ""
 	if c.Size > 0 {
@@ -43,11 +43,11 @@ func (c *VocabularyFile) String() string {
 	return fmt.Sprintf("vocabulary_file(%s, %s%s%s%s%s)", c.Key, file, size, dtypeText(c.DType), defaultText(c.Default), oovText(c.OOVBuckets))
 }
 
-// Buckets is the number of entries and of out-of-vocabulary buckets together; it
+// Buckets is the number of entries plus the number of out-of-vocabulary buckets. It
 // is known once check has read the file.
 func (c *VocabularyFile) Buckets() int { return c.entries.size + c.OOVBuckets }
 
-// Entries are the lines, strings or int64, in the order of their ids; nil before a Plan has the column.
+// Entries returns the lines, strings or int64, in the order of their ids; nil before a Plan has the column.
 func (c *VocabularyFile) Entries() *tensor.Tensor { return c.entries.tensor() }
 
 func (c *VocabularyFile) check() error {
@@ -110,9 +110,9 @@ func parseInts(values []string) ([]int64, error) {
 	return out, nil
 }
 
-// ReadVocabulary reads a vocabulary as TensorFlow does: an entry a line, without
-// its carriage returns, at most size lines (0: all). An empty line, an entry that
-// occurs twice and a file of fewer lines than size are errors.
+// ReadVocabulary reads a vocabulary like TensorFlow: an entry per line, without
+// carriage returns, at most size lines (0: all). An empty line, an entry that
+// occurs twice and a file with fewer lines than size are errors.
 func ReadVocabulary(r io.Reader, size int) ([]string, error) {
 	var values []string
 	seen := map[string]int{}

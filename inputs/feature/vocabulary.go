@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Vocabulary is categorical_column_with_vocabulary_list: the id is the place in
+// Vocabulary is categorical_column_with_vocabulary_list: the id is the position in
 // the list. Exactly one of Values and Ints is set.
 type Vocabulary struct {
 	Key        string
@@ -20,21 +20,21 @@ type Vocabulary struct {
 	entries table
 }
 
-// table looks entries of a vocabulary up. It is made once.
+// table looks up entries of a vocabulary. It is built once.
 type table struct {
 	once    sync.Once
 	strings map[string]int64
 	ints    map[int64]int64
 	size    int
-	print   uint64 // of a file: fingerprint of the entries
+	print   uint64 // for a file: fingerprint of the entries
 	err     error
 }
 
 // Name is the key.
 func (c *Vocabulary) Name() string { return c.Key }
 
-// String is like vocabulary(sex, ["f" "m"]); of a long one, the list's
-// fingerprint stands for it.
+// String is like vocabulary(sex, ["f" "m"]); a long list is shown by its
+// fingerprint.
 func (c *Vocabulary) String() string {
 	list := fmt.Sprintf("%q", c.Values)
 	if len(c.Ints) > 0 {
@@ -53,10 +53,10 @@ func oovText(n int) string {
 	return fmt.Sprintf(", oov_buckets=%d", n)
 }
 
-// Buckets is the number of entries and of out-of-vocabulary buckets together.
+// Buckets is the number of entries plus the number of out-of-vocabulary buckets.
 func (c *Vocabulary) Buckets() int { return len(c.Values) + len(c.Ints) + c.OOVBuckets }
 
-// Entries are the entries in the order of their ids, strings or int64; nil before a Plan has the column.
+// Entries returns the entries in the order of their ids, strings or int64; nil before a Plan has the column.
 func (c *Vocabulary) Entries() *tensor.Tensor { return c.entries.tensor() }
 
 func (c *Vocabulary) dtype() tensor.DType {
@@ -82,7 +82,7 @@ func (c *Vocabulary) check() error {
 	return checkOOV(c.Default, c.OOVBuckets, c.entries.size)
 }
 
-// fill makes the table.
+// fill builds the table.
 func (t *table) fill(values []string, ints []int64) error {
 	t.size = len(values) + len(ints)
 	var err error
@@ -94,7 +94,7 @@ func (t *table) fill(values []string, ints []int64) error {
 	return err
 }
 
-// tensor has the entries in the order of their ids.
+// tensor returns the entries in the order of their ids.
 func (t *table) tensor() *tensor.Tensor {
 	switch {
 	case t.ints != nil:
@@ -131,7 +131,7 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// checkOOV checks what becomes of values outside a vocabulary of that size.
+// checkOOV checks the settings for values outside a vocabulary of that size.
 func checkOOV(def *int, oov, size int) error {
 	switch {
 	case oov < 0:
@@ -156,7 +156,7 @@ func (c *Vocabulary) lookup(b *batch, steps bool) (*idList, error) {
 	})
 }
 
-// outside gives the ids of values outside a vocabulary.
+// outside returns a function for the ids of values outside a vocabulary.
 func outside(def *int, oov, size int) func(hash func() uint64) int64 {
 	id := int64(-1)
 	if def != nil {
@@ -170,7 +170,7 @@ func outside(def *int, oov, size int) func(hash func() uint64) int64 {
 	}
 }
 
-// lookup makes l the ids of a feature.
+// lookup sets l to the ids of a feature.
 func (t *table) lookup(b *batch, l *idList, key string, steps bool, outside func(hash func() uint64) int64) (*idList, error) {
 	tokens, err := b.tokens(key, steps)
 	if err != nil {

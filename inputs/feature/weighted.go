@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Weighted is weighted_categorical_column: ids whose weights are another feature,
-// of as many numbers in every row.
+// Weighted is weighted_categorical_column: ids whose weights come from another feature,
+// with as many numbers as ids in every row.
 type Weighted struct {
 	Of        Categorical
 	WeightKey string
@@ -20,7 +20,7 @@ func (c *Weighted) Name() string { return c.Of.Name() + "_weighted_by_" + c.Weig
 // String is like weighted(hash_bucket(word, 100), count).
 func (c *Weighted) String() string { return fmt.Sprintf("weighted(%v, %s)", c.Of, c.WeightKey) }
 
-// Buckets is the categorical column's.
+// Buckets is the categorical column's number of ids.
 func (c *Weighted) Buckets() int { return c.Of.Buckets() }
 
 func (c *Weighted) check() error {
@@ -62,8 +62,8 @@ func (c *Weighted) ids(b *batch) (*idList, error) {
 	})
 }
 
-// weigh writes the weights of a row. Ids of a dense feature may lack some of its
-// values; a dense weight is then found by its place.
+// weigh writes the weights of a row. Some values of a dense feature may have no
+// id; a dense weight is then found by the position of the value.
 func (c *Weighted) weigh(b *batch, out *idList, at []int32, cells *cells, w []float32, row int) error {
 	from, to := int(out.offsets[row]), int(out.offsets[row+1])
 	start, end := cells.span(row)

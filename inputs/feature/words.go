@@ -6,24 +6,24 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Words are the words of texts: the id of one is its place in Values, of others the fingerprint of its bytes modulo Size, after those. As the Keras layer TextVectorization does
-// where nothing else is asked of it, it makes ASCII letters small, leaves out ASCII punctuation and divides at white space. With Marks
-// each punctuation mark is a word, which divides others, too. With NGrams, runs of words have ids as well. A text without words has no id;
+// Words are the words of texts. The id of a word is its position in Values; other words follow, by the fingerprint of their bytes modulo Size. By default, like Keras' layer
+// TextVectorization, it converts ASCII letters to lower case, drops ASCII punctuation and splits at white space. With Marks
+// each punctuation mark is a word of its own, and splits others. With NGrams, runs of words have ids as well. A text without words has no id;
 // a word that occurs twice has its id twice.
 type Words struct {
 	Key    string
 	Marks  bool     // punctuation marks are words
 	NGrams int      // longest run of words, joined by spaces; 0: 1, the words
 	Values []string // vocabulary; empty: none
-	Size   int      // number of buckets of words outside of it; 0: they are left out
+	Size   int      // number of buckets for words outside of Values; 0: they are left out
 
 	entries table
 }
 
-// Name is the key and _words.
+// Name is the key with the suffix _words.
 func (c *Words) Name() string { return c.Key + "_words" }
 
-// String is like words(message, 4096), with a vocabulary its size and fingerprint.
+// String is like words(message, 4096); a vocabulary is shown by its size and fingerprint.
 func (c *Words) String() string {
 	key := c.Key
 	if c.Marks {
@@ -38,10 +38,10 @@ func (c *Words) String() string {
 	return fmt.Sprintf("words(%s, %d entries, %016x, %d)", key, len(c.Values), Fingerprint64(fmt.Appendf(nil, "%q", c.Values)), c.Size)
 }
 
-// Buckets is the number of entries and of buckets together.
+// Buckets is the number of entries plus the number of buckets.
 func (c *Words) Buckets() int { return len(c.Values) + c.Size }
 
-// Entries is the vocabulary in the order of the ids; nil where there is none.
+// Entries returns the vocabulary in the order of the ids; nil if there is none.
 func (c *Words) Entries() *tensor.Tensor {
 	if len(c.Values) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (c *Words) check() error {
 	return checkOOV(nil, c.Size, len(c.Values))
 }
 
-// id is that of a word, -1 where it is left out.
+// id returns the id of a word, -1 if it is left out.
 func (c *Words) id(word []byte) int64 {
 	if id, ok := c.entries.strings[string(word)]; ok {
 		return id
@@ -107,16 +107,16 @@ func (c *Words) ids(b *batch) (*idList, error) {
 // longestGram bounds NGrams.
 const longestGram = 8
 
-// wordReader reads the words of texts, and runs of them.
+// wordReader reads the words of texts, and runs of words.
 type wordReader struct {
 	marks bool
-	most  int // words of a run; 0: 1
+	most  int // most words in a run; 0: 1
 
-	word, text   []byte // the present word; all words so far, with spaces between them
+	word, text   []byte // the current word; all words so far, with spaces between them
 	begins, ends []int  // of each word in text
 }
 
-// each calls do with the words of a text, in their order, then with the runs of two words, and so on, as TextVectorization has them.
+// each calls do with the words of a text, in order, then with the runs of two words, and so on, like TextVectorization.
 func (r *wordReader) each(text []byte, do func(word []byte)) {
 	r.text, r.begins, r.ends = r.text[:0], r.begins[:0], r.ends[:0]
 	for len(text) > 0 {
@@ -138,11 +138,11 @@ func (r *wordReader) each(text []byte, do func(word []byte)) {
 	}
 }
 
-// punctuationWords is the Punctuation of a column whose marks are words.
+// punctuationWords is the Punctuation of a column in which marks are words.
 const punctuationWords = "words"
 
-// nextWord appends the first word of a text to word, and returns what is behind it. The word may be empty. With marks each punctuation
-// mark is a word.
+// nextWord appends the first word of a text to word, and returns the rest of the text. The word may be empty. With marks, each
+// punctuation mark is a word.
 func nextWord(word, text []byte, marks bool) (_, rest []byte) {
 	for i, b := range text {
 		switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestNextWord: the words are those that Keras' TextVectorization has by default.
+// TestNextWord: the words are the same as in Keras' TextVectorization by default.
 func TestNextWord(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                          nil,
@@ -38,7 +38,7 @@ func TestNextWord(t *testing.T) {
 	}
 }
 
-// TestMarks: punctuation marks are words that divide others.
+// TestMarks: punctuation marks are words and split others.
 func TestMarks(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                   nil,
@@ -76,7 +76,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestAdaptedWords: the vocabulary is that of the words of the training data, the most frequent first.
+// TestAdaptedWords: the vocabulary has the words of the training data, the most frequent first.
 func TestAdaptedWords(t *testing.T) {
 	s := statistics{}
 	spec := Spec{Type: "words", Key: "text", Adapt: true, Size: 2, OOVBuckets: 1}
@@ -108,7 +108,7 @@ func TestAdaptedWords(t *testing.T) {
 	}
 }
 
-// TestGrams: runs of words are those of the layer, in its order, and are adapted and hashed as words are.
+// TestGrams: runs of words are the layer's, in its order, and are adapted and hashed like words.
 func TestGrams(t *testing.T) {
 	texts := []string{"", "one", "The cat, the CAT sat!", " a  b\tc d ", "!", "x \xff y"}
 	for n := range 5 {
@@ -161,7 +161,7 @@ func TestGrams(t *testing.T) {
 	}
 }
 
-// denseOf are the numbers that a column makes of texts.
+// denseOf returns the numbers that a column makes of texts.
 func denseOf(t *testing.T, c Column, texts ...string) []float32 {
 	t.Helper()
 	plan, err := New(Columns{Dense: []Column{c}})
@@ -186,7 +186,7 @@ func denseOf(t *testing.T, c Column, texts ...string) []float32 {
 	return tensor.Values[float32](made[0].Tensor)
 }
 
-// TestMultiHot: an id that occurs twice is there once, as in the layer.
+// TestMultiHot: an id that occurs twice gives 1, as in the layer.
 func TestMultiHot(t *testing.T) {
 	set, err := Build([]Spec{{Type: "words", Key: "text", Vocabulary: []string{"a", "b", "c"}, OOVBuckets: 1}, {Type: "indicator", Of: "text_words", Name: "there", Mode: "multi_hot"}, {Type: "indicator", Of: "text_words", Name: "counts", Mode: "count"}})
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	Classes = 10
 )
 
-// source draws what varies in an image.
+// source draws the random parts of an image.
 type source struct{ splitmix.Source }
 
 // between returns a number in [lo, hi).
@@ -23,8 +23,8 @@ func (s *source) between(lo, hi float32) float32 {
 	return lo + (hi-lo)*float32(s.Next()>>40)/(1<<24)
 }
 
-// Draw writes image index of the set that seed names to dst, row by row, which
-// must hold Pixels bytes, and returns its label. It is safe for concurrent use.
+// Draw writes image index of the set with the given seed to dst, row by row, and
+// returns its label. dst must have Pixels bytes. It is safe for concurrent use.
 func Draw(dst []byte, seed int64, index int64) (label int) {
 	rnd := source{splitmix.Source(uint64(seed)*0xd1342543de82ef95 + uint64(index)*0xaf251af3b0f025b5)}
 	rnd.Next()

@@ -2,7 +2,7 @@ package glyphs
 
 import "math"
 
-// point lies in the unit square, y downwards.
+// point is a point in the unit square, with y downwards.
 type point struct{ x, y float32 }
 
 type stroke []point

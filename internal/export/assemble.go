@@ -84,7 +84,7 @@ func addWarmUp(w *savedmodel.Writing, m Model) error {
 	return nil
 }
 
-// assembly is the graph of one mode as it is being made.
+// assembly is the graph of one mode while it is being made.
 type assembly struct {
 	emitter
 	mode       models.Mode
@@ -92,18 +92,18 @@ type assembly struct {
 	feeds      []Feed
 	columns    *feature.Plan
 	rawColumns []inputs.Column
-	signatures []Signature // of outputs in this graph
+	signatures []Signature // their outputs are in this graph
 	inputs     []input
 	init       []*graph.Node
 	assets     []columngraph.Asset
-	step       graph.Output // the handle of global_step; invalid where there is none
+	step       graph.Output // the handle of global_step; invalid if there is none
 	variables  []variable
 	local      map[string]*tensor.Tensor
 	locals     []variable
 	library    []byte        // the functions of the graph, serialized
-	trainOp    []*graph.Node // what a step runs; at last one node
+	trainOp    []*graph.Node // what a step runs; in the end a single node
 	saver      *saver        // nil: there are no variables
-	main       *graph.Node   // runs init; nil: nothing is to be initialised
+	main       *graph.Node   // runs init; nil: nothing needs initialisation
 	log        *slog.Logger
 }
 
@@ -192,7 +192,7 @@ func newAssembly(g Graph, log *slog.Logger) (*assembly, error) {
 	return a, nil
 }
 
-// roots are the nodes that the signatures need, and the train op.
+// roots returns the nodes that the signatures need, and the train op.
 func (a *assembly) roots() []*graph.Node {
 	out := slices.Clone(a.trainOp)
 	for _, s := range a.signatures {

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ofColumns is a model of a number, kept as it is too, and of a word of a vocabulary file as an indicator.
+// ofColumns returns a model of a number, which is also kept unchanged, and of a word from a vocabulary file, as an indicator.
 func ofColumns(t *testing.T, in export.InputForm) export.Model {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jobs.txt")
@@ -50,7 +50,7 @@ func ofColumns(t *testing.T, in export.InputForm) export.Model {
 	return export.Model{Graphs: []export.Graph{g}}
 }
 
-// Feature columns are a part of the exported model, files of vocabularies its assets.
+// Feature columns are part of the exported model; vocabulary files are its assets.
 func TestColumns(t *testing.T) {
 	for _, c := range []struct {
 		in    export.InputForm
@@ -84,7 +84,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// What the data have a default for, an example may lack.
+// An example may omit features for which the data has a default.
 func TestDefaultsOfColumns(t *testing.T) {
 	m := ofColumns(t, export.Parsing())
 	raw := m.Graphs[0].Raw
@@ -115,7 +115,7 @@ func TestDefaultsOfColumns(t *testing.T) {
 	}
 }
 
-// So may a column that no feature column reads, of any type and shape.
+// The same holds for a column that no feature column reads, of any type and shape.
 func TestDefaultsOfFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	g := export.Graph{Mode: models.Predict, IR: b.Graph, Input: export.Parsing()}

@@ -8,7 +8,7 @@ import (
 // emitter adds nodes to a graph.
 type emitter struct{ *graph.Builder }
 
-// vector is a type of rank 1 and unknown length.
+// vector returns a type of rank 1 and unknown length.
 func vector(d tensor.DType) graph.Type { return ofRank(d, graph.Unknown) }
 
 func ofRank(d tensor.DType, dims ...graph.Dim) graph.Type {
@@ -43,7 +43,7 @@ func (e emitter) identity(name string, x graph.Output, after ...*graph.Node) gra
 	return out
 }
 
-// cast converts x, which may be of type d already.
+// cast converts x to type d, which it may have already.
 func (e emitter) cast(name string, x graph.Output, d tensor.DType) graph.Output {
 	if !x.Valid() || x.DType() == d {
 		return x
@@ -59,7 +59,7 @@ func (e emitter) like(op, name string, d tensor.DType, x, y graph.Output) graph.
 	return e.Op(op, name, graph.Type{DType: d, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x, y)
 }
 
-// choose adds a SelectV2 that is like a.
+// choose adds a SelectV2 whose result has a's type and shape.
 func (e emitter) choose(name string, cond, a, b graph.Output) graph.Output {
 	if !a.Valid() {
 		return a

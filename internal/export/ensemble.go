@@ -15,11 +15,11 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// EnsembleSavedModel writes the models as one SavedModel, to a new folder of base as SavedModel does: each of one graph, to predict, with
-// the same signatures and inputs. Each signature answers with the means of the models' numbers; class_ids, and the classes that they name,
-// are those of the greatest mean probability. Other outputs must be the same in all models, as the list of all classes is.
+// EnsembleSavedModel writes the models as one SavedModel, to a new folder of base like SavedModel. Each model must have one graph, for Predict, with
+// the same signatures and inputs as the others. Each signature returns the means of the models' numbers; class_ids, and the classes that they name,
+// belong to the greatest mean probability. Other outputs, such as the list of all classes, must be the same in all models.
 //
-// Variables and nodes of model k are below member_k. Assets and warm-up requests are those of the first model.
+// Variables and nodes of model k are below member_k. Assets and warm-up requests come from the first model.
 func EnsembleSavedModel(fsys atomicfile.FS, base string, members []Model, o Options) (dir string, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -48,11 +48,11 @@ func EnsembleSavedModel(fsys atomicfile.FS, base string, members []Model, o Opti
 	return savedmodel.Write(fsys, base, o.Version, w)
 }
 
-// ensemble is an assembly of several models.
+// ensemble is an assembly made from several models.
 type ensemble struct {
 	*assembly
 	values Variables
-	means  map[graph.Output]graph.Output // by the value of the first model
+	means  map[graph.Output]graph.Output // by the first model's value
 }
 
 func assembleEnsemble(members []Model, log *slog.Logger) (*ensemble, *pb.MetaGraphDef, error) {
@@ -97,7 +97,7 @@ func assembleEnsemble(members []Model, log *slog.Logger) (*ensemble, *pb.MetaGra
 	return a, mg, err
 }
 
-// newMember is the graph of one model, from its serving input to the outputs of its signatures.
+// newMember returns the graph of one model, from its serving input to the outputs of its signatures.
 func newMember(m Model, log *slog.Logger) (*assembly, error) {
 	if len(m.Graphs) != 1 || m.Graphs[0].Mode != models.Predict {
 		return nil, fmt.Errorf("it has %d graphs: expected one, to predict", len(m.Graphs))
@@ -116,7 +116,7 @@ func newMember(m Model, log *slog.Logger) (*assembly, error) {
 	return a, a.feed()
 }
 
-// keepOutputs puts nodes behind what signatures offer, one for each value, that no rewriting takes away.
+// keepOutputs adds a node after each value that signatures return, so that no rewriting removes the value.
 func (a *assembly) keepOutputs() {
 	kept := map[graph.Output]graph.Output{}
 	for _, s := range a.signatures {
@@ -129,7 +129,7 @@ func (a *assembly) keepOutputs() {
 	}
 }
 
-// owner is where the value of a variable of the ensemble is.
+// owner says which model has the value of a variable of the ensemble.
 type owner struct {
 	name  string // in its model
 	model Variables
@@ -143,7 +143,7 @@ func valuesOf(owners map[string]owner) Variables {
 	return Variables{Trainable: trainable, Value: func(name string) (*tensor.Tensor, error) { return owners[name].model.Value(owners[name].name) }}
 }
 
-// take moves the nodes of model k to the ensemble, all but its serving inputs, which are those of the first model.
+// take moves the nodes of model k to the ensemble, without its serving inputs: the first model's are used.
 func (a *ensemble) take(m *assembly, k int, of Model, owners map[string]owner) error {
 	prefix := fmt.Sprintf("member_%d/", k)
 	nodes, err := graph.Sort(m.Graph)
@@ -185,7 +185,7 @@ func (a *ensemble) take(m *assembly, k int, of Model, owners map[string]owner) e
 	return nil
 }
 
-// share lets the inputs of the ensemble take the place of a model's.
+// share replaces a model's inputs by the ensemble's.
 func (a *ensemble) share(m *assembly) error {
 	if len(a.inputs) > 0 && a.input != m.input {
 		return fmt.Errorf("its serving input is %s, and %s in an earlier model: expected the same", m.input, a.input)

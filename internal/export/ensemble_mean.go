@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mean is the signature of the ensemble for one that each model has; first are all signatures of the first model.
+// mean returns the ensemble's signature for a signature that each model has; first has all signatures of the first model.
 func (a *ensemble) mean(all []Signature, first []Signature) (Signature, error) {
 	out := all[0]
 	out.Outputs = nil
@@ -41,7 +41,7 @@ func sameWords(x, y *Text) bool {
 	return x == nil && y == nil || x != nil && y != nil && slices.Equal(x.Words, y.Words)
 }
 
-// meanOf is an output of the ensemble for one of each model.
+// meanOf returns the ensemble's output for an output of each model.
 func (a *ensemble) meanOf(same []Named, all, first []Signature) (Named, error) {
 	out := same[0]
 	if out.Text == nil && out.Output.DType().Float() {
@@ -73,7 +73,7 @@ func outputs(list []Named) (out []graph.Output) {
 	return out
 }
 
-// headOf returns what names of a head begin with whose predicted classes an output is: "" or NAME/.
+// headOf returns the prefix of the names of a head, "" or NAME/, if an output is the head's predicted classes.
 func headOf(list []Signature, ids graph.Output) (string, bool) {
 	for _, s := range list {
 		for _, o := range s.Outputs {
@@ -87,7 +87,7 @@ func headOf(list []Signature, ids graph.Output) (string, bool) {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// fixed reports whether an output depends on no variable, and so is the same in all models.
+// fixed reports whether an output depends on no variable, so that it is the same in all models.
 func fixed(o graph.Output) bool {
 	for n := range graph.Reachable(o.Node) {
 		if n.Op == "VarHandleOp" {
@@ -97,7 +97,7 @@ func fixed(o graph.Output) bool {
 	return true
 }
 
-// average adds the mean of values of one type, one node for each value.
+// average adds the mean of values of the same type, once for each value.
 func (a *ensemble) average(name string, values []graph.Output) graph.Output {
 	if mean, ok := a.means[values[0]]; ok {
 		return mean
@@ -111,7 +111,7 @@ func (a *ensemble) average(name string, values []graph.Output) graph.Output {
 	return mean
 }
 
-// greatest adds the place of the greatest of the last dimension, the first of equal ones, as the type of the models' classes.
+// greatest adds the index of the largest element along the last dimension, the first one on ties, with the type of the models' classes.
 func (a *ensemble) greatest(name string, of graph.Output, want graph.Type) graph.Output {
 	rank := of.Shape().Rank()
 	dims := of.Shape().Dims[:rank-1]

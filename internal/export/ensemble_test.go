@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// voting is the signature of a toy that classifies.
+// voting returns the signature of a toy that classifies.
 func (m *toy) voting(more ...export.Named) export.Signature {
 	words := &export.Text{Words: []string{"left", "right"}}
 	return export.Signature{Name: "predict", Kind: export.Predict, Outputs: append([]export.Named{
@@ -24,7 +24,7 @@ func ensembleOf(t *testing.T, members ...export.Model) (string, error) {
 	return export.EnsembleSavedModel(atomicfile.OS{}, t.TempDir(), members, withoutLog)
 }
 
-// TestEnsemble: means of numbers, the class of the greatest mean probability where the models do not agree, and the variables of each.
+// TestEnsemble: means of numbers, the class with the greatest mean probability if the models disagree, and the variables of each model.
 func TestEnsemble(t *testing.T) {
 	var members []export.Model
 	for _, w := range [][]float32{{1, 0, 0, 1}, {0, 4, 4, 0}, {1, 0, 0, 1}} {
@@ -66,7 +66,7 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsemblesRefused: what has no mean, and models that differ.
+// TestEnsemblesRefused: outputs without a mean, and models that differ.
 func TestEnsemblesRefused(t *testing.T) {
 	one := func(s func(m *toy) export.Signature) export.Model {
 		m := newToy()

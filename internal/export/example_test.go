@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// A model is exported, and what it offers is read back.
+// Export a model, and read its signatures back.
 func Example() {
 	base, err := os.MkdirTemp("", "models")
 	if err != nil {

@@ -33,7 +33,7 @@ func padded(b *graph.Builder, name string, x, at graph.Output) graph.Output {
 	return lower.GatherPadded(b, name, x, at)
 }
 
-// The model that both serving inputs must compute on these rows.
+// The results that both serving inputs must give for these rows.
 var (
 	rawRows = map[string]*tensor.Tensor{
 		"x":       floats([]int{3, 2}, 1, 2, 3, 4, 5, 6),
@@ -105,7 +105,7 @@ func TestParsing(t *testing.T) {
 	}
 }
 
-// Raw inputs keep the signatures to predict; one of them becomes the default.
+// With raw inputs, only the predict signatures remain; one of them becomes the default.
 func TestDefaults(t *testing.T) {
 	m := newToy()
 	classify := export.Signature{Name: "serving_default", Kind: export.Classify, Outputs: []export.Named{{Name: "scores", Output: m.pr}}}
@@ -142,7 +142,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Numbers come from examples as int64 and float32, and are what the graph wants.
+// Examples hold numbers as int64 and float32; they are converted to the graph's types.
 func TestTypesOfExamples(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Bool} {
 		b := graph.NewBuilder(graph.New())
@@ -165,7 +165,7 @@ func TestTypesOfExamples(t *testing.T) {
 	}
 }
 
-// Sequences have a longest length; longer ones are refused.
+// Sequences have a maximal length; longer ones are refused.
 func TestLength(t *testing.T) {
 	m := newToy()
 	g := m.graph(export.Raw(), m.predicting("predict"))
@@ -180,7 +180,7 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// Train and eval graphs share the variables with the one to serve.
+// The train and eval graphs share the variables with the served graph.
 func TestModes(t *testing.T) {
 	m, e := newToy(), newToy()
 	loss := e.b.Op("Sum", "loss", typ(tensor.Float32, graph.Shape{}), graph.Attrs{"T": tensor.Float32, "Tidx": tensor.Int32, "keep_dims": false}, e.first, e.b.Scalar("all", tensor.Int32, 0))
@@ -213,7 +213,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What loaders of TensorFlow 1 read: variables and who trains them, the saver, no private attributes.
+// What loaders of TensorFlow 1 read: variables, the trainable ones, the saver, no private attributes.
 func TestCollections(t *testing.T) {
 	m := newToy()
 	model := m.model(m.graph(export.Raw(), m.predicting("predict")))
@@ -317,7 +317,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// The graph that is exported stays as it was.
+// The exported graph itself is not changed.
 func TestIRIsNotChanged(t *testing.T) {
 	m := newToy()
 	before := fmt.Sprintf("%+v", describe(m.b.Graph))

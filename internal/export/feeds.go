@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// feed puts the serving input before the graph: it takes the place of the
-// placeholders that something reads.
+// feed adds the serving input, which replaces the
+// placeholders that are in use.
 func (a *assembly) feed() error {
 	used := graph.Reachable(a.roots()...)
 	var feeds []Feed
@@ -48,7 +48,7 @@ func (a *assembly) feed() error {
 	return a.Err()
 }
 
-// emitColumns adds the nodes of the feature columns and returns what they make.
+// emitColumns adds the nodes of the feature columns and returns their results.
 func (a *assembly) emitColumns(raw map[string]columngraph.Raw) (map[string]columngraph.Emitted, error) {
 	if a.columns == nil {
 		return nil, nil
@@ -61,7 +61,7 @@ func (a *assembly) emitColumns(raw map[string]columngraph.Raw) (map[string]colum
 	return em.Outputs, nil
 }
 
-// plain is a feature as a feed takes it.
+// plain returns a feature in the form that a feed takes.
 func (a *assembly) plain(f Feed, r columngraph.Raw) columngraph.Emitted {
 	if !f.Offsets.Valid() {
 		return columngraph.Emitted{Dense: r.Dense}
@@ -70,7 +70,7 @@ func (a *assembly) plain(f Feed, r columngraph.Raw) columngraph.Emitted {
 	return columngraph.Emitted{Values: values, Offsets: offsets}
 }
 
-// connect lets what is served take the place of a feed's placeholders.
+// connect replaces a feed's placeholders by a served feature.
 func (a *assembly) connect(f Feed, by columngraph.Emitted) {
 	name := "fed/" + f.Column.Name
 	if !f.Offsets.Valid() {
@@ -88,8 +88,8 @@ func (a *assembly) connect(f Feed, by columngraph.Emitted) {
 	a.swap(f.Offsets, offsets)
 }
 
-// direct gives the graph the rows of values, and how many there are, where it would
-// compute them of offsets that were made of them: half of the nodes between examples and tables.
+// direct gives the graph the rows of values, and their number, if it would otherwise
+// compute them from offsets that were computed from them: half of the nodes between examples and tables.
 func (a *assembly) direct(f Feed, by columngraph.Emitted) {
 	name := "fed/" + f.Column.Name
 	for _, numbers := range lower.NumberedBy(a.Graph, f.Offsets) {
@@ -104,7 +104,7 @@ func (a *assembly) direct(f Feed, by columngraph.Emitted) {
 
 func (a *assembly) swap(old, by graph.Output) { replace(usersOf(a.Graph, old), old, by) }
 
-// shaped reshapes the rows of x where they are not of the wanted shape.
+// shaped reshapes the rows of x if they do not have the wanted shape.
 func (a *assembly) shaped(name string, x graph.Output, want graph.Shape) graph.Output {
 	if !x.Valid() || want.Equal(x.Shape()) {
 		return x

@@ -16,24 +16,24 @@ import (
 // Generator is a model that continues texts, byte by byte.
 type Generator struct {
 	Prefill, Step TextGraph
-	// Characters are the bytes of the ids; the first one stands for all bytes that are not among them.
+	// Characters has the byte for each id. The first one stands for all other bytes.
 	Characters string
 	Context    int // positions
 }
 
-// TextGraph is a graph of a Generator. That of Prefill takes ids, int32 [batch, context], and gives the cache; that of
-// Step takes token and position, int32 [batch], and the cache, and gives logits [batch, characters] and the cache.
+// TextGraph is a graph of a Generator. Prefill takes ids, int32 [batch, context], and returns the cache.
+// Step takes token and position, int32 [batch], and the cache, and returns logits [batch, characters] and the cache.
 type TextGraph struct {
 	IR      *graph.Graph // is not changed
 	In, Out []graph.Output
 }
 
-// generateName is the name of the signature, and of nodes.
+// generateName is the name of the signature, and a part of node names.
 const generateName = "generate"
 
-// GeneratorSavedModel writes a Generator as a SavedModel of one signature, to a new folder of base, as SavedModel does. Its
+// GeneratorSavedModel writes a Generator as a SavedModel with one signature, to a new folder of base, like SavedModel. The
 // inputs are prompt (strings [batch]), max_new_tokens and top_k (int32 [batch]), temperature (float32 [batch]) and seed (int64
-// [batch]); its output is text (strings [batch]), what follows the prompts. One While writes it, with the cache among its values.
+// [batch]). The output is text (strings [batch]), the continuation of each prompt. A single While writes it, with the cache among its loop variables.
 func GeneratorSavedModel(fsys atomicfile.FS, base string, gen Generator, m Model, o Options) (dir string, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -102,14 +102,14 @@ func (g Generator) check() error {
 	return nil
 }
 
-// generating is a Generator on its way to a graph: the assembly has the main graph, step that of the loop's body.
+// generating is a Generator being converted: the assembly has the main graph, step the graph of the loop body.
 type generating struct {
 	*assembly
 	gen  Generator
 	step emitter
 }
 
-// move copies a graph, and makes g be of the copy.
+// move copies a graph, and makes g refer to the copy.
 func (w *generating) move(g *TextGraph) emitter {
 	var keep []*graph.Node
 	for _, o := range append(append([]graph.Output(nil), g.In...), g.Out...) {

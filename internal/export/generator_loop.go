@@ -17,10 +17,10 @@ const (
 	condFunction = generateName + "_cond"
 )
 
-// loopValue is a value of the loop: what it begins with in the main graph, the argument of the body, and what the body makes of it.
+// loopValue is a loop variable: its initial value in the main graph, the argument of the body, and the body's result.
 type loopValue struct{ first, arg, next graph.Output }
 
-// values are the values of the loop, in their order.
+// values are the loop variables, in order.
 type values []*loopValue
 
 // loop adds the While that writes the texts, and returns ids [batch, longest].
@@ -46,7 +46,7 @@ func (w *generating) loop(r request, ids graph.Output) (graph.Output, error) {
 	return loop.Out(written), w.Err()
 }
 
-// add adds a value that begins as first. Its argument is arg, or a new one.
+// add adds a loop variable with the initial value first. Its argument is arg, or a new one.
 func (w *generating) add(all *values, first, arg graph.Output) *loopValue {
 	if !arg.Valid() {
 		arg = w.step.Placeholder(fmt.Sprintf("value_%d", len(*all)), first.Type())
@@ -56,7 +56,7 @@ func (w *generating) add(all *values, first, arg graph.Output) *loopValue {
 	return v
 }
 
-// write adds the values that change, and those of the request: it makes the step a step of the loop. It returns the place of the ids that were written.
+// write adds the loop variables for what changes and for the request, which makes the step a loop body. It returns the index of the written ids.
 func (w *generating) write(all *values, r request) (at int) {
 	b, zero, one := w.step, w.Scalar("loop/zero", tensor.Int32, 0), w.step.Scalar("loop/one", tensor.Int32, 1)
 	count, limit := w.add(all, zero, graph.Output{}), w.add(all, r.longest, graph.Output{}) // the condition reads these two
@@ -65,7 +65,7 @@ func (w *generating) write(all *values, r request) (at int) {
 	step := w.gen.Step
 	token, position := w.add(all, w.lastToken(r), step.In[0]), w.add(all, r.last, step.In[1])
 	next := b.like("AddV2", "loop/next", tensor.Int32, position.arg, one)
-	position.next = b.like("Minimum", "loop/position", tensor.Int32, next, b.Scalar("loop/end", tensor.Int32, float64(w.gen.Context-1))) // rows that are done stay at the end
+	position.next = b.like("Minimum", "loop/position", tensor.Int32, next, b.Scalar("loop/end", tensor.Int32, float64(w.gen.Context-1))) // finished rows stay at the end
 	for i, first := range w.gen.Prefill.Out {
 		w.add(all, first, step.In[i+2]).next = step.Out[i+1]
 	}
@@ -80,7 +80,7 @@ func (w *generating) write(all *values, r request) (at int) {
 	return at
 }
 
-// lastToken is the last token of each prompt, int32 [batch].
+// lastToken returns the last token of each prompt, int32 [batch].
 func (w *generating) lastToken(r request) graph.Output {
 	ids := w.Graph.Node("prompt/ids").Out(0)
 	at := w.Op("ExpandDims", "loop/last", ofRank(tensor.Int32, graph.Batch, graph.Fixed(1)), graph.Attrs{"T": tensor.Int32, "Tdim": tensor.Int32}, r.last, w.Scalar("loop/behind", tensor.Int32, 1))
@@ -90,7 +90,7 @@ func (w *generating) lastToken(r request) graph.Output {
 	return w.Op("Squeeze", "loop/token", r.last.Type(), graph.Attrs{"T": tensor.Int32, "squeeze_dims": []int64{1}}, token)
 }
 
-// blank are zeros [batch, longest].
+// blank returns zeros [batch, longest].
 func (w *generating) blank(r request) graph.Output {
 	size := w.Op("Shape", "loop/rows", graph.TypeOf(tensor.Int32, 1), graph.Attrs{"T": tensor.Int32, "out_type": tensor.Int32}, r.length)
 	wide := w.Op("ExpandDims", "loop/columns", graph.TypeOf(tensor.Int32, 1), graph.Attrs{"T": tensor.Int32, "Tdim": tensor.Int32}, r.longest, w.Scalar("loop/first", tensor.Int32, 0))
@@ -98,7 +98,7 @@ func (w *generating) blank(r request) graph.Output {
 	return w.Op("Fill", "loop/blank", ofRank(tensor.Int32, graph.Batch, graph.Unknown), graph.Attrs{"T": tensor.Int32, "index_type": tensor.Int32}, dims, w.Scalar("loop/none", tensor.Int32, 0))
 }
 
-// put writes tokens [batch] into a column of ids [batch, limit].
+// put writes tokens [batch] to a column of ids [batch, limit].
 func (w *generating) put(ids, tokens, column, limit graph.Output) graph.Output {
 	b := w.step
 	zero := b.Scalar("put/zero", tensor.Int32, 0)
@@ -108,7 +108,7 @@ func (w *generating) put(ids, tokens, column, limit graph.Output) graph.Output {
 	return b.Op("SelectV2", "put/ids", ids.Type(), graph.Attrs{"T": tensor.Int32}, here, each, ids)
 }
 
-// weights makes arguments of the variables that the step reads: the main graph reads them once.
+// weights turns the variables that the step reads into arguments: the main graph reads each once.
 func (w *generating) weights(all *values) {
 	for _, n := range w.step.Graph.Nodes() {
 		if n.Op != "ReadVariableOp" {
@@ -129,7 +129,7 @@ func (w *generating) weights(all *values) {
 	}
 }
 
-// functions makes the loop's functions the library of the main graph.
+// functions adds the loop's functions to the library of the main graph.
 func (w *generating) functions(all values) error {
 	var next []graph.Output
 	for _, v := range all {
@@ -154,7 +154,7 @@ func (w *generating) functions(all values) error {
 	return err
 }
 
-// function makes a graph a function of the arguments of values.
+// function converts a graph to a function of the arguments of values.
 func (w *generating) function(e emitter, name string, all values, results []graph.Output) (*function_go_proto.FunctionDef, error) {
 	end := e.Node("NoOp", "end", nil, nil, results...)
 	if err := e.Err(); err != nil {

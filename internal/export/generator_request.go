@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// request are the inputs of the signature, a row for each text.
+// request has the inputs of the signature, with a row for each text.
 type request struct {
 	prompt, newTokens, temperature, topK, seed graph.Output
-	longest, length                            graph.Output // the most that is written, and what is written of each text
-	last, written                              graph.Output // the place of a prompt's last byte in the context, and the length of the whole prompt
+	longest, length                            graph.Output // the longest text to write, and the length of each text
+	last, written                              graph.Output // the position of a prompt's last byte in the context, and the length of the whole prompt
 }
 
-// request adds the placeholders, and refuses lengths for which the context has no room.
+// request adds the placeholders. It refuses lengths that do not fit in the context.
 func (w *generating) request() (r request) {
 	in := func(key string, d tensor.DType) graph.Output {
 		x := w.Placeholder(key, ofRank(d, graph.Batch))
@@ -36,7 +36,7 @@ func (w *generating) request() (r request) {
 	return r
 }
 
-// reduced is a reduction of [batch] to a scalar.
+// reduced reduces [batch] to a scalar.
 func (w *generating) reduced(op, name string, x graph.Output) graph.Output {
 	attrs := graph.Attrs{"keep_dims": false, "Tidx": tensor.Int32}
 	if op != "All" {
@@ -45,8 +45,8 @@ func (w *generating) reduced(op, name string, x graph.Output) graph.Output {
 	return w.Op(op, name, graph.TypeOf(x.DType()), attrs, x, w.Scalar(name+"/axis", tensor.Int32, 0))
 }
 
-// ids are those of the prompts, int32 [batch, context]. Of a prompt the end is seen that leaves room
-// for what is written. An empty one is a line end.
+// ids returns the ids of the prompts, int32 [batch, context]. If a prompt is too long, its end is used, so that
+// the text to write fits. An empty prompt is read as a line end.
 func (w *generating) ids(r *request) graph.Output {
 	length := func(name string, x graph.Output) graph.Output {
 		return w.Op("StringLength", name, ofRank(tensor.Int32, graph.Batch), graph.Attrs{"unit": []byte("BYTE")}, x)
@@ -76,7 +76,7 @@ func gathering(d tensor.DType) graph.Attrs {
 	return graph.Attrs{"Tparams": d, "Tindices": tensor.Int32, "Taxis": tensor.Int32, "batch_dims": int64(0)}
 }
 
-// result is what was written: of ids [batch, longest].
+// result returns the written texts for ids [batch, longest].
 func (w *generating) result(r request, ids graph.Output) graph.Output {
 	table := tensor.New(tensor.String, len(w.gen.Characters))
 	for i, c := range []byte(w.gen.Characters) {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// What the models claim to be made by: the first TensorFlow that has all the ops,
+// The TensorFlow version that models claim to be made by: the first one that has all the ops,
 // so that it and all later ones load them.
 const (
 	tensorFlowVersion = "2.4.0"
@@ -53,7 +53,7 @@ func (a *assembly) initialise() {
 	a.assets = kept
 }
 
-// metaGraph returns the graph as SavedModels have it.
+// metaGraph returns the graph as a MetaGraphDef.
 func (a *assembly) metaGraph() (*pb.MetaGraphDef, error) {
 	if err := a.Err(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *assembly) metaGraph() (*pb.MetaGraphDef, error) {
 	return mg, nil
 }
 
-// graphDef returns the nodes that are needed, each after what it needs.
+// graphDef returns the needed nodes, each after the nodes that it needs.
 func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 	sorted, err := graph.Sort(a.Graph)
 	if err != nil {
@@ -111,8 +111,8 @@ func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 	return GraphDef(g)
 }
 
-// Portable rewrites a graph so that TensorFlow's runtime does what the engine does: it has ops that TensorFlow has, and edges where the
-// engine reads variables before it updates them. Roots are what a step runs and fetches, updates among them.
+// Portable rewrites a graph so that TensorFlow's runtime behaves like the engine: it uses ops that TensorFlow has, and adds edges where the
+// engine reads variables before updating them. Roots are what a step runs and fetches, including updates.
 func Portable(b *graph.Builder, roots ...*graph.Node) error {
 	e := emitter{b}
 	if err := portable(e); err != nil {
@@ -122,7 +122,7 @@ func Portable(b *graph.Builder, roots ...*graph.Node) error {
 	return e.Err()
 }
 
-// GraphDef converts a portable graph, without attributes that are for this project alone.
+// GraphDef converts a portable graph, without attributes that only this project uses.
 func GraphDef(g *graph.Graph) (*graph_go_proto.GraphDef, error) {
 	def, err := graphdef.ToGraphDef(g)
 	if err != nil {
@@ -149,7 +149,7 @@ func keep[T any](list []T, is func(T) bool) []T {
 	return out
 }
 
-// nodeName makes of a name one that TensorFlow takes for a node.
+// nodeName converts a name to one that TensorFlow accepts for a node.
 func nodeName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/", r) {

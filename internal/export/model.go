@@ -11,8 +11,8 @@ import (
 
 // Model is what is exported.
 type Model struct {
-	// Graphs holds one graph for each mode: that of Predict to be served, the graphs of Train and
-	// Eval where they are asked for. They share the variables.
+	// Graphs has one graph for each mode: Predict's, to be served, and those of Train and
+	// Eval if they are requested. They share the variables.
 	Graphs    []Graph
 	Variables Variables
 	Assets    map[string][]byte // further files, below assets.extra/
@@ -20,11 +20,11 @@ type Model struct {
 	WarmUp []*apis_go_proto.PredictionLog
 }
 
-// Variables gives the values of the variables, by name.
+// Variables provides the values of the variables, by name.
 type Variables struct {
 	// Value returns the value of a variable, as (*bundle.Reader).Tensor does.
 	Value func(name string) (*tensor.Tensor, error)
-	// Trainable says which ones an optimizer changes; nil: all but global_step.
+	// Trainable reports which variables an optimizer changes; nil: all but global_step.
 	Trainable func(name string) bool
 }
 
@@ -34,23 +34,23 @@ type Graph struct {
 	IR    *graph.Graph // is not changed
 	Input InputForm
 	Feeds []Feed
-	// Columns are the feature columns that make feeds of raw features; nil: there are none.
+	// Columns are the feature columns that make feeds from raw features; nil: there are none.
 	Columns *feature.Plan
-	// Raw are the columns of the data, so that what Columns read has the type, and as
-	// a raw input the shape, that it has there; one that is not listed is as Columns parse it.
+	// Raw are the columns of the data. What Columns read has the type of its column there and,
+	// as a raw input, the shape; other features have the form that Columns parse.
 	Raw []inputs.Column
-	// Signatures say what the graph offers. One alone is offered as serving_default too.
+	// Signatures are the graph's signatures. A single one is also served as serving_default.
 	Signatures []Signature
-	// TrainOp are the nodes that a step of training runs; none: the graph does not train.
-	// What they and the signatures read of a variable, but for reads that follow an update
-	// by an edge, is its value before the step.
+	// TrainOp are the nodes that a training step runs; none: the graph does not train.
+	// They and the signatures read the values of variables before the step, except for reads
+	// that follow an update by an edge.
 	TrainOp []*graph.Node
-	// Local are the first values of the variables that are no part of the model, by
-	// name: what metrics sum up. They have these values whenever the model is loaded.
+	// Local has the initial values of variables that are not part of the model, by
+	// name, such as the sums of metrics. Loading the model resets them to these values.
 	Local map[string]*tensor.Tensor
 }
 
-// Feed is a column of the input and the placeholders of the graph that take it.
+// Feed is a column of the input with the graph's placeholders for it.
 type Feed struct {
 	Column inputs.Column
 	// Values is the placeholder of a dense column [B, shape...], or of the values
@@ -58,8 +58,8 @@ type Feed struct {
 	Values graph.Output
 	// Offsets is the placeholder of a ragged column's offsets, int64 [B+1]; else invalid.
 	Offsets graph.Output
-	// Length is the number of steps of Width values that the graph has room for in an
-	// example of a ragged column; 0: any. Longer examples are an error of the exported model.
+	// Length is the most steps, of Width values each, that the graph accepts in an
+	// example of a ragged column; 0: no limit. Longer examples are an error in the exported model.
 	Length, Width int
 }
 
@@ -71,11 +71,11 @@ const (
 	Predict  Kind = "predict"
 	Classify Kind = "classify" // outputs "classes" (words) and "scores", float32 [B, classes]
 	Regress  Kind = "regress"  // one output, float32 [B] or [B, 1]
-	Training Kind = "train"    // of a graph of mode Train
-	Eval     Kind = "eval"     // of a graph of mode Eval
+	Training Kind = "train"    // for a graph of mode Train
+	Eval     Kind = "eval"     // for a graph of mode Eval
 )
 
-// Signature is a set of outputs under a key.
+// Signature is a set of outputs with a key.
 type Signature struct {
 	Name    string
 	Kind    Kind
@@ -86,9 +86,9 @@ type Signature struct {
 type Named struct {
 	Name   string
 	Output graph.Output // dimension 0 is the batch
-	Text   *Text        // not nil: Output are ids, and words are offered
+	Text   *Text        // if set, Output is ids, and their words are served
 }
 
-// Text makes words of ids: Words[id], "UNK" for an id outside of it; with no Words
+// Text maps ids to words: Words[id], "UNK" for an id outside of it; without Words,
 // the id in decimal.
 type Text struct{ Words []string }

@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// once adds nodes that give each index that is not negative once, with the sum of its rows.
+// once adds nodes that return each nonnegative index once, with the sum of its rows.
 func (e emitter) once(name string, rows, indices graph.Output) (sums, distinct graph.Output) {
 	d, i := rows.DType(), indices.DType()
 	dims := append([]graph.Dim{graph.Unknown}, rows.Shape().Dims[1:]...)

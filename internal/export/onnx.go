@@ -21,10 +21,10 @@ import (
 const OnnxFile = "model.onnx"
 
 // ONNX writes m to <base>/<version>/model.onnx and returns that directory, which
-// appears whole: the graph
-// of Predict, fed by raw columns, with the outputs of its signature predict, or
-// serving_default. The error lists every op that has no form in ONNX, as lookup
-// tables and hashes of strings have none.
+// is created atomically.
+// The model is the Predict graph, fed by raw columns, with the outputs of its signature predict, or
+// serving_default. The error lists all ops without a form in ONNX, such as lookup
+// tables and string hashes.
 func ONNX(fsys atomicfile.FS, base string, m Model, o Options) (dir string, err error) {
 	i := slices.IndexFunc(m.Graphs, func(g Graph) bool { return g.Mode == models.Predict })
 	if i < 0 {
@@ -47,9 +47,9 @@ func ONNX(fsys atomicfile.FS, base string, m Model, o Options) (dir string, err 
 	return dir, nil
 }
 
-// onnxOf translates the graph and returns the file.
+// onnxOf translates the graph and returns the content of the file.
 func onnxOf(g Graph, vars Variables) ([]byte, error) {
-	a, err := newAssembly(g, slog.New(slog.DiscardHandler)) // which signatures are left out is no news
+	a, err := newAssembly(g, slog.New(slog.DiscardHandler)) // that signatures are left out need not be logged
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func onnxOf(g Graph, vars Variables) ([]byte, error) {
 	return (&onnx.Model{Producer: "goestimator", Graph: t.out, Metadata: map[string]string{"signature": s.Name}}).Marshal()
 }
 
-// onnxSignature is the signature whose outputs are the model's.
+// onnxSignature returns the signature whose outputs the ONNX model has.
 func (a *assembly) onnxSignature() (Signature, error) {
 	for _, name := range []string{string(Predict), "serving_default"} {
 		if i := slices.IndexFunc(a.signatures, func(s Signature) bool { return s.Name == name && s.Kind == Predict }); i >= 0 {
@@ -80,18 +80,18 @@ func (a *assembly) onnxSignature() (Signature, error) {
 	return Signature{}, errors.New("no signature to predict is named predict or serving_default")
 }
 
-// translation is a graph on its way to ONNX.
+// translation is a graph being translated to ONNX.
 type translation struct {
 	out       onnx.Graph
 	values    map[graph.Output]string
 	taken     map[string]bool        // names of values
-	read      map[*graph.Node]string // by handle: the initializers of variables
+	read      map[*graph.Node]string // initializers of variables, by handle
 	variables Variables
 }
 
 func (t *translation) run(a *assembly, s Signature) error {
 	for _, n := range a.Graph.Nodes() {
-		n.Control = nil // assertions: ONNX has none
+		n.Control = nil // assertions, which ONNX does not have
 	}
 	var roots []*graph.Node
 	for _, o := range s.Outputs {
@@ -109,14 +109,14 @@ func (t *translation) run(a *assembly, s Signature) error {
 	for _, in := range a.inputs {
 		n := pruned[in.tensor.Node.Name]
 		if n == nil {
-			continue // nothing is computed of it
+			continue // no output depends on it
 		}
 		t.values[n.Out(in.tensor.Index)] = t.unique(in.key)
 		t.out.Inputs = append(t.out.Inputs, t.value(in.key, in.tensor))
 	}
 	names := make([]string, len(s.Outputs))
 	for i, o := range s.Outputs {
-		names[i] = t.unique(o.Name) // before nodes and variables take it
+		names[i] = t.unique(o.Name) // before nodes and variables take the name
 	}
 	if err := t.checkSize(nodes); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (t *translation) run(a *assembly, s Signature) error {
 	return nil
 }
 
-// checkSize fails where the variables alone are too much for a file, before they are read.
+// checkSize fails if the variables alone are too large for a file, before they are read.
 func (t *translation) checkSize(nodes []*graph.Node) error {
 	total := 0
 	for _, n := range nodes {
@@ -149,7 +149,7 @@ func (t *translation) checkSize(nodes []*graph.Node) error {
 	return nil
 }
 
-// dropUnused leaves out constants that became attributes.
+// dropUnused removes constants that became attributes.
 func (t *translation) dropUnused() {
 	used := map[string]bool{}
 	for _, n := range t.out.Nodes {
@@ -160,7 +160,7 @@ func (t *translation) dropUnused() {
 	t.out.Initializers = slices.DeleteFunc(t.out.Initializers, func(i onnx.Initializer) bool { return !used[i.Name] })
 }
 
-// nodes translates all nodes and lists those that it cannot.
+// nodes translates all nodes. Its error lists those that it cannot translate.
 func (t *translation) nodes(nodes []*graph.Node) error {
 	var errs []error
 	missing := map[string][]string{}
@@ -202,7 +202,7 @@ func sortedNames(m map[string][]string) []string {
 	return names
 }
 
-// unique returns a name for a value that no other one has.
+// unique returns an unused name for a value.
 func (t *translation) unique(name string) string {
 	for i, base := 1, name; t.taken[name]; i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
@@ -211,7 +211,7 @@ func (t *translation) unique(name string) string {
 	return name
 }
 
-// value describes an input or output; dimensions that follow the batch are called batch.
+// value describes an input or output. Dimensions that depend on the batch are called batch.
 func (t *translation) value(name string, o graph.Output) onnx.Value {
 	v := onnx.Value{Name: name, DType: o.DType(), Unranked: o.Shape().UnknownRank}
 	for i, d := range o.Shape().Dims {

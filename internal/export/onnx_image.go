@@ -8,7 +8,7 @@ import (
 )
 
 // imageOps work on images [batch, height, width, channels] and volumes [batch, depth, height, width,
-// channels], which ONNX has with the channels first.
+// channels]. ONNX has the channels first.
 var imageOps = map[*ops.Def]func(*site) error{
 	ops.Conv2D:                conv,
 	ops.DepthwiseConv2dNative: conv,
@@ -24,7 +24,7 @@ var imageOps = map[*ops.Def]func(*site) error{
 	ops.FusedBatchNormV3:      batchNorm,
 }
 
-// space is the part of a list of a number for each dimension that is between batch and channels; n ones without a list.
+// space returns the entries of an attribute for the dimensions between batch and channels, or n ones if it is not set.
 func (s *site) space(name string, n int) []int {
 	out := make([]int, n)
 	v := s.node.Ints(name)
@@ -37,17 +37,17 @@ func (s *site) space(name string, n int) []int {
 	return out
 }
 
-// windows are where windows over images or volumes lie.
+// windows describes the windows over images or volumes.
 type windows struct{ size, strides, dilations []int }
 
 func (s *site) windows(size []int) windows {
 	return windows{size, s.space("strides", len(size)), s.space("dilations", len(size))}
 }
 
-// reach is the size of a window in one dimension, with the pixels between its taps.
+// reach is the extent of a window in one dimension, including the gaps of its dilation.
 func (w windows) reach(i int) int { return (w.size[i]-1)*w.dilations[i] + 1 }
 
-// windowAttrs are the attributes of windows over images of that shape.
+// windowAttrs returns the attributes of windows over images of that shape.
 func (s *site) windowAttrs(w windows, images graph.Shape) (map[string]any, error) {
 	if f := s.node.Str("data_format"); f != "" && f != "NHWC" && f != "NDHWC" {
 		return nil, fmt.Errorf("data_format %s is not translated", f)
@@ -73,7 +73,7 @@ func (s *site) windowAttrs(w windows, images graph.Shape) (map[string]any, error
 	return attrs, nil
 }
 
-// sizes are height and width, or depth, height and width, of images.
+// sizes returns height and width, or depth, height and width, of images.
 func sizes(images graph.Shape, n int) ([]int, error) {
 	out := make([]int, n)
 	for i := range out {
@@ -85,7 +85,7 @@ func sizes(images graph.Shape, n int) ([]int, error) {
 	return out, nil
 }
 
-// samePads is TensorFlow's SAME: as many outputs as strides fit in, the odd pixel at the end.
+// samePads is TensorFlow's SAME: there are as many outputs as strides fit, and an odd pixel is padded at the end.
 func samePads(w windows, images graph.Shape) ([]int, error) {
 	n := len(w.size)
 	in, err := sizes(images, n)
@@ -101,7 +101,7 @@ func samePads(w windows, images graph.Shape) ([]int, error) {
 	return pads, nil
 }
 
-// filterShape is the known shape of the filters, [size..., channels, channels].
+// filterShape returns the shape of the filters, [size..., channels, channels], which must be known.
 func (s *site) filterShape() ([]int, error) {
 	shape := s.node.Inputs[1].Shape()
 	if !shape.Known() || shape.Rank() != 4 && shape.Rank() != 5 {
@@ -133,7 +133,7 @@ func conv(s *site) error {
 	return s.yield(s.channelsLast(y, n))
 }
 
-// filtersFirst gives filters [size..., a, b] as [b, a, size...].
+// filtersFirst transposes filters [size..., a, b] to [b, a, size...].
 func (s *site) filtersFirst(filters string, n int) string {
 	perm := []int{n + 1, n}
 	for i := range n {
@@ -142,8 +142,8 @@ func (s *site) filtersFirst(filters string, n int) string {
 	return s.swapped(filters, perm...)
 }
 
-// transposedConv is the gradient of a convolution with respect to its images. Its result has the size that the
-// node's shape says: a stride is larger than what the convolution needs where the last pixels were not reached.
+// transposedConv is the gradient of a convolution with respect to its images. The node's shape
+// gives the size of the result: output_padding adds the last pixels if no window of the convolution reached them.
 func transposedConv(s *site) error {
 	f, err := s.filterShape()
 	if err != nil {
@@ -182,7 +182,7 @@ func transposedConv(s *site) error {
 	return s.yield(s.channelsLast(y, n))
 }
 
-// pool is a pool over images of so many dimensions.
+// pool is a pool over images with n spatial dimensions.
 func pool(op string, n int) func(*site) error {
 	return func(s *site) error {
 		w := s.windows(s.space("ksize", n))
@@ -194,7 +194,7 @@ func pool(op string, n int) func(*site) error {
 	}
 }
 
-// batchNorm by fixed statistics.
+// batchNorm normalizes with fixed statistics.
 func batchNorm(s *site) error {
 	if v, ok := s.node.Attrs["is_training"].(bool); !ok || v {
 		return fmt.Errorf("it normalizes by the batch: expected is_training=false")

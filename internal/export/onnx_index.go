@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// indexOps choose elements by their places, or count.
+// indexOps select elements by index, or count.
 var indexOps = map[*ops.Def]func(*site) error{
 	ops.GatherV2:            gather,
 	ops.OneHot:              oneHot,
@@ -48,7 +48,7 @@ func gather(s *site) error {
 	return fmt.Errorf("batch_dims %d of shapes %v and %v is not translated", batch, s.node.Inputs[0].Shape(), s.node.Inputs[1].Shape())
 }
 
-// oneHot has no 1 for a negative id, which ONNX counts from the end: such become the first id that is too high.
+// oneHot gives no 1 for a negative id. ONNX counts these from the end, so they become the first id that is too large.
 func oneHot(s *site) error {
 	depth := s.as64(s.in(1), s.node.Inputs[1].DType())
 	first := s.int64s("first", 0)
@@ -60,7 +60,7 @@ func oneHot(s *site) error {
 	return s.emit("OneHot", map[string]any{"axis": s.node.Int("axis", -1)}, ids, depth, values)
 }
 
-// notNegative is ids with another one in place of negative ones.
+// notNegative returns ids with negative ones replaced by otherwise.
 func (s *site) notNegative(ids, otherwise string) (string, error) {
 	zero, err := s.scalar("zero", tensor.Int64, 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *site) notNegative(ids, otherwise string) (string, error) {
 	return s.step("Where", nil, s.step("Less", nil, ids, zero), otherwise, ids), nil
 }
 
-// segments reduces into one row more than asked for, of the number empty; it takes what has a negative id.
+// segments reduces into one row more than requested, which receives negative ids. Empty segments have the value empty.
 func segments(reduction string, empty float64) func(s *site) error {
 	return func(s *site) error { return s.segments(reduction, empty) }
 }
@@ -102,7 +102,7 @@ func (s *site) segments(reduction string, empty float64) error {
 	return s.emit("Slice", nil, sums, s.int64s("start", 0), count)
 }
 
-// scatterNd adds into zeros.
+// scatterNd adds to zeros.
 func scatterNd(s *site) error {
 	zero := tensor.New(s.node.Outputs[0].DType, 1)
 	d := s.node.Inputs[0].DType()
@@ -110,7 +110,7 @@ func scatterNd(s *site) error {
 	return s.emit("ScatterND", map[string]any{"reduction": "add"}, zeros, s.as64(s.in(0), d), s.in(1))
 }
 
-// upperBound counts the sorted numbers that are not above each value, lowerBound those below it.
+// upperBound counts the sorted numbers that are at most each value; for LowerBound, those less than it.
 func upperBound(s *site) error {
 	compare := "LessOrEqual"
 	if s.node.Op == "LowerBound" {
@@ -119,7 +119,7 @@ func upperBound(s *site) error {
 	return s.count(compare, s.step("Unsqueeze", nil, s.in(0), s.int64s("before", 1)), s.step("Unsqueeze", nil, s.in(1), s.int64s("after", 2)))
 }
 
-// bucketize counts the boundaries that are not above each number.
+// bucketize counts the boundaries that are at most each number.
 func bucketize(s *site) error {
 	list, ok := s.node.Attrs["boundaries"].([]float32)
 	if !ok || s.node.Inputs[0].DType() != tensor.Float32 {
@@ -132,13 +132,13 @@ func bucketize(s *site) error {
 	return s.count("LessOrEqual", s.constant("boundaries", t), s.step("Unsqueeze", nil, s.in(0), s.int64s("last", -1)))
 }
 
-// count is how often a comparison holds along the last dimension.
+// count returns how often a comparison holds along the last dimension.
 func (s *site) count(compare, x, y string) error {
 	ones := s.cast(s.step(compare, nil, x, y), tensor.Int64)
 	return s.yield(s.from64(s.step("ReduceSum", map[string]any{"keepdims": 0}, ones, s.int64s("axes", -1))))
 }
 
-// flag is a bool as ONNX has it.
+// flag converts a bool for ONNX.
 func flag(b bool) int {
 	if b {
 		return 1

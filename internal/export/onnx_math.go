@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions
-// are the ones of the operators' version 17.
+// onnxOps has the ops with a form in ONNX, by TensorFlow's names. The definitions
+// are from version 17 of the operators.
 var onnxOps = merged(mathOps, shapeOps, imageOps, indexOps, structureOps)
 
-// OnnxOps are the ops that have a form in ONNX, sorted.
+// OnnxOps returns the names of the ops with a form in ONNX, sorted.
 func OnnxOps() []string { return slices.Sorted(maps.Keys(onnxOps)) }
 
-// merged returns families by name, and the ops that ONNX has an operator of.
+// merged returns the families by name, and the ops that are operators of ONNX themselves.
 func merged(families ...map[*ops.Def]func(*site) error) map[string]func(*site) error {
 	all := map[string]func(*site) error{}
 	for _, d := range ops.Defs() {
@@ -32,12 +32,12 @@ func merged(families ...map[*ops.Def]func(*site) error) map[string]func(*site) e
 	return all
 }
 
-// as gives the op of that name the node's inputs.
+// as applies the operator op to the node's inputs.
 func as(op string) func(*site) error {
 	return func(s *site) error { return s.emit(op, nil, s.ins()...) }
 }
 
-// after applies ops one after the other to a value.
+// after applies operators one after another to a value.
 func after(ops ...string) func(*site) error {
 	return func(s *site) error {
 		x := s.in(0)
@@ -130,7 +130,7 @@ func floorDiv(s *site) error {
 	return s.emit("Div", nil, s.step("Sub", nil, s.in(0), s.step("Mod", nil, s.ins()...)), s.in(1))
 }
 
-// divNoNan is 0 where the divisor is.
+// divNoNan is 0 if the divisor is 0.
 func divNoNan(s *site) error {
 	zero, err := s.scalar("zero", s.node.Outputs[0].DType, 0)
 	if err != nil {
@@ -170,7 +170,7 @@ func batchMatMul(s *site) error {
 	return s.emit("MatMul", nil, in...)
 }
 
-// reduce makes an op that takes its axes as an attribute; no axes leave the value as it is.
+// reduce makes an op that takes its axes as an attribute; without axes the value does not change.
 func reduce(op string) func(*site) error {
 	return func(s *site) error {
 		axes, err := s.ints(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shapeOps move elements or tell of shapes.
+// shapeOps move elements or return shapes.
 var shapeOps = map[*ops.Def]func(*site) error{
 	ops.Shape:        func(s *site) error { return s.yield(s.from64(s.step("Shape", nil, s.in(0)))) },
 	ops.Size:         func(s *site) error { return s.yield(s.from64(s.step("Size", nil, s.in(0)))) },
@@ -29,7 +29,7 @@ var shapeOps = map[*ops.Def]func(*site) error{
 	ops.PadV2:        pad,
 }
 
-// from64 is an int64 result in the type that the node gives.
+// from64 converts an int64 result to the node's type.
 func (s *site) from64(x string) string {
 	if d := s.node.Outputs[0].DType; d != tensor.Int64 {
 		return s.cast(x, d)
@@ -131,7 +131,7 @@ func slice(s *site) error {
 	return s.emit("Slice", nil, s.in(0), s.int64s("starts", begin...), s.int64s("ends", end...))
 }
 
-// stridedSlice takes slices along the first dimensions; some of these are then left out.
+// stridedSlice takes slices along the first dimensions, and removes some of these.
 func stridedSlice(s *site) error {
 	if s.node.Int("ellipsis_mask", 0) != 0 || s.node.Int("new_axis_mask", 0) != 0 {
 		return fmt.Errorf("an ellipsis or a new axis is not translated")
@@ -173,7 +173,7 @@ func stridedSlice(s *site) error {
 	return s.yield(x)
 }
 
-// pad wants all beginnings before all ends.
+// pad takes the padding at all beginnings first, then at all ends.
 func pad(s *site) error {
 	v, err := s.ints(1)
 	if err != nil {

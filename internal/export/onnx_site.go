@@ -8,16 +8,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// site is a node on its way to ONNX.
+// site is a node being translated to ONNX.
 type site struct {
 	*translation
 	node *graph.Node
 }
 
-// in is the name of input i.
+// in returns the name of input i.
 func (s *site) in(i int) string { return s.values[s.node.Inputs[i]] }
 
-// ins are the names of all inputs.
+// ins returns the names of all inputs.
 func (s *site) ins() []string {
 	out := make([]string, len(s.node.Inputs))
 	for i := range out {
@@ -26,7 +26,7 @@ func (s *site) ins() []string {
 	return out
 }
 
-// rank is the rank of input i.
+// rank returns the rank of input i.
 func (s *site) rank(i int) (int, error) {
 	if r := s.node.Inputs[i].Shape().Rank(); r >= 0 {
 		return r, nil
@@ -34,7 +34,7 @@ func (s *site) rank(i int) (int, error) {
 	return 0, fmt.Errorf("input %d has no known rank", i)
 }
 
-// step adds a node in between and returns its result.
+// step adds an intermediate node and returns its result.
 func (s *site) step(op string, attrs map[string]any, in ...string) string {
 	out := s.unique(s.node.Name + "/" + op)
 	s.out.Nodes = append(s.out.Nodes, onnx.Node{Op: op, Name: out, Inputs: in, Outputs: []string{out}, Attrs: attrs})
@@ -47,7 +47,7 @@ func (s *site) yield(x string) error {
 	return nil
 }
 
-// emit adds the node that gives the result.
+// emit adds the node that computes the result.
 func (s *site) emit(op string, attrs map[string]any, in ...string) error {
 	return s.yield(s.step(op, attrs, in...))
 }
@@ -79,7 +79,7 @@ func (s *site) scalar(name string, d tensor.DType, v float64) (string, error) {
 	return s.constant(name, t), nil
 }
 
-// ints are the elements of an integer input that must be a constant.
+// ints returns the elements of an integer input, which must be a constant.
 func (s *site) ints(i int) ([]int, error) {
 	if i >= len(s.node.Inputs) {
 		return nil, fmt.Errorf("it has no input %d", i)
@@ -99,7 +99,7 @@ func (s *site) ints(i int) ([]int, error) {
 	return out, nil
 }
 
-// axis is a constant input that is one axis, made non-negative where the rank is known.
+// axis returns an axis from a constant input, made nonnegative if the rank is known.
 func (s *site) axis(i, of int) (int, error) {
 	v, err := s.ints(i)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *site) axis(i, of int) (int, error) {
 	return v[0], nil
 }
 
-// as64 is an integer value as int64.
+// as64 converts an integer value to int64.
 func (s *site) as64(x string, d tensor.DType) string {
 	if d == tensor.Int64 {
 		return x
@@ -125,7 +125,7 @@ func (s *site) as64(x string, d tensor.DType) string {
 func (s *site) cast(x string, d tensor.DType) string {
 	n, err := onnx.TypeNumber(d)
 	if err != nil {
-		n = 0 // the checker names the node
+		n = 0 // the ONNX checker will name the node
 	}
 	return s.step("Cast", map[string]any{"to": n}, x)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// structureOps carry values without computing any.
+// structureOps pass values on without computing.
 var structureOps = map[*ops.Def]func(*site) error{
 	ops.Const:           onnxConst,
 	ops.Identity:        func(s *site) error { return s.yield(s.in(0)) },
@@ -35,7 +35,7 @@ func onnxConst(s *site) error {
 	return s.yield(s.constant("value", t))
 }
 
-// readVariable makes the value of a variable an initializer of its name, the same for all readers.
+// readVariable makes a variable's value an initializer with its name, shared by all readers.
 func readVariable(s *site) error {
 	n := s.node.Inputs[0].Node
 	if known := s.read[n]; known != "" {
@@ -55,7 +55,7 @@ func readVariable(s *site) error {
 	return s.yield(unique)
 }
 
-// asString is exact for integers alone.
+// asString is exact only for integers.
 func asString(s *site) error {
 	if d := s.node.Inputs[0].DType(); d.Float() {
 		return fmt.Errorf("%v as text is written in another way there", d)

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shared is a model that reads a variable of that shape twice, and calls an output as the variable is called.
+// shared returns a model that reads a variable of that shape twice, and has an output with the variable's name.
 func shared(t *testing.T, rows int, value func(string) (*tensor.Tensor, error)) export.Model {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -35,7 +35,7 @@ func shared(t *testing.T, rows int, value func(string) (*tensor.Tensor, error)) 
 		Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "w", Output: y}, {Name: "z", Output: z}}}}}}}
 }
 
-// TestONNXVariables: a variable is in the file once, and gives way to an output of its name.
+// TestONNXVariables: a variable is in the file once, and is renamed if an output has its name.
 func TestONNXVariables(t *testing.T) {
 	value := floats([]int{3, 2}, 1, 2, 3, 4, 5, 6)
 	base := t.TempDir()
@@ -58,7 +58,7 @@ func TestONNXVariables(t *testing.T) {
 	}
 }
 
-// TestONNXTooLarge: nothing is read of what will not fit.
+// TestONNXTooLarge: nothing is read if it will not fit.
 func TestONNXTooLarge(t *testing.T) {
 	base := t.TempDir()
 	_, err := export.ONNX(atomicfile.OS{}, base, shared(t, 1<<29, func(string) (*tensor.Tensor, error) {
@@ -86,7 +86,7 @@ func TestONNXRefuses(t *testing.T) {
 	}
 }
 
-// strange is a model of an op that nobody knows.
+// strange returns a model with an unknown op.
 func strange() export.Model {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", typ(tensor.Float32, graph.BatchOf()))

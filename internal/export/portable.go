@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// portable rewrites the nodes of a graph that only this project's engine runs to
-// such that TensorFlow runs on a CPU. It fails for an op that TensorFlow lacks.
+// portable rewrites the nodes of a graph that only this project's engine runs, so
+// that TensorFlow runs them on a CPU. It fails for an op that TensorFlow does not have.
 func portable(e emitter) error {
 	if err := attention.Expand(e.Builder); err != nil {
 		return err
@@ -37,11 +37,11 @@ func portable(e emitter) error {
 	return e.Err()
 }
 
-// private reports whether an attribute is for this project's engine alone.
+// private reports whether an attribute is only for this project's engine.
 func private(name string) bool { return strings.HasPrefix(name, "_") }
 
-// padded makes an ordinary gather of one whose negative indices give zeros:
-// TensorFlow refuses these. It reads row 0 in their place and chooses zeros.
+// padded converts a gather whose negative indices give zeros to an ordinary one,
+// since TensorFlow refuses negative indices. It reads row 0 instead and selects zeros.
 func padded(e emitter, n *graph.Node) {
 	x, at := n.Inputs[0], n.Inputs[1]
 	gathered := n.Out(0)
@@ -58,7 +58,7 @@ func padded(e emitter, n *graph.Node) {
 	replace(users, gathered, e.choose(n.Name+"/padded", there, gathered, none))
 }
 
-// usersOf returns the nodes that take x.
+// usersOf returns the nodes with x as an input.
 func usersOf(g *graph.Graph, x graph.Output) []*graph.Node {
 	var out []*graph.Node
 	for _, n := range g.Nodes() {
@@ -72,7 +72,7 @@ func usersOf(g *graph.Graph, x graph.Output) []*graph.Node {
 	return out
 }
 
-// replace gives the users of old another operand instead.
+// replace replaces the operand old of its users.
 func replace(users []*graph.Node, old, by graph.Output) {
 	for _, n := range users {
 		for i := range n.Inputs {

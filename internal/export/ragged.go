@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// listed adds nodes that make values and offsets, int64 [B+1], of a feature. Of a
-// dense one, [B, longest], elements that stand for nothing are left out.
+// listed adds nodes for the values and offsets, int64 [B+1], of a feature. For a
+// dense feature, [B, longest], it leaves out padding.
 func (e emitter) listed(name string, r columngraph.Raw) (values, offsets graph.Output) {
 	if s := r.Sparse; s != nil {
 		return s.Values, e.rowOffsets(name, s.Indices, s.DenseShape)
@@ -22,7 +22,7 @@ func (e emitter) listed(name string, r columngraph.Raw) (values, offsets graph.O
 	return values, e.rowOffsets(name, indices, size)
 }
 
-// there adds nodes that tell which elements stand for something: not -1, "", NaN.
+// there adds a mask of the elements that are not padding: not -1, "" or NaN.
 func (e emitter) there(name string, x graph.Output) graph.Output {
 	boolean := graph.Type{DType: tensor.Bool, Shape: x.Shape()}
 	notEqual := func(x, y graph.Output) graph.Output {
@@ -34,13 +34,13 @@ func (e emitter) there(name string, x graph.Output) graph.Output {
 	case d == tensor.String:
 		return notEqual(x, e.text(name+"/none", ""))
 	default:
-		// As int64, so that of an unsigned type nothing is -1.
+		// As int64, so that no value of an unsigned type is -1.
 		return notEqual(e.cast(name+"/wide", x, tensor.Int64), e.Scalar(name+"/none", tensor.Int64, -1))
 	}
 }
 
-// rowOffsets adds nodes that make offsets of the indices [n, 2], in row-major
-// order, of a sparse tensor of that shape.
+// rowOffsets adds the row offsets of a sparse tensor of the given shape, from its indices [n, 2]
+// in row-major order.
 func (e emitter) rowOffsets(name string, indices, shape graph.Output) graph.Output {
 	bounds := ofRank(tensor.Int64, graph.Dim{PerBatch: 1, Const: 1})
 	row := e.Op("StridedSlice", name+"/row", vector(tensor.Int64), sliceAttrs(1, 2),
@@ -59,15 +59,15 @@ func (e emitter) rowOffsets(name string, indices, shape graph.Output) graph.Outp
 	return e.Op("Squeeze", name+"/offsets", bounds, graph.Attrs{"T": tensor.Int64, "squeeze_dims": []int64{0}}, below)
 }
 
-// sliceAttrs are those of a StridedSlice of int64 that takes whole the dimensions of
-// the mask all, and one element of those of the mask one.
+// sliceAttrs returns the attributes of an int64 StridedSlice that takes the dimensions in
+// mask all completely, and one element of the dimensions in mask one.
 func sliceAttrs(all, one int64) graph.Attrs {
 	return graph.Attrs{"T": tensor.Int64, "Index": tensor.Int32, "begin_mask": all, "end_mask": all,
 		"ellipsis_mask": int64(0), "new_axis_mask": int64(0), "shrink_axis_mask": one}
 }
 
-// atMost adds an Assert that no example has more values than the graph has room
-// for, and returns the offsets after it.
+// atMost adds an Assert that no example has more values than the graph
+// accepts, and returns the offsets after it.
 func (e emitter) atMost(name string, offsets graph.Output, f Feed) graph.Output {
 	ends, starts := lower.Ends(e.Builder, name, offsets)
 	if !ends.Valid() {

@@ -83,7 +83,7 @@ func newToy() *toy {
 	return m
 }
 
-// lookup sums the rows of each example's ids, as models of this project do.
+// lookup sums the rows of each example's ids, like models of this project.
 func (m *toy) lookup(table graph.Output, rows graph.Shape) graph.Output {
 	b := m.b
 	row := rowNumbers(b, m.ids, m.offsets)
@@ -120,7 +120,7 @@ func (m *toy) value(name string) (*tensor.Tensor, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// predicting is the signature of all outputs.
+// predicting returns the signature with all outputs.
 func (m *toy) predicting(name string) export.Signature {
 	return export.Signature{Name: name, Kind: export.Predict, Outputs: []export.Named{
 		{Name: "sum", Output: m.sum}, {Name: "best", Output: m.best},
@@ -152,7 +152,7 @@ func read(t testing.TB, dir string, tags ...string) *savedmodel.MetaGraph {
 	return g
 }
 
-// served runs a signature of a model on feeds by key.
+// served runs a signature of a model with feeds by key.
 func served(t *testing.T, dir, signature string, feeds map[string]*tensor.Tensor) (map[string]*tensor.Tensor, error) {
 	t.Helper()
 	s, err := session.Load(t.Context(), read(t, dir, "serve"), session.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The placeholder of serialized examples, and its key in signatures: those to
-// classify and regress have another.
+// The placeholder of serialized examples, and its key in signatures; Classify
+// and Regress signatures have another key.
 const (
 	examplesPlaceholder = "input_example_tensor"
 	examplesKey         = "examples"
@@ -25,20 +25,20 @@ type input struct {
 	tensor graph.Output
 }
 
-// wanted lists the features that a graph reads: the features of its feature columns, and
-// the feeds that these do not make.
+// wanted lists the features that a graph reads: those of its feature columns, and
+// feeds that feature columns do not make.
 type wanted struct {
-	specs   []feature.ExampleSpec // one a feature
+	specs   []feature.ExampleSpec // one per feature
 	columns []inputs.Column       // the same as columns of the data
-	plain   map[string]bool       // by key: it is fed as it is
+	plain   map[string]bool       // by key: fed unchanged
 }
 
 func (w *wanted) add(s feature.ExampleSpec, c inputs.Column) {
 	w.specs, w.columns = append(w.specs, s), append(w.columns, c)
 }
 
-// wants returns what to serve: what feature columns read has the type, and as a raw
-// input the shape, that the data have, where that is known.
+// wants returns the features to serve. What feature columns read has the type and, as a raw
+// input, the shape of the data, if that is known.
 func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 	w := &wanted{plain: map[string]bool{}}
 	made := map[string]bool{}
@@ -50,9 +50,9 @@ func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 		for _, s := range specs {
 			c := a.asGiven(inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen})
 			if s.VarLen {
-				s.DType = exampleType(c.DType) // a cross, say, hashes numbers otherwise than their digits
+				s.DType = exampleType(c.DType) // a cross, for example, hashes numbers differently than their digits
 				if !c.Ragged && s.DType != tensor.Float32 {
-					// Nor does it hash what is dense as what is not: it stays as in the data that was trained on.
+					// It also hashes dense and sparse features differently, so the feature stays as in the training data.
 					s.VarLen, s.Shape, s.Optional = false, c.Shape, true
 				}
 			}
@@ -75,7 +75,7 @@ func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 	return w, nil
 }
 
-// feed adds a column that is fed as it is. A feature column may read it too.
+// feed adds a column that is fed unchanged. A feature column may read it, too.
 func (w *wanted) feed(f Feed) error {
 	c := f.Column
 	if c.Ragged = f.Offsets.Valid(); c.Ragged {
@@ -96,7 +96,7 @@ func (w *wanted) feed(f Feed) error {
 	return nil
 }
 
-// exampleType is the type that a column of type d has in a tf.train.Example.
+// exampleType returns the type of a column of type d in a tf.train.Example.
 func exampleType(d tensor.DType) tensor.DType {
 	switch {
 	case d == tensor.String:
@@ -107,7 +107,7 @@ func exampleType(d tensor.DType) tensor.DType {
 	return tensor.Int64
 }
 
-// asGiven returns the column of the data of that name, else c.
+// asGiven returns the data's column of that name, or c if there is none.
 func (a *assembly) asGiven(c inputs.Column) inputs.Column {
 	if i := slices.IndexFunc(a.rawColumns, func(r inputs.Column) bool { return r.Name == c.Name }); i >= 0 {
 		return a.rawColumns[i]

@@ -14,20 +14,20 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// The names of outputs that methods prescribe.
+// The names of outputs that the methods prescribe.
 const (
 	classesOutput = "classes"
 	scoresOutput  = "scores"
 	regressOutput = "outputs"
 )
 
-// methods are the method names of the kinds.
+// methods maps kinds to method names.
 var methods = map[Kind]string{
 	Predict: savedmodel.MethodPredict, Classify: savedmodel.MethodClassify, Regress: savedmodel.MethodRegress,
 	Training: savedmodel.MethodTrain, Eval: savedmodel.MethodEval,
 }
 
-// offer decides which signatures there are, checks them, and adds the nodes of
+// offer decides which signatures to serve, checks them, and adds the nodes of
 // their outputs.
 func (a *assembly) offer() error {
 	if err := a.applyRules(); err != nil {
@@ -48,9 +48,9 @@ func (a *assembly) offer() error {
 	return a.Err()
 }
 
-// applyRules applies tf.estimator's rules: signatures to classify and to regress need
-// examples for input, and there is a serving_default. Where that is among those left
-// out, the signature named predict takes its place.
+// applyRules applies tf.estimator's rules: Classify and Regress signatures need
+// examples as input, and there must be a serving_default. If that is left
+// out, the signature named predict replaces it.
 func (a *assembly) applyRules() error {
 	if a.mode != models.Predict {
 		return nil
@@ -73,7 +73,7 @@ func (a *assembly) applyRules() error {
 			}
 			return examples
 		})
-		if len(left) > 0 { // at each export the same, and as asked for
+		if len(left) > 0 { // the same for each export, and requested
 			a.log.Debug("signatures left out: they need serialized examples, export with the parsing serving input", "signatures", left)
 		}
 		if all = withDefault(kept); len(all) == 0 {
@@ -86,7 +86,7 @@ func (a *assembly) applyRules() error {
 
 func isDefault(s Signature) bool { return s.Name == savedmodel.DefaultSignature }
 
-// withDefault makes the signature named predict, or the only one, the default where there is none.
+// withDefault adds a default signature if there is none: a copy of the one named predict, or of the only one.
 func withDefault(list []Signature) []Signature {
 	if slices.ContainsFunc(list, isDefault) {
 		return list
@@ -103,7 +103,7 @@ func withDefault(list []Signature) []Signature {
 	return append(list, again)
 }
 
-// check checks kind and outputs, and gives the outputs the names that the kind prescribes.
+// check checks kind and outputs, and sets output names that the kind prescribes.
 func (s *Signature) check(mode models.Mode) error {
 	ofMode := map[models.Mode][]Kind{models.Predict: {Predict, Classify, Regress}, models.Train: {Training}, models.Eval: {Eval}}[mode]
 	if !slices.Contains(ofMode, s.Kind) {
@@ -147,7 +147,7 @@ func (s *Signature) checkOutput(o Named) error {
 	return fmt.Errorf("its type is %v: expected floats", o.Output.DType())
 }
 
-// addOutputs adds the nodes that signatures end in, one for each value.
+// addOutputs adds the final nodes of signatures, one for each value.
 func (a *assembly) addOutputs() {
 	type value struct {
 		out    graph.Output
@@ -167,7 +167,7 @@ func (a *assembly) addOutputs() {
 				case v.text != nil:
 					out = a.words(name, v.out, v.text.Words)
 				case v.narrow && v.out.DType().Float():
-					out = a.cast(name, v.out, tensor.Float32) // the only type that servers take
+					out = a.cast(name, v.out, tensor.Float32) // the only float type that servers accept
 				}
 				if !out.Valid() || out == v.out {
 					out = a.identity(name, v.out)
@@ -179,7 +179,7 @@ func (a *assembly) addOutputs() {
 	}
 }
 
-// signatureDef returns the signature as SavedModels have it.
+// signatureDef returns the signature as a SignatureDef.
 func (a *assembly) signatureDef(s Signature) *pb.SignatureDef {
 	def := &pb.SignatureDef{Inputs: map[string]*pb.TensorInfo{}, Outputs: map[string]*pb.TensorInfo{}, MethodName: methods[s.Kind]}
 	for _, in := range a.inputs {

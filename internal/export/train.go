@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// train makes one node of the train op.
+// train joins the train op into one node.
 func (a *assembly) train() {
 	if len(a.trainOp) == 0 || a.Err() != nil {
 		return
@@ -18,7 +18,7 @@ func (a *assembly) train() {
 	a.trainOp = []*graph.Node{op}
 }
 
-// order makes edges, which TensorFlow keeps, of the order that the engine keeps by itself: reads before updates. Roots are the
+// order adds edges for the order that the engine keeps without them: reads before updates. Roots are the
 // train op and what is fetched with it.
 func (e emitter) order(trainOp, roots []*graph.Node) {
 	updates := e.updates(trainOp)
@@ -28,7 +28,7 @@ func (e emitter) order(trainOp, roots []*graph.Node) {
 	e.readFirst(updates, roots)
 }
 
-// updates are the nodes of the train op that change variables.
+// updates returns the nodes of the train op that change variables.
 func (e emitter) updates(trainOp []*graph.Node) []*graph.Node {
 	needed := graph.Reachable(trainOp...)
 	var out []*graph.Node
@@ -40,7 +40,7 @@ func (e emitter) updates(trainOp []*graph.Node) []*graph.Node {
 	return out
 }
 
-// handles are the variables that a node takes.
+// handles returns the variables that a node takes.
 func handles(n *graph.Node) []*graph.Node {
 	var out []*graph.Node
 	for _, in := range n.Inputs {
@@ -51,7 +51,7 @@ func handles(n *graph.Node) []*graph.Node {
 	return out
 }
 
-// readFirst puts each read of a variable before all updates of it that it does not follow.
+// readFirst puts each read of a variable before all updates that it does not depend on.
 func (e emitter) readFirst(updates, roots []*graph.Node) {
 	needed := graph.Reachable(roots...)
 	reads := map[*graph.Node][]*graph.Node{}
@@ -62,7 +62,7 @@ func (e emitter) readFirst(updates, roots []*graph.Node) {
 			}
 		}
 	}
-	before := map[*graph.Node]map[*graph.Node]bool{} // what reads that need more than the variable follow
+	before := map[*graph.Node]map[*graph.Node]bool{} // what reads with further inputs depend on
 	for _, list := range reads {
 		for _, r := range list {
 			if len(r.Control) > 0 || len(r.Inputs) > 1 {
@@ -86,8 +86,8 @@ func takes(u, n *graph.Node) bool {
 	return slices.ContainsFunc(u.Inputs, func(o graph.Output) bool { return o.Node == n })
 }
 
-// rowsOnce gives an update by rows each row once, and none of negative index: TensorFlow
-// applies a rule to equal indices one after the other, and refuses negative ones.
+// rowsOnce gives a sparse update each row once, and no negative indices: TensorFlow
+// applies a rule to equal indices one after another, and refuses negative ones.
 func (e emitter) rowsOnce(n *graph.Node) {
 	op := ops.Find(n.Op)
 	if op == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// supervised is a graph that takes what it read of rows from a table, and counts values.
+// supervised returns a graph that subtracts the rows it read from a table, and has a local variable.
 func supervised(mode models.Mode) (*toy, export.Graph) {
 	m := newToy()
 	b := m.b
@@ -34,7 +34,7 @@ func supervised(mode models.Mode) (*toy, export.Graph) {
 	return m, g
 }
 
-// TestTrainOp: an update follows the reads that are to see the variable before it, and gets each row once.
+// TestTrainOp: an update comes after the reads that must see the old value, and gets each row once.
 func TestTrainOp(t *testing.T) {
 	m, made := supervised(models.Train)
 	g := read(t, write(t, m.model(made)), savedmodel.TagTrain)
@@ -65,7 +65,7 @@ func TestTrainOp(t *testing.T) {
 	}
 }
 
-// TestLocal: what is summed up is in no bundle, and begins anew with the main op.
+// TestLocal: a local variable is not in the bundle, and the main op resets it.
 func TestLocal(t *testing.T) {
 	m, made := supervised(models.Eval)
 	g := read(t, write(t, m.model(made)), savedmodel.TagEval)
@@ -87,7 +87,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestTrainOpWrong: nodes of other graphs, and first values that do not fit, are refused.
+// TestTrainOpWrong: nodes of other graphs, and initial values that do not fit, are refused.
 func TestTrainOpWrong(t *testing.T) {
 	_, other := supervised(models.Train)
 	m, g := supervised(models.Train)

@@ -12,22 +12,22 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// globalStep is the variable that counts steps: it is exported whatever reads it.
+// globalStep is the variable that counts steps. It is exported even if nothing reads it.
 const globalStep = "global_step"
 
 // variable is a variable of a graph.
 type variable struct {
 	name      string // in the bundle
 	trainable bool
-	local     bool // it is no part of the model: not saved
+	local     bool // not part of the model, so not saved
 	t         graph.Type
 	handle    graph.Output
-	assign    *graph.Node  // gives it a first value; a SavedModel's loaders restore it instead
+	assign    *graph.Node  // initializes it; a SavedModel's loaders restore it instead
 	read      graph.Output // its value
 	initial   graph.Output
 }
 
-// collections are the collections of TensorFlow that the variable is in.
+// collections returns TensorFlow's collections for the variable.
 func (v variable) collections() []string {
 	switch {
 	case v.local:
@@ -41,7 +41,7 @@ func (v variable) collections() []string {
 }
 
 // save adds the ops that initialise, save and restore the variables that the
-// signatures need, as tf.compat.v1.train.Saver does.
+// signatures need, like tf.compat.v1.train.Saver.
 func (a *assembly) save(vars Variables) error {
 	needed := graph.Reachable(append(a.roots(), a.step.Node)...)
 	for _, n := range a.Graph.Nodes() {
@@ -92,7 +92,7 @@ func newVariable(n *graph.Node, vars Variables) (variable, error) {
 	return v, nil
 }
 
-// initial adds the ops that give a variable its first value, zeros where it is restored, and read it.
+// initial adds the ops that initialise a variable, with zeros if it will be restored, and read it.
 func (a *assembly) initial(v *variable) {
 	name := v.handle.Node.Name
 	if v.local {
@@ -120,7 +120,7 @@ func (a *assembly) assign(name string, handle, value graph.Output) *graph.Node {
 	return a.Node("AssignVariableOp", name, nil, graph.Attrs{"dtype": value.DType(), "validate_shape": false}, handle, value)
 }
 
-// addSaver adds one SaveV2 and one RestoreV2 of all variables.
+// addSaver adds one SaveV2 and one RestoreV2 for all variables.
 func (a *assembly) addSaver() {
 	scalar := graph.Type{DType: tensor.String}
 	withDefault := func(name string, x graph.Output) graph.Output {
@@ -170,7 +170,7 @@ func mergeVariables(to map[string]variable, from []variable) error {
 	return nil
 }
 
-// writeVariables writes the values, in the order of their names.
+// writeVariables writes the values, sorted by name.
 func writeVariables(b *bundle.Writer, variables map[string]variable, vars Variables) error {
 	if vars.Value == nil {
 		return fmt.Errorf("the graphs have %d variables, and Variables.Value is nil", len(variables))

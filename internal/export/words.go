@@ -5,10 +5,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unknownWord is what an id without a word gives.
+// unknownWord is the word for an id without one.
 const unknownWord = "UNK"
 
-// words adds nodes that make words of ids: words[id], or the id in decimal where there are none.
+// words adds nodes that map ids to words: words[id], or the id in decimal if there are no words.
 func (e emitter) words(name string, ids graph.Output, words []string) graph.Output {
 	t := graph.Type{DType: tensor.String, Shape: ids.Shape()}
 	if len(words) == 0 {

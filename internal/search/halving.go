@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// bracket is one successive halving: trials from the number first on, and the steps until which each round trains.
+// bracket is one successive halving: its trials, numbered from first on, and the step until which each round trains.
 type bracket struct {
 	first, trials int
 	steps         []int64
 }
 
-// brackets are those of the search: one of halving, several of hyperband.
+// brackets are the brackets of the search: one for halving, several for hyperband.
 func (s *Search) brackets() []bracket {
 	if s.spec.Algorithm == "halving" {
 		n := 1
@@ -19,7 +19,7 @@ func (s *Search) brackets() []bracket {
 		}
 		return []bracket{{0, s.spec.Trials, s.rounds(n)}}
 	}
-	// Li et al., "Hyperband", 2018: as many brackets as the trials make; the cheapest one takes those that are left.
+	// Li et al., "Hyperband", 2018: as many brackets as there are trials for; the cheapest one takes the remaining trials.
 	most := 0
 	for math.Pow(float64(s.spec.Reduction), float64(most+1)) <= float64(min(s.maxSteps, maxTrials)) && hyperbandTrials(most+1, s.spec.Reduction) <= s.spec.Trials {
 		most++
@@ -34,7 +34,7 @@ func (s *Search) brackets() []bracket {
 	return out
 }
 
-// bracketTrials is how many trials the bracket of k+1 rounds begins with, where the largest has most+1.
+// bracketTrials is how many trials the bracket with k+1 rounds begins with, if the largest has most+1 rounds.
 func bracketTrials(k, most, reduction int) int {
 	n := most + 1
 	for range k {
@@ -61,7 +61,7 @@ func (s *Search) rounds(n int) []int64 {
 	return steps
 }
 
-// halved is the next trial of a bracket: of the first one that has any now.
+// halved is the next trial of the first bracket that has one now.
 func (s *Search) halved() (Trial, bool) {
 	for _, b := range s.brackets() {
 		if t, ok := s.inBracket(b); ok {
@@ -71,15 +71,15 @@ func (s *Search) halved() (Trial, bool) {
 	return Trial{}, false
 }
 
-// inBracket is the next trial of successive halving: a round begins once the one before has ended, with the best of it. Where steps are so few that rounds
-// have the same, a trial of the earlier round stands for both.
+// inBracket is the next trial of a successive halving: a round begins with the best trials of the previous one, once that has ended. If
+// there are so few steps that rounds have the same number, a trial of the earlier round counts for both.
 func (s *Search) inBracket(b bracket) (Trial, bool) {
 	members := make([]Trial, b.trials)
 	for i := range members {
 		members[i] = Trial{Number: b.first + i}
 	}
 	for _, steps := range b.steps {
-		if len(members) == 0 { // all have failed
+		if len(members) == 0 { // all trials have failed
 			break
 		}
 		var ended []Result
@@ -102,7 +102,7 @@ func (s *Search) inBracket(b bracket) (Trial, bool) {
 		}
 		members = members[:0]
 		for _, r := range s.ranked(ended)[:max(1, len(ended)/s.spec.Reduction)] {
-			if _, ok := r.Got(); ok { // one that failed is not trained on
+			if _, ok := r.Got(); ok { // a failed trial is not trained further
 				members = append(members, Trial{Number: r.Number, Values: r.Values})
 			}
 		}

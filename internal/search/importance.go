@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Importance tells for each parameter how closely the metric follows it, from 0 to 1: of a range Spearman's correlation of ranks, without its sign; of a
-// list the correlation ratio of the ranks. NaN where fewer than five trials, or equal ones alone, tell nothing.
+// Importance returns for each parameter how closely the metric follows it, from 0 to 1: for a range the absolute value of Spearman's rank
+// correlation, for a list the correlation ratio of the ranks. It is NaN with fewer than five trials, or if all values are equal.
 func (s *Search) Importance() []float64 {
 	out := make([]float64, len(s.spec.Parameters))
 	for i, p := range s.spec.Parameters {
@@ -31,7 +31,7 @@ func (s *Search) Importance() []float64 {
 	return out
 }
 
-// ranks are the places of numbers in their order; equal ones have the mean of theirs.
+// ranks are the ranks of numbers; equal numbers share the mean of their ranks.
 func ranks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
@@ -60,7 +60,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// correlation is Pearson's.
+// correlation is Pearson's correlation.
 func correlation(x, y []float64) float64 {
 	mx, my := mean(x), mean(y)
 	var xy, xx, yy float64
@@ -70,7 +70,7 @@ func correlation(x, y []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
-// correlationRatio is the square root of the part of y's variance that lies between its groups.
+// correlationRatio is the square root of the share of y's variance that is between its groups.
 func correlationRatio(group, y []float64) float64 {
 	m := mean(y)
 	members := map[float64][]float64{}

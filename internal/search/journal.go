@@ -12,24 +12,25 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 )
 
-// ErrOther is wrapped where a journal is of another search.
+// ErrOther is wrapped by the error for the journal of another search.
 var ErrOther = errors.New("the journal is of another sweep")
 
-// Journal is a file of lines of JSON: what the search is, each trial that begins, and each result. A line counts once it is whole and on the disk.
+// Journal is a file of JSON lines: the identity of the search, each trial that begins, and each result. A line counts once it is completely
+// on disk.
 type Journal struct {
 	file   *os.File
-	failed error // nothing is written behind a line that may be cut off
+	failed error // nothing is written after a line that may be cut off
 }
 
 // journalLine is a line; one of its fields is set.
 type journalLine struct {
-	Sweep  string  `json:"sweep,omitempty"` // what the search is
+	Sweep  string  `json:"sweep,omitempty"` // the identity of the search
 	Begun  *Trial  `json:"begun,omitempty"`
 	Result *Result `json:"result,omitempty"`
 }
 
-// OpenJournal opens or makes the journal of a search, which identity tells from others, and returns what it holds. The error wraps ErrOther where it
-// is of another search.
+// OpenJournal opens or creates the journal of the search with that identity, and returns its content. The error wraps ErrOther if the
+// journal belongs to another search.
 func OpenJournal(path, identity string) (j *Journal, results []Result, begun []Trial, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -43,7 +44,7 @@ func OpenJournal(path, identity string) (j *Journal, results []Result, begun []T
 	return j, results, begun, nil
 }
 
-// read locks the file, reads it, and goes to the end of its last whole line: what a crash cut off is written over.
+// read locks the file, reads it, and seeks to the end of its last complete line: a line that a crash cut off is overwritten.
 func (j *Journal) read(identity string) (results []Result, begun []Trial, err error) {
 	if err := filelock.Try(j.file); err != nil {
 		return nil, nil, err
@@ -78,12 +79,12 @@ func (j *Journal) read(identity string) (results []Result, begun []Trial, err er
 	return results, begun, err
 }
 
-// readLines returns the whole lines and their bytes.
+// readLines returns the complete lines and their size in bytes.
 func readLines(text []byte) (lines []journalLine, size int64, err error) {
 	scan := bufio.NewReader(bytes.NewReader(text))
 	for {
 		b, err := scan.ReadBytes('\n')
-		if err != nil { // the last line is not whole
+		if err != nil { // the last line is incomplete
 			return lines, size, nil
 		}
 		var l journalLine
@@ -94,10 +95,10 @@ func readLines(text []byte) (lines []journalLine, size int64, err error) {
 	}
 }
 
-// Begin writes that a trial begins.
+// Begin records the beginning of a trial.
 func (j *Journal) Begin(t Trial) error { return j.write(journalLine{Begun: &t}) }
 
-// End writes a result.
+// End records a result.
 func (j *Journal) End(r Result) error { return j.write(journalLine{Result: &r}) }
 
 func (j *Journal) write(l journalLine) error {

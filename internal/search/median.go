@@ -2,17 +2,17 @@ package search
 
 import "slices"
 
-// Point is the metric of an evaluation.
+// Point is the metric at an evaluation.
 type Point struct {
 	Step  int64   `json:"step"`
 	Value float64 `json:"value"`
 }
 
-// leastEnded is how many trials have to end before others are compared with them.
+// leastEnded is how many trials must have ended before others are compared with them.
 const leastEnded = 3
 
-// Behind reports whether a trial is to be stopped after these evaluations: its best value is worse than the median of the running averages that ended
-// trials had at the same step (the median stopping rule of Golovin et al., "Google Vizier: A Service for Black-Box Optimization", 2017).
+// Behind reports whether a trial should be stopped after these evaluations: its best value is worse than the median of the ended trials' running
+// averages at the same step (the median stopping rule of Golovin et al., "Google Vizier: A Service for Black-Box Optimization", 2017).
 func (s *Search) Behind(curve []Point) bool {
 	if !s.spec.MedianStopping || len(curve) == 0 {
 		return false
@@ -37,7 +37,7 @@ func (s *Search) Behind(curve []Point) bool {
 	return s.higher((averages[(n-1)/2]+averages[n/2])/2, best)
 }
 
-// average is the mean of the values until a step; ok is false where there is none.
+// average is the mean of the values up to a step; ok is false if there are none.
 func average(curve []Point, step int64) (mean float64, ok bool) {
 	n := 0.0
 	for _, p := range curve {

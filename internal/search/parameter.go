@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Numbers are drawn and compared on a line where equal lengths are equally likely: of logarithms where Log is set, of places for a list.
+// Numbers are drawn and compared on a line on which equal lengths are equally likely: the logarithms if Log is set, the indices for a list.
 
-// low and high are the ends of the line. A whole number has the length from half below to half above it.
+// low and high are the ends of the line. A whole number covers the interval from half below it to half above it.
 func (p Parameter) low() float64  { return p.onLine(p.Min - p.half()) }
 func (p Parameter) high() float64 { return p.onLine(p.Max + p.half()) }
 
@@ -25,7 +25,7 @@ func (p Parameter) onLine(x float64) float64 {
 	return x
 }
 
-// at is the value at a place of the line.
+// at is the value at a position on the line.
 func (p Parameter) at(x float64) any {
 	if p.Log {
 		x = math.Exp(x)
@@ -36,7 +36,7 @@ func (p Parameter) at(x float64) any {
 	return min(max(x, p.Min), p.Max)
 }
 
-// place is where a value lies: the inverse of at, and for a list the number of the value.
+// place is the position of a value: the inverse of at, or for a list the value's index.
 func (p Parameter) place(v any) (float64, bool) {
 	if p.listed() {
 		for i, w := range p.Values {
@@ -47,7 +47,7 @@ func (p Parameter) place(v any) (float64, bool) {
 		return 0, false
 	}
 	switch x := v.(type) {
-	case float64: // what JSON makes of all numbers
+	case float64: // JSON decodes all numbers as float64
 		return p.onLine(x), true
 	case int64:
 		return p.onLine(float64(x)), true
@@ -63,7 +63,7 @@ func (p Parameter) draw(r *rand.Rand) any {
 	return p.at(p.low() + r.Float64()*(p.high()-p.low()))
 }
 
-// Ends are the values of a list, and the ends of a range.
+// Ends returns the values of a list, or the ends of a range.
 func (p Parameter) Ends() []any {
 	if p.listed() {
 		return p.Values
@@ -71,7 +71,7 @@ func (p Parameter) Ends() []any {
 	return []any{p.at(p.onLine(p.Min)), p.at(p.onLine(p.Max))}
 }
 
-// grid are the values that a grid tries, each once.
+// grid returns the values that a grid tries, each once.
 func (p Parameter) grid() []any {
 	if p.listed() {
 		return p.Values

@@ -2,15 +2,15 @@ package search
 
 import "math"
 
-// RangeTest finds a learning rate: it grows from step to step while the loss is watched (Smith, "Cyclical Learning Rates for Training Neural
-// Networks", 2017). Losses are smoothed by an exponential average without the bias of its beginning.
+// RangeTest finds a learning rate, which grows from step to step while the loss is recorded (Smith, "Cyclical Learning Rates for Training
+// Neural Networks", 2017). Losses are smoothed by an exponential average with bias correction.
 type RangeTest struct {
 	Points  []RangePoint
 	average float64
 	least   float64
 }
 
-// RangePoint is one step.
+// RangePoint is the result of one step.
 type RangePoint struct {
 	Rate     float64 `json:"learning_rate"`
 	Loss     float64 `json:"loss"`
@@ -19,13 +19,13 @@ type RangePoint struct {
 
 const (
 	smoothing = 0.9
-	diverged  = 4    // times the least smoothed loss, above 0
-	leastFall = 1e-6 // of the loss; what is less is rounding
-	settled   = 5    // points at the beginning, whose average is of few losses
+	diverged  = 4    // times the lowest smoothed loss, if that is above 0
+	leastFall = 1e-6 // of the loss; a smaller fall is rounding
+	settled   = 5    // points at the beginning whose average has few losses
 )
 
-// Add takes the loss of a step, and reports whether training has blown up: the loss is not finite, or far above its least.
-// A step that is not finite is not kept.
+// Add adds the loss of a step, and reports whether training has diverged: the loss is not finite, or far above its lowest value. A step
+// that is not finite is not kept.
 func (t *RangeTest) Add(rate, loss float64) (over bool) {
 	if math.IsNaN(loss) || math.IsInf(loss, 0) || math.IsNaN(rate) {
 		return true
@@ -38,8 +38,8 @@ func (t *RangeTest) Add(rate, loss float64) (over bool) {
 	return len(t.Points) > settled && t.least > 0 && p.Smoothed > diverged*t.least
 }
 
-// Suggest returns the rate at which the smoothed loss falls fastest over the logarithm of the rate, before its least: between points a tenth of all
-// before and after. ok is false where it never falls.
+// Suggest returns the rate at which the smoothed loss falls fastest over the logarithm of the rate, before the loss reaches its minimum.
+// The slope is measured between the points a tenth of all points before and after. ok is false if the loss never falls.
 func (t *RangeTest) Suggest() (rate float64, ok bool) {
 	lowest := min(settled, len(t.Points)-1)
 	for i := lowest; i >= 0 && i < len(t.Points); i++ {

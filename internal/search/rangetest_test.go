@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRangeTest: of a loss that falls around 1e-2 and blows up above 1.
+// TestRangeTest: the loss falls around 1e-2 and diverges above 1.
 func TestRangeTest(t *testing.T) {
 	var r RangeTest
 	over := false
@@ -37,7 +37,7 @@ func TestRangeTestEdges(t *testing.T) {
 		t.Error("NaN is kept")
 	}
 	negative := RangeTest{}
-	for i := range 50 { // a loss below 0 has no bound by its least
+	for i := range 50 { // a negative lowest loss sets no bound
 		if negative.Add(float64(i+1), -float64(i)) {
 			t.Fatal("a negative loss is over")
 		}

@@ -11,16 +11,16 @@ import (
 // Search chooses trials. It is for one goroutine.
 type Search struct {
 	spec     Spec
-	maxSteps int64          // of the last round of halving
-	first    map[string]any // values of the first trial; nil: as of the others
+	maxSteps int64          // in the last round of halving
+	first    map[string]any // values of the first trial; nil: chosen as for the others
 	again    []Trial
 	running  map[trialKey]bool
 	done     map[trialKey]Result
-	order    []trialKey // of done
+	order    []trialKey // in which done was filled
 	next     int        // number of the next new trial
 }
 
-// trialKey is a trial in one round.
+// trialKey identifies a trial in one round.
 type trialKey struct {
 	number int
 	steps  int64
@@ -28,7 +28,7 @@ type trialKey struct {
 
 func (t Trial) key() trialKey { return trialKey{t.Number, t.Steps} }
 
-// New returns a search. maxSteps is train.max_steps, which halving needs.
+// New returns a search. maxSteps is train.max_steps, required for halving.
 func New(spec Spec, maxSteps int64) (*Search, error) {
 	spec = spec.completed()
 	if err := spec.validate(); err != nil {
@@ -40,24 +40,24 @@ func New(spec Spec, maxSteps int64) (*Search, error) {
 	return &Search{spec: spec, maxSteps: maxSteps, running: map[trialKey]bool{}, done: map[trialKey]Result{}}, nil
 }
 
-// Begin gives the first trial its values, so that no result is worse than theirs; a key that is left out keeps what the config says. A grid has its own.
+// Begin sets the values of the first trial, so that no search ends with a worse result; missing keys keep the config's value. A grid ignores it.
 func (s *Search) Begin(values map[string]any) {
 	if s.spec.Algorithm != "grid" {
 		s.first = values
 	}
 }
 
-// Spec is the search's, with its defaults.
+// Spec is the spec of the search, with its defaults.
 func (s *Search) Spec() Spec { return s.spec }
 
-// Resume takes over what a journal holds: results, and trials that had begun, which run again with the same values.
+// Resume continues from the content of a journal: results, and trials that had begun, which run again with the same values.
 func (s *Search) Resume(results []Result, begun []Trial) {
 	for _, r := range results {
 		s.Add(r)
 		s.next = max(s.next, r.Number+1)
 	}
 	again := map[trialKey]bool{}
-	for _, t := range begun { // one that was interrupted twice is there twice
+	for _, t := range begun { // a trial that was interrupted twice appears twice
 		s.next = max(s.next, t.Number+1)
 		if _, ended := s.done[t.key()]; !ended && !again[t.key()] && t.Number < s.spec.Trials {
 			s.again, again[t.key()] = append(s.again, t), true
@@ -65,7 +65,7 @@ func (s *Search) Resume(results []Result, begun []Trial) {
 	}
 }
 
-// Add takes the result of a trial.
+// Add records the result of a trial.
 func (s *Search) Add(r Result) {
 	k := r.key()
 	delete(s.running, k)
@@ -75,7 +75,7 @@ func (s *Search) Add(r Result) {
 	s.done[k] = r
 }
 
-// Next returns a trial to run now; ok is false where others have to end before, or nothing is left.
+// Next returns a trial to run now; ok is false if other trials have to end first, or none are left.
 func (s *Search) Next() (t Trial, ok bool) {
 	if len(s.again) > 0 {
 		t, s.again = s.again[0], s.again[1:]
@@ -94,7 +94,7 @@ func (s *Search) Next() (t Trial, ok bool) {
 	return t, ok
 }
 
-// values are those of a new trial.
+// values are the values of new trial n.
 func (s *Search) values(n int) map[string]any {
 	if n == 0 && s.first != nil {
 		return maps.Clone(s.first)
@@ -123,12 +123,12 @@ func (s *Search) values(n int) map[string]any {
 	return v
 }
 
-// random is the source of a trial's choices, which do not depend on how many run at a time.
+// random is the source of a trial's choices, which do not depend on how many trials run at a time.
 func (s *Search) random(n int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(s.spec.Seed), uint64(n)))
 }
 
-// Results are all that came in, in that order.
+// Results returns all results in the order in which they were added.
 func (s *Search) Results() []Result {
 	var out []Result
 	for _, k := range s.order {
@@ -137,8 +137,8 @@ func (s *Search) Results() []Result {
 	return out
 }
 
-// Ranked has the last result of each trial, of several the last one with a value, the best first. Of halving, trials that were trained on come before
-// the others, and those without a value come last.
+// Ranked returns the last result of each trial, or the last one with a value, the best first. For halving, trials that reached later rounds
+// come first. Trials without a value come last.
 func (s *Search) Ranked() []Result {
 	last := map[int]Result{}
 	for _, r := range s.Results() {
@@ -158,7 +158,7 @@ func (s *Search) Ranked() []Result {
 	slices.SortStableFunc(out, func(a, b Result) int {
 		_, x := a.Got()
 		if _, y := b.Got(); !x || !y {
-			return 0 // they are at the end
+			return 0 // the others are at the end
 		}
 		return cmp.Compare(b.Steps, a.Steps)
 	})

@@ -59,7 +59,7 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// TestValuesAreInBounds: every algorithm, with results that may fail.
+// TestValuesAreInBounds: for every algorithm, with results that may fail.
 func TestValuesAreInBounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := Spec{Algorithm: rapid.SampledFrom(Algorithms()).Draw(rt, "algorithm"), Trials: rapid.IntRange(1, 40).Draw(rt, "trials"),
@@ -85,7 +85,7 @@ func TestValuesAreInBounds(t *testing.T) {
 	})
 }
 
-// TestWholeNumbersAreEquallyLikely: the ends of a range as often as the rest.
+// TestWholeNumbersAreEquallyLikely: the ends of a range are as likely as the rest.
 func TestWholeNumbersAreEquallyLikely(t *testing.T) {
 	s := must(t, Spec{Trials: 9000, Parameters: ranges}, 0)
 	count := map[int64]int{}
@@ -128,7 +128,7 @@ func TestTPEBeatsRandom(t *testing.T) {
 	}
 }
 
-// TestHalving: the numbers of trials and their steps, and that the best are trained on.
+// TestHalving: the numbers of trials and their steps, and that the best are trained further.
 func TestHalving(t *testing.T) {
 	s := must(t, Spec{Algorithm: "halving", Trials: 10, Parameters: ranges, HigherIsBetter: true}, 900)
 	results := all(t, s, func(tr Trial) *float64 { v := float64(tr.Number % 7); return &v })
@@ -148,7 +148,7 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// TestHalvingWaits: a round needs all of the one before.
+// TestHalvingWaits: a round needs all results of the previous one.
 func TestHalvingWaits(t *testing.T) {
 	s := must(t, Spec{Algorithm: "halving", Trials: 3, Parameters: ranges}, 9)
 	var running []Trial
@@ -170,7 +170,7 @@ func TestHalvingWaits(t *testing.T) {
 	}
 }
 
-// TestResumed: a search that stops anywhere, with trials under way, ends with the same trials.
+// TestResumed: a search that stops anywhere, with trials running, ends with the same trials.
 func TestResumed(t *testing.T) {
 	value := func(tr Trial) *float64 { v := math.Abs(math.Log(tr.Values["rate"].(float64)) + 3); return &v }
 	for _, algorithm := range Algorithms() {
@@ -215,7 +215,7 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestJournalIsCutOff: whatever part of it a crash leaves, what was whole counts, and more can be written.
+// TestJournalIsCutOff: wherever a crash cuts it off, complete lines count, and more can be written.
 func TestJournalIsCutOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sweep.jsonl")
 	j, _, _, err := OpenJournal(path, "x")
@@ -272,7 +272,7 @@ func TestInterruptedTwice(t *testing.T) {
 	}
 }
 
-// TestLastRoundFails: what the rounds before it have found counts.
+// TestLastRoundFails: results of earlier rounds count.
 func TestLastRoundFails(t *testing.T) {
 	s := must(t, Spec{Algorithm: "halving", Trials: 3, Parameters: ranges}, 9)
 	all(t, s, func(tr Trial) *float64 {
@@ -287,7 +287,7 @@ func TestLastRoundFails(t *testing.T) {
 	}
 }
 
-// TestJournalFails: behind a line that could not be written comes none.
+// TestJournalFails: nothing is written after a line that failed.
 func TestJournalFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sweep.jsonl")
 	j, _, _, err := OpenJournal(path, "x")
@@ -328,7 +328,7 @@ func TestWrongSpecs(t *testing.T) {
 	}
 }
 
-// TestImportance: one parameter decides, one does nothing.
+// TestImportance: one parameter determines the metric, one has no effect.
 func TestImportance(t *testing.T) {
 	s := must(t, Spec{Trials: 200, Parameters: ranges}, 0)
 	all(t, s, func(tr Trial) *float64 { v := -tr.Values["rate"].(float64); return &v })
@@ -347,7 +347,7 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// TestHyperband: brackets of halvings; the cheapest has the trials that are left, and all of them train.
+// TestHyperband: brackets of halvings; the cheapest has the remaining trials, and all of them train.
 func TestHyperband(t *testing.T) {
 	s := must(t, Spec{Algorithm: "hyperband", Trials: 20, Parameters: ranges, HigherIsBetter: true}, 900)
 	rounds := map[int64][]int{}
@@ -372,7 +372,7 @@ func TestHyperband(t *testing.T) {
 	}
 }
 
-// TestBegin: the first trial has the config's own values; some may be outside the ranges or missing.
+// TestBegin: the first trial has the config's own values; some may be outside of the ranges or missing.
 func TestBegin(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		s := must(t, Spec{Algorithm: algorithm, Trials: 30, Parameters: ranges}, 900)

@@ -51,19 +51,19 @@ type Parameter struct {
 	Points int `yaml:"points,omitempty"`
 }
 
-// Algorithms are the known values of Spec.Algorithm.
+// Algorithms returns the known values of Spec.Algorithm.
 func Algorithms() []string { return []string{"random", "grid", "tpe", "halving", "hyperband"} }
 
 // Halves reports whether trials are trained in rounds, from fewer to more steps.
 func (s Spec) Halves() bool { return s.Algorithm == "halving" || s.Algorithm == "hyperband" }
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxTrials = 1 << 16
 	maxPoints = 1 << 10
 )
 
-// completed is the spec with its defaults.
+// completed returns the spec with its defaults.
 func (s Spec) completed() Spec {
 	set := func(v *int, to int) {
 		if *v == 0 {
@@ -92,7 +92,7 @@ func (s Spec) completed() Spec {
 	return s
 }
 
-// validate tells all that is wrong with a completed spec.
+// validate returns all errors in a completed spec.
 func (s Spec) validate() error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf("sweep."+format, args...)) }

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// The tree-structured Parzen estimator of Bergstra, Bardenet, Bengio and Kégl, "Algorithms for Hyper-Parameter Optimization", 2011, each parameter by
-// itself: of the values that are likely among good trials, the one is taken that is least likely among the others.
+// The tree-structured Parzen estimator of Bergstra, Bardenet, Bengio and Kégl, "Algorithms for Hyper-Parameter Optimization", 2011, for
+// each parameter separately: of values that are likely among good trials, it takes the one that is least likely among the others.
 const (
-	atRandom   = 10 // trials before it begins
+	atRandom   = 10 // trials before the estimator is used
 	candidates = 24
-	mostGood   = 25 // good trials are a tenth of all, at most these
+	mostGood   = 25 // good trials are a tenth of all, at most this many
 )
 
 // split divides the results into good ones and others; good is empty while there are too few.
@@ -33,7 +33,7 @@ func (s *Search) split() (good, bad []Result) {
 	return all[:n], append(all[n:len(all):len(all)], bad...)
 }
 
-// placesOf are where the values of results lie; those of a config, which may lie elsewhere, are left out.
+// placesOf are the positions of the values in results, without the config's own values outside of the range.
 func placesOf(p Parameter, list []Result) []float64 {
 	var places []float64
 	for _, r := range list {
@@ -44,7 +44,7 @@ func placesOf(p Parameter, list []Result) []float64 {
 	return places
 }
 
-// suggest is the candidate that good trials favour most.
+// suggest returns the candidate that good trials favour most.
 func (p Parameter) suggest(r *rand.Rand, good, bad []float64) any {
 	if p.listed() {
 		return p.Values[suggestChoice(r, len(p.Values), good, bad)]
@@ -60,7 +60,7 @@ func (p Parameter) suggest(r *rand.Rand, good, bad []float64) any {
 	return p.at(best)
 }
 
-// suggestChoice chooses among n values, which have each been seen once besides.
+// suggestChoice chooses among n values; the counts of all values start at one.
 func suggestChoice(r *rand.Rand, n int, good, bad []float64) int {
 	count := func(places []float64) []float64 {
 		w := make([]float64, n)
@@ -86,8 +86,8 @@ func suggestChoice(r *rand.Rand, n int, good, bad []float64) int {
 	return best
 }
 
-// parzen is a mixture of normal distributions, cut off at the ends of a line: one around each place, as wide as to its farther neighbour, and a wide
-// one in the middle.
+// parzen is a mixture of normal distributions, truncated at the ends of a line: one around each position, as wide as the distance to its
+// farther neighbour, and a wide one in the middle.
 type parzen struct {
 	low, high    float64
 	means, sigma []float64
@@ -116,12 +116,12 @@ func newParzen(low, high float64, places []float64) parzen {
 	return d
 }
 
-// below is how much of a normal distribution lies below x.
+// below is the probability of values below x.
 func below(x, mean, sigma float64) float64 { return 0.5 * math.Erfc((mean-x)/(sigma*math.Sqrt2)) }
 
 func (d parzen) draw(r *rand.Rand) float64 {
 	i := r.IntN(len(d.means))
-	for range 1 << 10 { // a mean lies on the line: at least a quarter of its normal does
+	for range 1 << 10 { // a mean is on the line, so at least a quarter of its distribution is, too
 		if x := d.means[i] + d.sigma[i]*r.NormFloat64(); x >= d.low && x < d.high {
 			return x
 		}

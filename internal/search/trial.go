@@ -11,11 +11,11 @@ import (
 // Trial is one training.
 type Trial struct {
 	Number int            `json:"trial"`
-	Values map[string]any `json:"values"`          // of the keys
-	Steps  int64          `json:"steps,omitempty"` // until which it is trained now; 0: as the config says
+	Values map[string]any `json:"values"`          // by key
+	Steps  int64          `json:"steps,omitempty"` // until which it is trained now; 0: as in the config
 }
 
-// Sets are the arguments key=value of the trial, in the order of the keys.
+// Sets returns the trial's arguments key=value, in the order of the keys.
 func (t Trial) Sets() []string {
 	var sets []string
 	for _, key := range slices.Sorted(maps.Keys(t.Values)) {
@@ -24,7 +24,7 @@ func (t Trial) Sets() []string {
 	return sets
 }
 
-// text is a value as the command line takes it.
+// text is a value in command line form.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -36,18 +36,18 @@ func text(v any) string {
 	return string(b)
 }
 
-// Result is what came of a trial.
+// Result is the result of a trial.
 type Result struct {
 	Trial
 	Value *float64 `json:"value"` // of the metric; nil: none, or not a number
 	Error string   `json:"error,omitempty"`
 
-	Metrics map[string]float64 `json:"metrics,omitempty"` // all of the last evaluation that are finite
-	Curve   []Point            `json:"curve,omitempty"`   // the metric of each evaluation, where the median stopping rule needs it
+	Metrics map[string]float64 `json:"metrics,omitempty"` // all finite ones of the last evaluation
+	Curve   []Point            `json:"curve,omitempty"`   // the metric of each evaluation, for the median stopping rule
 	Stopped bool               `json:"stopped,omitempty"` // by that rule
 }
 
-// Got reports the value of the metric, where there is one.
+// Got returns the value of the metric, if there is one.
 func (r Result) Got() (float64, bool) {
 	if r.Value == nil || math.IsNaN(*r.Value) {
 		return 0, false
@@ -55,7 +55,7 @@ func (r Result) Got() (float64, bool) {
 	return *r.Value, true
 }
 
-// better reports whether the value of r is better than that of o; any value is better than none.
+// better reports whether r has a better value than o; any value is better than none.
 func (s *Search) better(r, o Result) bool {
 	x, ok := r.Got()
 	y, has := o.Got()
@@ -65,7 +65,7 @@ func (s *Search) better(r, o Result) bool {
 	return s.higher(x, y)
 }
 
-// ranked are results from the best to the worst; of equal ones the earlier trial comes first.
+// ranked returns results from the best to the worst; among equal ones the earlier trial is first.
 func (s *Search) ranked(list []Result) []Result {
 	out := slices.Clone(list)
 	slices.SortStableFunc(out, func(a, b Result) int {

@@ -1,3 +1,3 @@
-// Package testkit holds what the tests of several packages share: locating the
-// optional shared data and golden files, the program built once, and folders for programs that leave processes behind.
+// Package testkit has helpers for the tests of several packages: they find the optional shared data and golden files,
+// build the program once, and make folders for programs that leave processes behind.
 package testkit

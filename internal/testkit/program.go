@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// built is the folder of the program that was built, "" where none was.
+// built is the folder of the built program, or "".
 var built string
 
-// Program returns the path of goestimator, built once a process, or of what
-// GOESTIMATOR_BINARY names. A TestMain calls RemoveProgram in the end.
+// Program returns the path of goestimator, built once per process, or the path
+// in GOESTIMATOR_BINARY. A TestMain calls RemoveProgram at the end.
 var Program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("GOESTIMATOR_BINARY"); path != "" {
 		return filepath.Abs(path)
@@ -31,7 +31,7 @@ var Program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// RemoveProgram removes what Program built.
+// RemoveProgram removes the program that Program built.
 func RemoveProgram() {
 	if built != "" {
 		os.RemoveAll(built)

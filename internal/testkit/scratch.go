@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// scratchTime is how long a folder is tried to be removed.
+// scratchTime is how long removing a folder is retried.
 const scratchTime = 30 * time.Second
 
-// Scratch returns a new folder for a program that may have left processes behind
-// when it has ended, as browsers do: they write for another moment. It is
-// removed with the test, unlike that of TB.TempDir again and again.
+// Scratch returns a new folder for a program that may leave processes behind, as
+// browsers do, which write for another moment. It is removed with the test;
+// unlike TB.TempDir, Scratch retries this.
 func Scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "goestimator-scratch-")

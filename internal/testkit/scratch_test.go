@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestScratchOutlivesItsWriters: somebody writes to the folder while it is removed.
+// TestScratchOutlivesItsWriters: a goroutine writes to the folder while it is
+// removed.
 func TestScratchOutlivesItsWriters(t *testing.T) {
 	var dir string
 	var writing sync.WaitGroup

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// SeedVariable names the environment variable that repeats a test on random inputs.
+// SeedVariable is the environment variable that repeats a test with random inputs.
 const SeedVariable = "GOESTIMATOR_SEED"
 
-// Seed returns a fresh seed for a test's random inputs, or that of GOESTIMATOR_SEED, and notes in the test's log how to
-// repeat it.
+// Seed returns a fresh seed for a test's random inputs, or the seed in GOESTIMATOR_SEED, and logs how to repeat the
+// test.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64N(1 << 32)

@@ -27,12 +27,13 @@ var root = sync.OnceValue(func() string {
 	}
 })
 
-// started is where the process began; tests may change their folder later.
+// started is the folder in which the process began; tests may change theirs
+// later.
 var started, _ = os.Getwd()
 
 // Shared returns the path of a file or folder below the optional shared folder
-// that lies beside the repository (name is slash separated, for example
-// "data/iris/iris.data"). It skips the test, saying so, where that is absent.
+// beside the repository (name is slash separated, for example
+// "data/iris/iris.data"). It skips the test, saying so, if that is missing.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
 	p := filepath.Join(filepath.Dir(Root()), "shared", filepath.FromSlash(name))

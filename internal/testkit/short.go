@@ -2,8 +2,8 @@ package testkit
 
 import "testing"
 
-// NotConcurrent skips a test with -short, with which CI runs the race detector:
-// it takes seconds there, and no goroutines share anything that other tests do not share.
+// NotConcurrent skips a test with -short, as CI does with the race detector: it takes
+// seconds there, and shares nothing between goroutines that other tests do not.
 func NotConcurrent(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

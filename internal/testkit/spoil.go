@@ -2,7 +2,7 @@ package testkit
 
 import "github.com/apache/arrow/go/v15/arrow"
 
-// Overwrite overwrites the values of an array, but not which of them are null, so that a test sees who reads them later.
+// Overwrite overwrites the values of an array, but not its nulls, so that a test detects later reads.
 func Overwrite(d arrow.ArrayData) {
 	for i, b := range d.Buffers() {
 		if i > 0 && b != nil {

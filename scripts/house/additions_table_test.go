@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// The lines of CONTRIBUTING.md that the table of additions stands between.
+// The lines of CONTRIBUTING.md before and after the table of additions.
 const (
 	additionsBegin = "<!-- additions: checked by scripts/house -->\n"
 	additionsEnd   = "<!-- end of additions -->\n"
 )
 
-// addition is a row of the table: what is added, in which files, and names of an example.
+// addition is a row of the table: what is added, in which files, and the names of an example.
 type addition struct {
 	what            string
 	files, examples []string

@@ -29,7 +29,7 @@ func TestAdditions(t *testing.T) {
 	}
 }
 
-// TestAdditionsWrong has a row that names too many files and one that names too few.
+// TestAdditionsWrong tests a row with too many files and one with too few.
 func TestAdditionsWrong(t *testing.T) {
 	root := write(t, map[string]string{
 		"a/a.go": "package a\n\nvar Thing = 1\n", "a/more.go": "package a\n\nvar x = Thing\n", "a/other.go": "package a\n\nvar Things = 2\n",

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// withCommit calls f with a folder that holds a commit's files, which it removes afterwards.
+// withCommit calls f with a temporary folder that holds a commit's files.
 func withCommit(root, commit string, f func(root string) error) error {
 	dir, err := os.MkdirTemp("", "house-")
 	if err != nil {

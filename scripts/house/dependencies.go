@@ -23,13 +23,13 @@ type dependency struct {
 	}
 }
 
-// heavy are modules that a program should not get without asking for them, by what they are for.
+// heavy are modules that a program should get only if it asks for them, and what they are for.
 var heavy = []struct{ module, what string }{
 	{"gorgonia.org/gorgonia", "Gorgonia"}, {"gorgonia.org/cu", "CUDA"}, {"github.com/spf13/cobra", "command line"},
 }
 
-// readDependencies returns all packages that the module's own are made of, by their import
-// paths. It asks for one platform without cgo, so that the answer is the same everywhere.
+// readDependencies returns all packages that the module is built from, by import path.
+// It asks for one platform without cgo, so that the answer is the same everywhere.
 func readDependencies(root string) (map[string]*dependency, error) {
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Standard,Module", "./...")
 	list.Dir = root
@@ -52,13 +52,13 @@ func readDependencies(root string) (map[string]*dependency, error) {
 	}
 }
 
-// needs are what importing one package pulls in.
+// needs is what importing a package pulls in.
 type needs struct {
 	own, foreign int // packages
 	modules      []string
 }
 
-// needsOf follows the imports of a package. The standard library does not count.
+// needsOf follows the imports of a package. It does not count the standard library.
 func needsOf(all map[string]*dependency, path string) needs {
 	var n needs
 	seen := map[string]bool{}
@@ -83,11 +83,11 @@ func needsOf(all map[string]*dependency, path string) needs {
 		}
 	}
 	visit(path)
-	n.own-- // path itself
+	n.own-- // do not count path itself
 	return n
 }
 
-// dependencyTable is docs/dependencies.md.
+// dependencyTable returns the content of docs/dependencies.md.
 func dependencyTable(all map[string]*dependency) string {
 	var b strings.Builder
 	b.WriteString("# What each public package pulls in\n\nWritten by scripts/house; `go generate ./scripts/house` renews it. Packages of the standard library do not count.\n" +
@@ -108,7 +108,7 @@ func dependencyTable(all map[string]*dependency) string {
 	return b.String()
 }
 
-// publicPaths lists the import paths of the module's public packages in order.
+// publicPaths lists the sorted import paths of the module's public packages.
 func publicPaths(all map[string]*dependency) []string {
 	var out []string
 	for path, p := range all {

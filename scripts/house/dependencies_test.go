@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDependencies compares docs/dependencies.md with the imports, and keeps the packages
-// that stand for themselves free of what trains and of the command line.
+// TestDependencies compares docs/dependencies.md with the imports, and checks that the
+// independent packages do not import training code or the command line.
 func TestDependencies(t *testing.T) {
 	all, err := readDependencies("../..")
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// figures are what is measured of a module.
+// figures are the measurements of a module.
 type figures struct {
 	lines, testLines       int // of production code and of tests
 	packages               int
 	public                 []string // packages
 	exported               int      // identifiers of public packages
-	internal               []string // signatures of public packages that name internal types, with these
+	internal               []string // signatures of public packages that name internal types, and those types
 	internalTypes          map[string]bool
 	functions, files       sizes // of production code
 	undocumented, examples []string
@@ -31,7 +31,7 @@ type pkg struct {
 	example    bool
 }
 
-// measure measures the module at root, by its own ops or by the ops of another module.
+// measure measures the module at root, for its own ops or for the ops of another module.
 func measure(root string, ops []string) (*figures, error) {
 	fset := token.NewFileSet()
 	files, err := sources(root, fset)
@@ -73,10 +73,10 @@ func enter(packages map[string]*pkg, s *source) {
 	r.documented = r.documented || s.syntax.Doc != nil
 }
 
-// count counts packages, and names those without doc or Example. Programs need no Example.
+// count counts packages and records those without doc or Example. Programs need no Example.
 func (h *figures) count(packages map[string]*pkg) {
 	for dir, r := range packages {
-		if r.name == "" { // tests alone
+		if r.name == "" { // only tests
 			continue
 		}
 		h.packages++
@@ -98,22 +98,22 @@ func (h *figures) count(packages map[string]*pkg) {
 	slices.Sort(h.public)
 }
 
-// closed are the folders whose packages are not for users.
+// closed are the folders with packages that are not meant for users.
 var closed = []string{"cmd", "bench", "scripts", "examples", "accept", "interop", "docs"}
 
-// isPublic reports whether users import the package.
+// isPublic reports whether the package is meant for users.
 func isPublic(dir string) bool {
 	parts := strings.Split(dir, "/")
 	return !slices.Contains(closed, parts[0]) && !slices.Contains(parts, "internal")
 }
 
-// testsOnly reports whether a package serves tests alone: those need no Example.
+// testsOnly reports whether only tests use a package. Such packages need no Example.
 func testsOnly(dir string) bool {
 	return strings.HasSuffix(path.Base(dir), "test") || strings.HasPrefix(dir, "internal/testkit") ||
 		slices.Contains([]string{"accept", "interop", "examples"}, strings.Split(dir, "/")[0])
 }
 
-// list prints one of the lists behind the figures.
+// list prints one of the lists that the figures are counted from.
 func (h *figures) list(out io.Writer, which string) error {
 	var lines []string
 	switch which {

@@ -66,7 +66,7 @@ type Doer interface{ Do(func() chan inner.T) }
 	"eager/eager.go":           "// Package eager names ops.\npackage eager\n\nvar ops = map[string]int{\"Add\": 1, \"Add2\": 2}\n",
 }
 
-// write makes a module of files and returns its folder.
+// write creates a module from files and returns its folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -93,7 +93,7 @@ func TestMeasure(t *testing.T) {
 	if want := []string{"eager", "engine", "open", "plain"}; !slices.Equal(h.public, want) || h.packages != 6 {
 		t.Errorf("%d packages, public %q, want 6, %q", h.packages, h.public, want)
 	}
-	// open: Alias, Doer, Inferred, List, Made, Pair, S, S.Do. plain: F.
+	// with internal types: Alias, Doer, Inferred, List, Made, Pair, S, S.Do. without: F.
 	if h.exported != 9 {
 		t.Errorf("%d exported identifiers, want 9", h.exported)
 	}
@@ -118,7 +118,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestExamples refuses packages without a doc or an Example.
+// TestExamples fails if a package has no doc or Example.
 func TestExamples(t *testing.T) {
 	files, err := sources("../..", token.NewFileSet())
 	if err != nil {
@@ -138,7 +138,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestAgainst measures a commit and what stands in the working tree.
+// TestAgainst measures a commit and the working tree.
 func TestAgainst(t *testing.T) {
 	root := write(t, small)
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "m"}} {

@@ -13,7 +13,7 @@ import (
 
 var moduleLine = regexp.MustCompile(`(?m)^module (\S+)$`)
 
-// readImports returns the packages of the module at root, each with the packages of the module that it imports, without tests.
+// readImports returns the packages of the module at root, each with the module's packages that it imports. It ignores tests.
 func readImports(root string) (map[string][]string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

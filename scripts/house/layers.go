@@ -9,7 +9,7 @@ import (
 //go:embed layers.txt
 var layersText string
 
-// layer is packages that stand at the same height.
+// layer is a set of packages at the same height.
 type layer struct {
 	name    string
 	folders []string
@@ -39,7 +39,7 @@ func parseLayers(text string) ([]layer, error) {
 	return out, nil
 }
 
-// find returns the index of the layer that a package is in and the folder that says so, or -1.
+// find returns the index of a package's layer and the folder in it that matches, or -1.
 func find(layers []layer, dir string) (index int, folder string) {
 	index = -1
 	for i, l := range layers {

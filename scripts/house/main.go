@@ -34,7 +34,7 @@ func run(out io.Writer, o options) error {
 		return errors.Join(writeMap(o.root), writeDependencies(o.root))
 	}
 	var before *figures
-	var ops []string // of the earlier commit, so that both columns are about the same
+	var ops []string // of the earlier commit, so that both columns cover the same ops
 	if o.against != "" {
 		err := withCommit(o.root, o.against, func(root string) (err error) {
 			before, err = measure(root, nil)

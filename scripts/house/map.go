@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// The lines of docs/architecture.md that the map stands between.
+// The lines of docs/architecture.md before and after the map.
 const (
 	mapBegin = "<!-- The house map: written by scripts/house; go generate ./scripts/house renews it. -->\n"
 	mapEnd   = "<!-- End of the house map. -->\n"
 )
 
-// block is the packages of one folder of layers.txt.
+// block holds the packages of one folder of layers.txt.
 type block struct {
 	folder   string
 	packages []string
 	imports  map[int]bool // indices of layers
 }
 
-// houseMap draws the packages in their layers, as Markdown.
+// houseMap writes the packages in their layers as Markdown.
 func houseMap(layers []layer, imports map[string][]string) string {
 	blocks := map[string]*block{}
 	for _, dir := range slices.Sorted(maps.Keys(imports)) {
@@ -53,7 +53,7 @@ func houseMap(layers []layer, imports map[string][]string) string {
 	return out.String()
 }
 
-// below names the packages, without those that only tests use.
+// below lists the packages, without those that only tests use.
 func (b *block) below() string {
 	var out []string
 	for _, dir := range b.packages {
@@ -64,7 +64,7 @@ func (b *block) below() string {
 	return strings.Join(out, ", ")
 }
 
-// layers names the layers that are imported.
+// layers lists the layers that the packages import.
 func (b *block) layers(all []layer) string {
 	var out []string
 	for _, i := range slices.Sorted(maps.Keys(b.imports)) {
@@ -75,7 +75,7 @@ func (b *block) layers(all []layer) string {
 	return strings.Join(out, ", ")
 }
 
-// withMap returns a document with the map in place of the one that it holds.
+// withMap returns a document with its map replaced.
 func withMap(document, drawn string) (string, error) {
 	before, rest, ok := strings.Cut(document, mapBegin)
 	_, after, ok2 := strings.Cut(rest, mapEnd)
@@ -85,7 +85,7 @@ func withMap(document, drawn string) (string, error) {
 	return before + mapBegin + "\n" + drawn + "\n" + mapEnd + after, nil
 }
 
-// drawMap returns docs/architecture.md of the module at root as it is and as it should be.
+// drawMap returns the current and the expected docs/architecture.md of the module at root.
 func drawMap(root string) (is, want string, err error) {
 	layers, err := parseLayers(layersText)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLayers refuses imports that go up, and packages that stand nowhere.
+// TestLayers fails for imports that go up, and for packages without a layer.
 func TestLayers(t *testing.T) {
 	layers, err := parseLayers(layersText)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// TestUpward breaks the order in each way.
+// TestUpward violates the order in each way.
 func TestUpward(t *testing.T) {
 	layers, err := parseLayers("# comment\n\ntop: a b\nlow: c a/low\n")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestUpward(t *testing.T) {
 	}
 }
 
-// TestDraw draws a small map into a document.
+// TestDraw writes a small map into a document.
 func TestDraw(t *testing.T) {
 	layers, err := parseLayers("top: a\nmiddle: b c\nlow: d b/low\n")
 	if err != nil {
@@ -93,7 +93,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// upward returns what is wrong with the imports: packages without a layer, and imports of a higher layer.
+// upward returns the errors in the imports: packages without a layer, and imports of a higher layer.
 func upward(layers []layer, imports map[string][]string) (wrong []string) {
 	for dir, list := range imports {
 		from, _ := find(layers, dir)

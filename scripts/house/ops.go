@@ -11,8 +11,8 @@ import (
 
 var opName = regexp.MustCompile(`^[A-Z][A-Za-z]*[A-Za-z0-9]*$`)
 
-// opFiles counts, for each of the named ops, or of those that the engine and eager both name, the production files that name
-// it: as a string literal, as TensorFlow spells it.
+// opFiles counts the production files that name each op, as a string literal in TensorFlow's spelling. It counts the given
+// ops, or else those that both the engine and eager name.
 func opFiles(files []*source, names []string) (out sizes) {
 	named := map[string][]string{}
 	within := map[string]map[string]bool{"engine": {}, "eager": {}}
@@ -48,7 +48,7 @@ func opFiles(files []*source, names []string) (out sizes) {
 	return out
 }
 
-// literals are the string literals of a file that may be names of ops.
+// literals returns the string literals of a file that may be names of ops.
 func literals(s *source) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(s.syntax, func(n ast.Node) bool {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestOutsideModule: the module in examples/outside has the sums of all that the project imports.
+// TestOutsideModule checks that go.sum of the module in examples/outside has the sums of all that the project imports.
 func TestOutsideModule(t *testing.T) {
 	dir := filepath.Join("..", "..", "examples", "outside")
-	if _, err := os.ReadFile(filepath.Join(dir, "go.sum")); err != nil { // whose changes count where go test remembers results
+	if _, err := os.ReadFile(filepath.Join(dir, "go.sum")); err != nil { // so that go test reruns this after a change of go.sum
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "list", "-deps", "./...")

@@ -52,7 +52,7 @@ func missingPaths(page, text string, files []string) []string {
 	return slices.Compact(missing)
 }
 
-// TestPathsInDocs: each path of the repository that a page names in backquotes exists.
+// TestPathsInDocs checks that each path of the repository that a page names in backquotes exists.
 func TestPathsInDocs(t *testing.T) {
 	out, err := exec.Command("git", "-C", "../..", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {

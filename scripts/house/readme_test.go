@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReadmeLinksPages: a page that the README does not link is not found.
+// TestReadmeLinksPages checks that the README links every page, so that readers can find it.
 func TestReadmeLinksPages(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// size is how many lines something has.
+// size is the number of lines of something.
 type size struct {
 	what  string
 	lines int
 }
 
-// sizes are ascending.
+// sizes are in ascending order.
 type sizes []size
 
 func (s sizes) sort() {
 	slices.SortFunc(s, func(a, b size) int { return a.lines - b.lines })
 }
 
-// at returns the lines that a share q of all have at most.
+// at returns the quantile q of the line counts.
 func (s sizes) at(q float64) int {
 	if len(s) == 0 {
 		return 0
@@ -31,7 +31,7 @@ func (s sizes) at(q float64) int {
 // String returns median, 90th percentile and maximum.
 func (s sizes) String() string { return fmt.Sprintf("%d / %d / %d", s.at(0.5), s.at(0.9), s.at(1)) }
 
-// functions are the sizes of the functions that a file declares, from func to the closing brace.
+// functions returns the sizes of the functions in a file, from func to the closing brace.
 func functions(fset *token.FileSet, s *source) (out sizes) {
 	for _, d := range s.syntax.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -44,7 +44,7 @@ func functions(fset *token.FileSet, s *source) (out sizes) {
 	return out
 }
 
-// above returns the index of the first that has more lines than limit.
+// above returns the index of the first size that exceeds limit.
 func above(s sizes, limit int) int {
 	i, _ := slices.BinarySearchFunc(s, limit+1, func(a size, l int) int { return a.lines - l })
 	return i

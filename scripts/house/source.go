@@ -15,7 +15,7 @@ import (
 
 // source is a Go file of the module.
 type source struct {
-	path      string // from the module's root, with slashes
+	path      string // relative to the module's root, with slashes
 	lines     int
 	test      bool
 	generated bool
@@ -27,7 +27,7 @@ func (s *source) dir() string { return path.Dir(s.path) }
 // production reports whether the file is neither a test nor generated.
 func (s *source) production() bool { return !s.test && !s.generated }
 
-// sources reads the Go files of the module at root, without modules below it, testdata and hidden folders.
+// sources reads the Go files of the module at root, without nested modules, testdata and hidden folders.
 func sources(root string, fset *token.FileSet) ([]*source, error) {
 	var out []*source
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func sources(root string, fset *token.FileSet) ([]*source, error) {
 	return out, err
 }
 
-// skipped is fs.SkipDir for a folder that does not belong to the module.
+// skipped returns fs.SkipDir for a folder that does not belong to the module.
 func skipped(root, dir string) error {
 	if dir == root {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Export string
 	Module             *struct {
@@ -24,8 +24,8 @@ type listed struct {
 	}
 }
 
-// surface counts the exported identifiers of public packages, and the signatures among them that name internal types. It reads
-// the compiler's export data, which holds inferred types.
+// surface counts the exported identifiers of public packages, and the signatures among them that name internal types. It
+// reads the compiler's export data, which includes inferred types.
 func (h *figures) surface(root string) error {
 	paths := make([]string, 0, len(h.public))
 	for _, dir := range h.public {
@@ -80,7 +80,7 @@ func goList(root string, paths []string) ([]listed, error) {
 	}
 }
 
-// visitor looks at the exported identifiers of one package.
+// visitor visits the exported identifiers of one package.
 type visitor struct {
 	*figures
 	module, dir string
@@ -101,7 +101,7 @@ func (v *visitor) scope(s *types.Scope) {
 	}
 }
 
-// declared looks at a type: what it is, its fields and its methods.
+// declared checks a type: its underlying type, its fields and its methods.
 func (v *visitor) declared(t *types.TypeName) {
 	if a, ok := t.Type().(*types.Alias); ok {
 		v.signature(t.Name(), a.Rhs())
@@ -138,7 +138,7 @@ func (v *visitor) declared(t *types.TypeName) {
 	}
 }
 
-// signature notes the internal types that a type names.
+// signature records the internal types that a type names.
 func (v *visitor) signature(name string, t types.Type) {
 	found := map[string]bool{}
 	v.walk(t, found)
@@ -154,7 +154,7 @@ func (v *visitor) signature(name string, t types.Type) {
 	v.internal = append(v.internal, fmt.Sprintf("%s.%s: %s", v.dir, name, strings.Join(list, ", ")))
 }
 
-// walk finds the internal types of this module that t names. The fields of a named type are its own affair.
+// walk finds the internal types of this module that t names. It does not enter the fields of a named type.
 func (v *visitor) walk(t types.Type, found map[string]bool) {
 	switch t := t.(type) {
 	case *types.Alias:

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestSurface: no public signature of the module names an internal type, which users could not name.
+// TestSurface checks that no public signature of the module names an internal type, which users could not name.
 func TestSurface(t *testing.T) {
 	h, err := measure("../..", nil)
 	if err != nil {

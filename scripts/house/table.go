@@ -25,7 +25,7 @@ var rows = []struct {
 	{"test lines per production line", func(h *figures) string { return fmt.Sprintf("%.2f", float64(h.testLines)/float64(max(h.lines, 1))) }},
 }
 
-// table prints the figures of columns, a column each, as Markdown.
+// table prints a Markdown table with a column for each of columns.
 func table(out io.Writer, names []string, columns ...*figures) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---:|", len(names)))

@@ -1,15 +1,15 @@
-// Command mutate measures how much the tests notice. It draws functions uniformly from
-// the packages below some folders, breaks one thing in each, and runs the tests
+// Command mutate measures how many errors the tests find. It draws functions uniformly
+// from the packages below some folders, makes one error in each, and runs the tests
 // of the package and of the packages that import it. A mutant that no test
-// notices survives: it is a missing test, or the mutant is equivalent.
+// finds survives: a test is missing, or the mutant is equivalent.
 //
 //	go run ./scripts/mutate -seed 1 -n 100 -results mutants.jsonl
-//	go run ./scripts/mutate -seed 1 -n 100 -list      # shows the mutants, runs nothing
+//	go run ./scripts/mutate -seed 1 -n 100 -list      # prints the mutants without running tests
 //	go run ./scripts/mutate -seed 1 -only 17          # runs one of them again
 //
-// The working tree is not changed: the compiler reads broken files through an
-// overlay. A run that is started again with the same results file goes on. A
-// mutant stays in the list of its seed while its function is not changed, so
-// that a survivor can be run again once there is a test for it; its line in the
-// file of results is deleted for that.
+// The working tree is not changed: the compiler reads the changed files through an
+// overlay. A run that is started again with the same results file continues. A
+// mutant stays in the list of its seed as long as its function is not changed, so
+// a survivor can be run again when there is a test for it: delete its line in the
+// results file first.
 package main

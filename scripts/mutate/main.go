@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// folders are where mutants are drawn from by default.
+// folders are the default folders to draw mutants from.
 const folders = "./estimator/...,./internal/distribute/...,./inputs/...,./serving/...,./internal/distributed/...,./internal/serving/...,./internal/runtime/engine/...,./internal/imported/session/..."
 
 func main() {
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// settings are what the command line says.
+// settings are the settings of the command line.
 type settings struct {
 	seed     uint64
 	count    int
@@ -86,8 +86,8 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		// The list of mutants does not depend on what is run of it, so
-		// whether a mutant compiles is asked of each.
+		// The list of mutants must not depend on which of them are run, so
+		// every mutant is checked for whether it compiles.
 		if ok, err := t.compiles(ctx, m); err != nil {
 			return err
 		} else if !ok {
@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		r.Mutant = m // its line may have moved since
+		r.Mutant = m // its line may have changed
 		if !r.Killed {
 			survivors++
 		}
@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// result is a mutant and what the tests said of it.
+// result is a mutant and the outcome of its tests.
 type result struct {
 	Mutant mutant
 	Killed bool
@@ -139,7 +139,7 @@ func (r result) String() string {
 	return fmt.Sprintf("SURVIVED  %v (%.0f s)", r.Mutant, r.Secs)
 }
 
-// readResults returns what a file of results holds, by mutant.
+// readResults returns the contents of a results file, by mutant.
 func readResults(path string) (map[string]result, error) {
 	done := map[string]result{}
 	if path == "" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// pkg is what `go list` says of a package.
+// pkg is the output of `go list` for a package.
 type pkg struct {
 	ImportPath   string
 	Dir          string
@@ -25,15 +25,15 @@ type pkg struct {
 
 func (p pkg) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// module is the packages of the module that this program is run in.
+// module is the packages of the module that this program runs in.
 type module struct {
 	drawn     []pkg            // the packages that mutants are drawn from
 	importers map[string][]pkg // the packages with tests that import a package, by its path
 	packages  map[string]pkg
 }
 
-// loadModule lists all packages. Patterns choose those that are drawn from;
-// packages that exist for tests alone, named ...test, are not.
+// loadModule lists all packages. Patterns choose the packages to draw from;
+// packages only for tests, named ...test, are left out.
 func loadModule(ctx context.Context, patterns []string) (*module, error) {
 	all, err := list(ctx, "./...")
 	if err != nil {

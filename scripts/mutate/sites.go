@@ -25,7 +25,7 @@ type mutant struct {
 	Line     int
 	Kind     string
 	Old, New string
-	Place    int // which of its kind in the function
+	Place    int // its index among those of its kind in the function
 
 	from, to int // the bytes of File that New replaces
 }
@@ -34,7 +34,7 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%3d %s:%d %s: %s: %s -> %s", m.Number, m.File, m.Line, m.Function, m.Kind, oneLine(m.Old), oneLine(m.New))
 }
 
-// key tells mutants from each other, whatever is drawn besides.
+// key identifies a mutant, independently of the other drawn ones.
 func (m mutant) key() string { return fmt.Sprint(m.Package, m.Function, m.Kind, m.Old, m.Place) }
 
 func oneLine(s string) string {
@@ -54,15 +54,15 @@ type function struct {
 	set  *token.FileSet
 }
 
-// rank is a number that a seed, a function and a purpose have. A function keeps it while other code changes.
+// rank returns a number for a seed, a function and a purpose. It does not change when other code changes.
 func (f function) rank(seed uint64, purpose string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintln(h, seed, f.pkg.ImportPath, f.name, purpose)
-	return rand.NewPCG(h.Sum64(), 0).Uint64() // FNV's high bits are no dice for short names
+	return rand.NewPCG(h.Sum64(), 0).Uint64() // FNV's high bits are not random enough for short names
 }
 
-// draws draws mutants: functions in the order of their ranks, and of each one of the kinds of mutants that it
-// allows, then a place. So a mutant stays in the list while its function is not changed.
+// draws draws mutants: functions in the order of their ranks, then one of the kinds of mutants that the function
+// allows, then a place. So a mutant stays in the list as long as its function is not changed.
 type draws struct {
 	functions []function
 	seed      uint64
@@ -133,7 +133,7 @@ func (d *draws) next() (mutant, error) {
 	return mutant{}, errors.New("no more mutants: fewer exist than were asked for")
 }
 
-// mutantsOf returns the mutants of a function, a list for each kind that has any.
+// mutantsOf returns the mutants of a function, one list per kind that occurs.
 func mutantsOf(f function) ([][]mutant, error) {
 	src, err := os.ReadFile(f.file)
 	if err != nil {
@@ -169,7 +169,7 @@ const (
 	ignored = "dropped error"
 )
 
-// visit calls add for each mutant of a node, without its children's.
+// visit calls add for each mutant of a node, without those of its children.
 func visit(n ast.Node, add func(kind string, node ast.Node, form func(string) string)) {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -197,7 +197,7 @@ func visit(n ast.Node, add func(kind string, node ast.Node, form func(string) st
 
 func negation(old string) string { return "!(" + old + ")" }
 
-// isErrorCheck reports whether a statement leaves the function when there is an error.
+// isErrorCheck reports whether a statement leaves the function if there is an error.
 func isErrorCheck(s *ast.IfStmt) bool {
 	cond, ok := s.Cond.(*ast.BinaryExpr)
 	if !ok || cond.Op != token.NEQ || !isName(cond.Y, "nil") || len(s.Body.List) == 0 {
@@ -215,8 +215,8 @@ func isName(e ast.Expr, name string) bool {
 
 func isPanic(call *ast.CallExpr) bool { return isName(call.Fun, "panic") }
 
-// boundary returns how to move the boundary of a comparison, or to leave out
-// the 1 of a sum, nil for other expressions.
+// boundary returns a change that moves the boundary of a comparison or replaces
+// the 1 in a sum by 0, or nil for other expressions.
 func boundary(e *ast.BinaryExpr) func(string) string {
 	moves := map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
 	at := int(e.OpPos - e.Pos())
@@ -229,7 +229,7 @@ func boundary(e *ast.BinaryExpr) func(string) string {
 	return nil
 }
 
-// mutated returns the file of a mutant, changed.
+// mutated returns the changed file of a mutant.
 func (m mutant) mutated() ([]byte, error) {
 	src, err := os.ReadFile(m.File)
 	if err != nil {
@@ -238,7 +238,7 @@ func (m mutant) mutated() ([]byte, error) {
 	return bytes.Join([][]byte{src[:m.from], []byte(m.New), src[m.to:]}, nil), nil
 }
 
-// relative returns a path as seen from the folder that the program runs in.
+// relative returns a path relative to the working directory.
 func relative(path string) string {
 	dir, err := os.Getwd()
 	if err != nil {

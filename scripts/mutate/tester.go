@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// tester runs tests over mutants.
+// tester runs tests on mutants.
 type tester struct {
 	module   *module
 	timeout  time.Duration
 	parallel int
-	ownOnly  bool // importers are left out
+	ownOnly  bool // do not test importers
 }
 
 // compiles reports whether the package of a mutant still compiles.
@@ -67,10 +67,10 @@ func (t tester) test(ctx context.Context, m mutant) (result, error) {
 	return r, nil
 }
 
-// failures finds the names of packages and tests in what `go test` prints.
+// failures finds the names of packages and tests in the output of `go test`.
 var failures = regexp.MustCompile(`(?m)^(?:FAIL[ \t]+(\S+)[ \t].*|\s*--- FAIL: (\S+).*|panic: (.*))$`)
 
-// fails reports whether a test of the packages fails, and which.
+// fails reports whether and which test of the packages fails.
 func (t tester) fails(ctx context.Context, overlay string, packages []string) (failed bool, by, how string, err error) {
 	args := []string{"test", "-overlay", overlay, "-vet=off", "-failfast",
 		"-timeout", t.timeout.String(), "-p", fmt.Sprint(t.parallel)}
@@ -96,7 +96,7 @@ func (t tester) fails(ctx context.Context, overlay string, packages []string) (f
 	return true, by, strings.Join(tests, ", "), nil
 }
 
-// overlayOf writes a mutant's file and the overlay that puts it in place.
+// overlayOf writes a mutant's file and an overlay that replaces the original with it.
 func overlayOf(m mutant) (path string, remove func(), err error) {
 	src, err := m.mutated()
 	if err != nil {

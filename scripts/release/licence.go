@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// copyleft are the licences that ask for the source of what they are linked with, or for that of changes.
+// copyleft are licences that require the source of the whole linked program, or of changes.
 var copyleft = []string{"AGPL", "LGPL", "GPL", "MPL-2.0", "EPL", "CDDL"}
 
-// known are sentences of licences, in small letters with single spaces, the first that fits counts.
+// known are sentences of licences in lower case with single spaces. The first match counts.
 var known = []struct{ name, sentence string }{
 	{"AGPL", "gnu affero general public license version 3"},
 	{"LGPL", "gnu lesser general public license version"},
@@ -29,7 +29,7 @@ var known = []struct{ name, sentence string }{
 
 var space = regexp.MustCompile(`[\s,]+`)
 
-// classify returns SPDX's name of a licence, without a version for those of GNU; "" for a text that is none it knows.
+// classify returns the SPDX name of a licence, without a version for GNU licences, and "" for an unknown text.
 func classify(text []byte) string {
 	t := folded(string(text))
 	for _, k := range known {
@@ -40,7 +40,7 @@ func classify(text []byte) string {
 	return ""
 }
 
-// folded is a text in small letters, without commas, with single spaces.
+// folded returns a text in lower case, without commas and with single spaces.
 func folded(text string) string {
 	return space.ReplaceAllString(strings.ToLower(text), " ")
 }

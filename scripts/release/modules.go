@@ -18,17 +18,17 @@ import (
 type module struct {
 	path, version, sum string
 	dir                string // of its source
-	licence            string // SPDX's name, "" where it is not known
+	licence            string // SPDX name, "" if unknown
 	texts              []text
 }
 
-// text is a file of a licence or a notice.
+// text is a licence or notice file.
 type text struct {
 	name    string
 	content []byte
 }
 
-// linked returns what a binary was linked of, with licences. The sources are in the module cache of this module.
+// linked returns the modules that a binary was linked from, with licences. Their sources must be in the module cache.
 func linked(info *buildinfo.BuildInfo) ([]module, error) {
 	args := []string{"list", "-m", "-json"}
 	var out []module
@@ -61,7 +61,7 @@ func linked(info *buildinfo.BuildInfo) ([]module, error) {
 	return out, nil
 }
 
-// sources returns the folders of modules, by path@version, as go list says.
+// sources returns the folders of modules, by path@version, from the output of go list.
 func sources(args []string) (map[string]string, error) {
 	text, err := exec.Command("go", args...).Output()
 	if err != nil {
@@ -83,7 +83,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|paten
 
 var readme = regexp.MustCompile(`(?i)^readme([-._].*)?$`)
 
-// read reads the licences at the top of a module's folder; where there are none, the licences in the text of its README.
+// read reads the licences at the top of a module's folder, or if there are none, the licences in its README.
 func (m *module) read() error {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {

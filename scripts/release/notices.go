@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// notices returns the licences of modules, one after the other. It fails for those that are not known, and copyleft.
+// notices returns the licences of modules, one after the other. It fails for missing, unknown and copyleft licences.
 func notices(modules []module, _ *buildinfo.BuildInfo) ([]byte, error) {
 	var b bytes.Buffer
 	var errs []error

@@ -27,7 +27,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestNotices: licences that are copyleft, missing or unknown are errors, each of them named.
+// TestNotices checks that copyleft, missing and unknown licences are errors that name them.
 func TestNotices(t *testing.T) {
 	read := func(files map[string]string) module {
 		m := module{path: "example.org/m", version: "v1.0.0", dir: t.TempDir()}

@@ -39,7 +39,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// sbom returns the bill of materials of a binary. It has no time and no random number: the same binary has the same.
+// sbom returns the bill of materials of a binary. It contains no time and no random number, so equal binaries have equal ones.
 func sbom(modules []module, info *buildinfo.BuildInfo) ([]byte, error) {
 	main := component{Type: "application", Ref: "pkg:golang/" + info.Main.Path + "@" + info.Main.Version, Name: info.Path, Version: info.Main.Version}
 	main.URL = main.Ref

@@ -1,3 +1,3 @@
-// Command site makes a site of the Markdown pages: the README, those of docs and the others that nav.txt names. It checks all relative links,
-// their anchors and images; one that leads nowhere is an error. The site needs no network and no server.
+// Command site makes a website from the Markdown pages: the README, the pages in docs and the others named in nav.txt. It checks all relative
+// links, anchors and images; a broken one is an error. The site needs no network and no server.
 package main

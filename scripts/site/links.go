@@ -21,7 +21,7 @@ type link struct {
 	image bool
 }
 
-// linksOf returns a page's links that lead to files of the repository, or to places in the page.
+// linksOf returns a page's links to files of the repository or to places in the page.
 func linksOf(p *page) []link {
 	var out []link
 	_ = ast.Walk(p.tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -42,7 +42,7 @@ func linksOf(p *page) []link {
 	return out
 }
 
-// target divides a link of a page into a path of the repository and an anchor.
+// target splits a link of a page into a path in the repository and an anchor.
 func (p *page) target(to string) (name, anchor string, err error) {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *page) target(to string) (name, anchor string, err error) {
 	return name, u.Fragment, nil
 }
 
-// check follows all links.
+// check checks all links.
 func (s *site) check() error {
 	var errs []error
 	for _, p := range s.pages {
@@ -88,7 +88,7 @@ func (s *site) follow(p *page, to string) error {
 	return nil
 }
 
-// line is the line of a node in its page, from 1.
+// line returns the line number of a node in its page, from 1.
 func (p *page) line(n ast.Node) int {
 	for at := n; at != nil; at = at.Parent() {
 		for c := at.FirstChild(); c != nil; c = c.FirstChild() {
@@ -100,7 +100,7 @@ func (p *page) line(n ast.Node) int {
 	return 1
 }
 
-// links counts what check follows.
+// links returns the number of links that check checks.
 func (s *site) links() int {
 	n := 0
 	for _, p := range s.pages {
@@ -109,7 +109,7 @@ func (s *site) links() int {
 	return n
 }
 
-// images are the files that pages show.
+// images returns the files of the images in the pages.
 func (s *site) images() []string {
 	var out []string
 	for _, p := range s.pages {

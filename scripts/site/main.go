@@ -41,9 +41,9 @@ func run(args []string, stdout io.Writer) error {
 	return err
 }
 
-// write makes the site's files anew.
+// write writes all files of the site.
 func (s *site) write(out, source string) error {
-	images := s.images() // before links are turned to the site's
+	images := s.images() // before render changes the links to those of the site
 	for _, p := range s.pages {
 		html, err := s.render(p, source)
 		if err == nil {

@@ -23,7 +23,7 @@ import (
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(code{}, 100))))
 
-// parse reads a page.
+// parse parses a page.
 func parse(name string, source []byte) *page {
 	p := &page{path: name, out: outOf(name), title: name, text: source}
 	p.tree = markdown.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{map[string]int{}}))))
@@ -41,7 +41,7 @@ func parse(name string, source []byte) *page {
 	return p
 }
 
-// plain is the text of a node without its marks.
+// plain returns the text of a node without markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -53,7 +53,7 @@ func plain(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// ids makes anchors of headings as GitHub does, so that links work there and here.
+// ids makes anchors of headings like GitHub, so that links work both there and here.
 type ids struct{ seen map[string]int }
 
 // Generate implements parser.IDs.
@@ -78,7 +78,7 @@ func (i *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 // Put implements parser.IDs.
 func (i *ids) Put(value []byte) { i.seen[string(value)]++ }
 
-// code renders fenced blocks in colours.
+// code renders fenced blocks with syntax colours.
 type code struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

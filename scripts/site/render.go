@@ -23,7 +23,7 @@ var searchJS []byte
 
 var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
-// navEntry is a page in the navigation of another.
+// navEntry is an entry for a page in the navigation.
 type navEntry struct {
 	Title, To string
 	Here      bool
@@ -67,7 +67,7 @@ func (s *site) render(p *page, source string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// nav is the navigation of a page.
+// nav returns the navigation of a page.
 func (s *site) nav(p *page, top string) []navSection {
 	var out []navSection
 	for _, sec := range s.sections {
@@ -82,7 +82,7 @@ func (s *site) nav(p *page, top string) []navSection {
 	return out
 }
 
-// search is the script of the search box, with titles and headings of all pages.
+// search returns the script of the search box, with titles and headings of all pages.
 func (s *site) search() []byte {
 	var index [][3]string // page, heading, where
 	for _, p := range s.pages {
@@ -90,11 +90,11 @@ func (s *site) search() []byte {
 			index = append(index, [3]string{p.title, h.text, path.Clean(p.out) + "#" + h.id})
 		}
 	}
-	b, _ := json.Marshal(index) // strings are always written
+	b, _ := json.Marshal(index) // strings can always be encoded
 	return append([]byte("const index = "+string(b)+";\n"), searchJS...)
 }
 
-// style is the style sheet, with the colours of code for light and dark screens.
+// style returns the style sheet, with the colours of code for light and dark screens.
 func style() ([]byte, error) {
 	var b bytes.Buffer
 	b.Write(pageCSS)

@@ -15,7 +15,7 @@ import (
 //go:embed nav.txt
 var navigation string
 
-// site is all pages.
+// site holds all pages.
 type site struct {
 	root     string
 	sections []section
@@ -31,7 +31,7 @@ type section struct {
 
 // page is a Markdown file.
 type page struct {
-	path, out string // of the file in the repository; in the site
+	path, out string // path of the file in the repository and in the site
 	title     string
 	text      []byte
 	tree      ast.Node
@@ -88,7 +88,7 @@ func (s *site) add(name string) error {
 	return nil
 }
 
-// outOf is where a page lies in the site: docs is its top.
+// outOf returns the path of a page in the site, with docs as the top folder.
 func outOf(name string) string {
 	if name == "README.md" {
 		return "index.html"

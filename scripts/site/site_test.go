@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestRepository makes the site of this repository: no link of it leads nowhere, and it loads nothing from elsewhere.
+// TestRepository makes the site of this repository: it has no broken links and loads nothing from elsewhere.
 func TestRepository(t *testing.T) {
 	out := t.TempDir()
 	var stdout bytes.Buffer
@@ -29,7 +29,7 @@ func TestRepository(t *testing.T) {
 	whole(t, out)
 }
 
-// whole fails for a site with pages that load something from another host, or refer to files that it does not have.
+// whole fails if pages of a site load something from another host, or refer to missing files.
 func whole(t *testing.T, out string) {
 	refers := regexp.MustCompile(`<(\w+)[^>]*\s(?:src|href)="([^"#]+)`)
 	seen := map[string]int{}
@@ -59,7 +59,7 @@ func whole(t *testing.T, out string) {
 	}
 }
 
-// TestLinks: what leads nowhere is named with its line.
+// TestLinks checks that broken links are reported with their lines.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "other.txt"), nil, 0o644); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// measure sends n measurements, or as many as are made before ctx ends.
+// measure sends n measurements, or fewer if ctx ends before.
 func measure(ctx context.Context, n int, rows chan<- inputs.Row) {
 	defer close(rows)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -1,5 +1,5 @@
 // Command frozen_layers reuses a trained layer: a second model starts with the hidden
-// layer of a first one, keeps it as it is, and trains only its output layer, on few examples.
+// layer of a first one, freezes it, and trains only its output layer, on few examples.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// glyphs is the built-in data set; training sees the first count examples.
+// glyphs is the built-in data set; training uses the first count examples.
 func glyphs(count int64) estimator.InputFunc {
 	return func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		spec := inputs.Spec{Format: "glyphs", Count: 20_000, BatchSize: 64}

@@ -1,6 +1,6 @@
-// Command gan trains a generative adversarial network (Goodfellow et al., 2014) by a loop of
-// its own: a generator learns to turn noise into numbers that a discriminator takes for data.
-// The two have a loss and an optimizer each.
+// Command gan trains a generative adversarial network (Goodfellow et al., 2014): a generator
+// learns to turn noise into numbers that a discriminator takes for data.
+// Each of the two has its own loss and optimizer.
 package main
 
 import (
@@ -48,7 +48,7 @@ func modelFn(mc *estimator.ModelContext, features models.Features, _ models.Labe
 	}, nil
 }
 
-// discriminator returns a function that scores examples, always with the same variables.
+// discriminator returns a function that scores examples; all calls share the same variables.
 func discriminator(mc *estimator.ModelContext) func(x *G.Node) *G.Node {
 	const units = 16
 	var w, b, v, c *G.Node
@@ -73,7 +73,7 @@ func input(context.Context, inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(256, true)), err
 }
 
-// moments are the mean and the standard deviation of what the generator makes.
+// moments computes the mean and the standard deviation of the generator's output.
 type moments struct{ n, sum, squares float64 }
 
 func (m *moments) add(t *tensor.Tensor) {

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// lion moves each weight by the sign of an average of its gradients.
+// lion moves each weight by the sign of a moving average of its gradients.
 func lion(beta1, beta2, decay float64) optimizers.Rule {
 	return optimizers.NewRule("Lion", func(u *optimizers.Update) {
 		m, g, w := u.Slot("momentum", 0), u.Gradient(), u.Variable()
@@ -27,7 +27,7 @@ func lion(beta1, beta2, decay float64) optimizers.Rule {
 	})
 }
 
-// triangle goes from low to high in half a period, and back in the other half.
+// triangle rises from low to high in half a period, and falls back in the other half.
 type triangle struct{ low, high, period float64 }
 
 // At returns the rate at a step.

@@ -1,5 +1,5 @@
-// Command own_parts trains with a feature column, a metric and a loss that are not in the
-// library, exports the model with its column and metric, and serves it.
+// Command own_parts trains with a custom feature column, metric and loss,
+// exports the model with its column and metric, and serves it.
 package main
 
 import (
@@ -48,14 +48,14 @@ func explained() (metrics.Accumulator, error) {
 		})
 }
 
-// pseudoHuber is a loss: sqrt(1 + error^2) - 1, which outliers hardly move.
+// pseudoHuber is the loss sqrt(1 + error^2) - 1, which outliers hardly affect.
 func pseudoHuber(mc *estimator.ModelContext, in heads.LossInputs) *G.Node {
 	one := ops.Scalar(mc, tensor.Float32, 1)
 	squared := ops.SquaredDifference(mc, in.Labels, in.Logits)
 	return ops.Sub(mc, ops.Sqrt(mc, ops.Add(mc, squared, one)), one)
 }
 
-// rows are debts, incomes, and what follows from their ratio; of the rows to train on, one in twenty is nonsense.
+// rows returns debts, incomes, and rates that follow from their ratio. With nonsense, one row in twenty is an outlier.
 func rows(seed uint64, n int, nonsense bool) (debt, income, rate []float32) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for i := range n {
@@ -79,7 +79,7 @@ func input(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Shuffle(1000, 1), inputs.Repeat(0), inputs.Batch(100, true)), nil
 }
 
-// model has the column and the loss; its evaluations have the metric.
+// model uses the column and the loss, and adds the metric to its evaluations.
 func model(dir string) (*estimator.Estimator, error) {
 	column := &logRatio{&feature.Numeric{Key: "debt"}, &feature.Numeric{Key: "income"}}
 	head := heads.Regression(1, heads.WithLossFn(pseudoHuber))
@@ -92,7 +92,7 @@ func model(dir string) (*estimator.Estimator, error) {
 	}), nil
 }
 
-// serve runs f with a client of a server of a graph of the model exported to base.
+// serve serves the graph with these tags of the model exported to base, and runs f with a client.
 func serve(ctx context.Context, base string, tags []string, f func(*client.Client) error) error {
 	s, err := serving.New(serving.Options{
 		Loader: serving.SavedModels(serving.SavedModelOptions{Tags: tags}),
@@ -119,7 +119,7 @@ func serve(ctx context.Context, base string, tags []string, f func(*client.Clien
 	return errors.Join(err, <-ended)
 }
 
-// ask asks a server for an output of a signature.
+// ask requests an output of a signature from a server.
 func ask[T any](ctx context.Context, c *client.Client, signature string, in client.Inputs, output string, to *T) error {
 	p, err := c.Predict(ctx, client.Model{Name: "rates", Signature: signature}, in, output)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command two_heads trains one network with two heads: whether a point lies in
-// the unit circle, and how far from the middle.
+// the unit circle, and its distance from the centre.
 package main
 
 import (

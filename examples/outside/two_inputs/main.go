@@ -1,4 +1,4 @@
-// Command two_inputs trains a model of two inputs, a picture and a number: it
+// Command two_inputs trains a model with two inputs, a picture and a number: it
 // counts the dark pixels of the picture and adds the number.
 package main
 
@@ -33,7 +33,7 @@ func modelFn(mc *estimator.ModelContext, features models.Features, labels models
 	return spec, nil
 }
 
-// draw makes n examples: a bar of a height in 4x4 pixels, a number, and their sum.
+// draw makes n examples: a bar of random height in 4x4 pixels, a number, and their sum.
 func draw(n int, seed uint64) []inputs.NamedTensor {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pictures, numbers, sums := make([]float32, 16*n), make([]float32, n), make([]float32, n)

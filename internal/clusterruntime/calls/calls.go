@@ -22,8 +22,8 @@ import (
 // Options of a Calls.
 type Options struct {
 	Task  string // names the task in errors, as "/job:ps/task:0"
-	Token string // that callers must show; "": none
-	// Memory pays for messages; nil: nobody counts.
+	Token string // that callers must send; "": none
+	// Memory pays for messages; nil: not counted.
 	Memory *budget.Server
 	// Codec reads messages; nil: gRPC's own.
 	Codec encoding.CodecV2
@@ -31,26 +31,26 @@ type Options struct {
 	Ended func(Call)
 }
 
-// Call is a call that ended.
+// Call describes a call that ended.
 type Call struct {
 	Service, Method string
 	Took            time.Duration
 	Err             error
 }
 
-// Calls are the calls of a task's services. It is safe for concurrent use.
+// Calls tracks the calls to a task's services. It is safe for concurrent use.
 type Calls struct {
 	o Options
 
 	mu       sync.Mutex
-	running  int       // calls, but for those that only look
-	last     time.Time // when one began or ended
+	running  int       // calls, except queries
+	last     time.Time // when a call last began or ended
 	steps    map[*call]bool
 	draining bool
-	drained  chan struct{} // closed when no step runs any more, once draining
+	drained  chan struct{} // closed when no step is running any more, once draining
 }
 
-// call is one that runs.
+// call is a running call.
 type call struct {
 	calls   *Calls
 	service string
@@ -61,10 +61,10 @@ type call struct {
 	end     context.CancelCauseFunc
 	account *budget.Account  // of the message
 	place   *admission.Place // of the connection
-	using   atomic.Bool      // the place, as a message is being answered
+	using   atomic.Bool      // of the place, while a message is being answered
 }
 
-// New returns a Calls that nobody has called yet.
+// New returns a Calls without calls.
 func New(o Options) *Calls {
 	if o.Codec == nil {
 		o.Codec = encoding.GetCodecV2(proto.Name)
@@ -72,17 +72,17 @@ func New(o Options) *Calls {
 	return &Calls{o: o, last: time.Now(), steps: map[*call]bool{}, drained: make(chan struct{})}
 }
 
-// looking are the methods with which others see that the task is there. They do not count as use.
+// looking are the methods that only check whether the task is alive. They do not count as use.
 var looking = []string{"GetStatus"}
 
-// beginning are the methods that begin or continue something. A task that ends refuses them, and waits for those that run.
+// beginning are the methods that begin or continue something. A task that shuts down refuses them, and waits for running ones.
 var beginning = []string{
 	"CreateSession", "ExtendSession", "PartialRunSetup", "RunStep", "MakeCallable", "RunCallable",
 	"CreateWorkerSession", "RegisterGraph", "RunGraph",
 	"CreateContext", "UpdateContext", "Enqueue", "StreamingEnqueue", "RunComponentFunction",
 }
 
-// begin lets a call in, or says why not.
+// begin admits a call, or returns why not.
 func (c *Calls) begin(ctx context.Context, service, method string) (*call, error) {
 	if err := c.checkToken(ctx, service); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (c *Calls) begin(ctx context.Context, service, method string) (*call, error
 	return one, nil
 }
 
-// done ends the call, and returns what its caller is told.
+// done ends the call, and returns the error for its caller.
 func (one *call) done(err error) error {
 	if cause := endedBy(one.ctx); err != nil && cause != nil && status.Code(err) == codes.Canceled {
 		err = cause
@@ -132,7 +132,7 @@ func (one *call) done(err error) error {
 	return err
 }
 
-// isDrained notes that no step runs. The mutex is held.
+// isDrained records that no step is running. The mutex is held.
 func (c *Calls) isDrained() {
 	select {
 	case <-c.drained:
@@ -141,7 +141,7 @@ func (c *Calls) isDrained() {
 	}
 }
 
-// endedBy returns the status with which a task ended the context, nil where it did not.
+// endedBy returns the status with which a task ended the context, or nil if it did not.
 func endedBy(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if s, ok := status.FromError(cause); ok && s.Code() == codes.Unavailable {
@@ -150,7 +150,7 @@ func endedBy(ctx context.Context) error {
 	return nil
 }
 
-// Cause returns err, or, where the task ended the context because it ends itself, UNAVAILABLE with the reason.
+// Cause returns err or, if the task ended the context because it shuts down, UNAVAILABLE with the reason.
 func Cause(ctx context.Context, err error) error {
 	if cause := endedBy(ctx); err != nil && cause != nil {
 		return cause
@@ -158,7 +158,7 @@ func Cause(ctx context.Context, err error) error {
 	return err
 }
 
-// Idle returns how long no call has been running, 0 while one is.
+// Idle returns how long no call has been running; 0 during a call.
 func (c *Calls) Idle() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *Calls) Steps() int {
 	return len(c.steps)
 }
 
-// Drain refuses new steps, and waits for those that run until ctx ends. It ends the rest with UNAVAILABLE then, and reports how many.
+// Drain refuses new steps, and waits for running ones until ctx ends. Then it ends the rest with UNAVAILABLE, and returns their number.
 func (c *Calls) Drain(ctx context.Context) (cut int) {
 	c.mu.Lock()
 	c.draining = true
@@ -198,7 +198,7 @@ func (c *Calls) Drain(ctx context.Context) (cut int) {
 
 const bearer = "Bearer "
 
-// checkToken compares what a caller shows with the token that is wanted.
+// checkToken compares the token of a caller with the required one.
 func (c *Calls) checkToken(ctx context.Context, service string) error {
 	if c.o.Token == "" {
 		return nil

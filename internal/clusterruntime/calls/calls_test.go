@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves a master whose steps wait until they are ended, or are let go, and panic where they have a name for it.
+// serve serves a master whose steps wait until they are ended or released through let, or panic if they have a name for it.
 func serve(t *testing.T, c *Calls) (master service.Caller, let chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func step(ctx context.Context, master service.Caller, session string) error {
 	return err
 }
 
-// TestToken: without the job token, calls are refused with a text that says whose clients send none.
+// TestToken: calls without the job token are refused with a text that says which clients do not send one.
 func TestToken(t *testing.T) {
 	master, let := serve(t, New(Options{Task: "/job:ps/task:0", Token: "correct"}))
 	close(let)
@@ -85,7 +85,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestPanic: a method that panics answers INTERNAL, and the process goes on.
+// TestPanic: a method that panics answers INTERNAL, and the process continues.
 func TestPanic(t *testing.T) {
 	master, let := serve(t, New(Options{}))
 	close(let)
@@ -107,7 +107,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestDrain: a task that ends takes no new steps, waits for those that run, and ends the rest with UNAVAILABLE.
+// TestDrain: a task that shuts down accepts no new steps, waits for running ones, and ends the rest with UNAVAILABLE.
 func TestDrain(t *testing.T) {
 	for _, finishes := range []bool{true, false} {
 		c := New(Options{Task: "/job:worker/task:1"})
@@ -142,7 +142,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestIdle: calls count as use, but for those that only look.
+// TestIdle: calls count as use, except queries.
 func TestIdle(t *testing.T) {
 	c := New(Options{})
 	master, let := serve(t, c)

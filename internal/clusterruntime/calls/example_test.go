@@ -10,7 +10,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// A service behind the calls of a task, which nobody has called.
+// A service whose calls a task tracks, before any call.
 func Example() {
 	c := calls.New(calls.Options{Task: "/job:ps/task:0"})
 	healthpb.RegisterHealthServer(c.Through(grpc.NewServer()), health.NewServer())

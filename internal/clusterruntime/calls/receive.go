@@ -10,14 +10,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The next 16 MiB of a message, or what is left of it, have that time to come. The next 16 MiB of a reply have that time to be taken.
+// The time for the next 16 MiB of a message, or its rest, to arrive, and for the client to receive the next 16 MiB of a reply.
 const (
 	arrival   = time.Minute
 	departure = time.Minute
 )
 
-// receive reads the message of a call, or the next one of a stream. It is paid for before it is there, until the call ends, or the
-// next message comes.
+// receive reads the message of a call, or the next one of a stream. Its memory is paid for in advance, until the call ends or the
+// next message arrives.
 func (one *call) receive(m any, stream bool, ordinarily func(any) error) error {
 	one.use(false)
 	one.account.Close()
@@ -28,12 +28,12 @@ func (one *call) receive(m any, stream bool, ordinarily func(any) error) error {
 	return err
 }
 
-// reply returns what is sent as a reply. A client that does not take it loses its connection.
+// reply returns the message to send as a reply. A client that does not receive it loses its connection.
 func (one *call) reply(m any) (any, error) {
 	return admission.Departure{Within: departure}.Message(one.ctx, m, one.calls.o.Codec)
 }
 
-// use notes whether the connection is in use, which it is while a message is answered.
+// use records whether the connection is in use, as it is while a message is being answered.
 func (one *call) use(now bool) {
 	switch was := one.using.Swap(now); {
 	case now && !was:
@@ -43,5 +43,5 @@ func (one *call) use(now bool) {
 	}
 }
 
-// cost is what reading a message takes.
+// cost is the memory for a decoded message.
 func cost(data mem.BufferSlice, m proto.Message) int { return protocost.Of(data, m, 0) }

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Through returns a place to register services whose calls these are. It registers them with r.
+// Through returns a registrar for services with these calls. It registers them with r.
 func (c *Calls) Through(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return registrar{c, r} }
 
-// registrar registers services whose calls a Calls lets in.
+// registrar registers services whose calls a Calls admits.
 type registrar struct {
 	calls *Calls
 	next  grpc.ServiceRegistrar
@@ -29,7 +29,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	r.next.RegisterService(&d, impl)
 }
 
-// unary is a method behind the calls. Before it is let in, nothing of its message is received.
+// unary is a method whose calls are admitted first. Nothing of its message is received before that.
 func (r registrar) unary(service string, m grpc.MethodDesc) grpc.MethodDesc {
 	handle, name := m.Handler, m.MethodName
 	m.Handler = func(srv any, ctx context.Context, receive func(any) error, wrap grpc.UnaryServerInterceptor) (out any, err error) {
@@ -51,7 +51,7 @@ func (r registrar) unary(service string, m grpc.MethodDesc) grpc.MethodDesc {
 	return m
 }
 
-// stream is a streaming method behind the calls.
+// stream is a streaming method whose calls are admitted first.
 func (r registrar) stream(service string, s grpc.StreamDesc) grpc.StreamDesc {
 	handle, name := s.Handler, s.StreamName
 	s.Handler = func(srv any, stream grpc.ServerStream) (err error) {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// large are the bytes of a tensor from which on it is worth not to copy it, and of a message from which on it may have such a tensor.
+// large is the size in bytes from which on a tensor is not copied, and a message may have such a tensor.
 const large = 4 << 10
 
 // Codec implements encoding.CodecV2. Messages without large tensors are left to gRPC's own codec.
@@ -19,8 +19,8 @@ var plain = encoding.GetCodecV2(proto.Name)
 // Name implements encoding.CodecV2.
 func (Codec) Name() string { return proto.Name }
 
-// Marshal implements encoding.CodecV2. The result refers to the content of v's large tensors, which must stay as it is until
-// the message is sent. v is changed meanwhile, and then as it was.
+// Marshal implements encoding.CodecV2. The result refers to the content of v's large tensors, which must not change until the message
+// is sent. Marshal changes v temporarily.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	if o, ok := v.(*admission.Outgoing); ok {
 		return o.Data, nil

@@ -32,7 +32,7 @@ func raw(n int) *tensor_go_proto.TensorProto {
 	return t
 }
 
-// fill gives all fields of a message values: fields for tensors get the tensors, in turn.
+// fill gives all fields of a message values; tensor fields get the tensors in turn.
 func fill(m proto.Message, tensors []*tensor_go_proto.TensorProto) {
 	r := m.ProtoReflect()
 	for i := range r.Descriptor().Fields().Len() {
@@ -78,7 +78,7 @@ func chunked(data []byte, n int) (all mem.BufferSlice) {
 	return all
 }
 
-// TestMessagesAreProtocolBuffers: what the codec writes is what others read, and the other way around.
+// TestMessagesAreProtocolBuffers: others can read what the codec writes, and vice versa.
 func TestMessagesAreProtocolBuffers(t *testing.T) {
 	tensors := []*tensor_go_proto.TensorProto{raw(3 * large), {Dtype: types_go_proto.DataType_DT_FLOAT, FloatVal: []float32{1, 2}}, raw(large), raw(1)}
 	for _, m := range messages() {
@@ -112,7 +112,7 @@ func TestMessagesAreProtocolBuffers(t *testing.T) {
 	}
 }
 
-// TestSmallMessagesAreLeft: gRPC's codec has them.
+// TestSmallMessagesAreLeft: gRPC's codec handles them.
 func TestSmallMessagesAreLeft(t *testing.T) {
 	m := &rpcs.RecvTensorResponse{Tensor: raw(8), IsDead: true}
 	data, err := Codec{}.Marshal(m)
@@ -128,7 +128,7 @@ func TestSmallMessagesAreLeft(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: any bytes are an error or a message, which is the one that Protocol Buffers read.
+// FuzzUnmarshal: any bytes are an error or a message, the same as for Protocol Buffers.
 func FuzzUnmarshal(f *testing.F) { f.Fuzz(rapid.MakeFuzz(readsAnything)) }
 
 func TestAnythingIsRead(t *testing.T) { rapid.Check(t, readsAnything) }
@@ -149,7 +149,7 @@ func readsAnything(t *rapid.T) {
 	proto.Reset(theirs)
 	err = Codec{}.Unmarshal(chunked(encoded, rapid.IntRange(1, 1000).Draw(t, "buffers")), ours)
 	if err != nil {
-		return // it may be stricter: groups, and a tensor that is there twice
+		return // the codec may be stricter about groups and duplicate tensors
 	}
 	if err := proto.Unmarshal(encoded, theirs); err != nil {
 		t.Fatalf("it reads what Protocol Buffers do not: %v", err)

@@ -17,7 +17,7 @@ type fields struct {
 	named    *[]*for_core_protos_go_proto.NamedTensorProto
 }
 
-// tensorsOf returns the tensors of messages that have some.
+// tensorsOf returns the tensors of a message that has some.
 func tensorsOf(v any) (fields, bool) {
 	switch m := v.(type) {
 	case *rpcs.RecvTensorResponse:
@@ -38,7 +38,7 @@ func tensorsOf(v any) (fields, bool) {
 	return fields{}, false
 }
 
-// large reports whether any of the tensors is worth not to copy.
+// large reports whether any of the tensors is too large to be copied.
 func (f fields) large() bool {
 	switch {
 	case f.one != nil:

@@ -8,13 +8,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// content is the field of a TensorProto's raw elements; tensor is that of a NamedTensorProto's tensor.
+// content is the number of TensorProto's field of raw elements; tensor is the number of NamedTensorProto's tensor.
 const (
 	content protowire.Number = 4
 	tensor  protowire.Number = 2
 )
 
-// message is an encoded message: buffers that are full, and the one that is written to.
+// message is an encoded message: full buffers, and the one that is being written.
 type message struct {
 	full mem.BufferSlice
 	last []byte
@@ -26,7 +26,7 @@ func (m *message) refer(b []byte) {
 	m.last = nil
 }
 
-// marshal encodes the message: first all else, then the tensors. Their order in the message does not count.
+// marshal encodes the message: first everything else, then the tensors. Their order in the message does not matter.
 func (f fields) marshal() (mem.BufferSlice, error) {
 	m := &message{}
 	if err := f.rest(m); err != nil {
@@ -53,7 +53,7 @@ func (f fields) marshal() (mem.BufferSlice, error) {
 	return append(m.full, mem.SliceBuffer(m.last)), nil
 }
 
-// rest encodes all but the tensors.
+// rest encodes everything except the tensors.
 func (f fields) rest(m *message) (err error) {
 	switch {
 	case f.one != nil:
@@ -100,13 +100,13 @@ func (m *message) tensor(number protowire.Number, t *tensor_go_proto.TensorProto
 	return err
 }
 
-// head is a TensorProto whose content is apart.
+// head is a TensorProto with separate content.
 type head struct {
 	rest    []byte
 	content []byte
 }
 
-// headOf encodes a TensorProto without its content where that is large. Such a tensor has no other values.
+// headOf encodes a TensorProto, without its content if that is large. Such a tensor has no other values.
 func headOf(t *tensor_go_proto.TensorProto) (h head, err error) {
 	if len(t.GetTensorContent()) < large {
 		h.rest, err = proto.Marshal(t)
@@ -117,7 +117,7 @@ func headOf(t *tensor_go_proto.TensorProto) (h head, err error) {
 	return h, err
 }
 
-// size is how many bytes the tensor takes.
+// size is the encoded size of the tensor in bytes.
 func (h head) size() int {
 	if h.content == nil {
 		return len(h.rest)

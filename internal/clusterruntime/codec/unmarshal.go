@@ -15,17 +15,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// errMalformed says that bytes are no message.
+// errMalformed reports that bytes are not a valid message.
 var errMalformed = errors.New("malformed message")
 
-// source is a message, or a part of one, that is read.
+// source is a message, or a part of one, that is being read.
 type source struct {
 	data  *mem.Reader
 	left  int            // bytes
-	owned map[int][]byte // buffers that a tensor may keep, by how many bytes there are from their beginning to the end of the message
+	owned map[int][]byte // buffers that a tensor may keep, by the number of bytes from their beginning to the end of the message
 }
 
-// Owned is a buffer of a received message that a tensor may keep: nobody else has its memory.
+// Owned is a buffer of a received message that a tensor may keep: nothing else uses its memory.
 type Owned struct{ mem.SliceBuffer }
 
 // ownedBy returns the buffers of a message that tensors may keep.
@@ -113,7 +113,7 @@ func (s *source) tensor() (*tensor_go_proto.TensorProto, error) {
 	return t, err
 }
 
-// without reads all fields. It calls found with each field of that number, and returns the others as they are encoded.
+// without reads all fields. It calls found for each field with that number, and returns the others in encoded form.
 func (s *source) without(number protowire.Number, found func(*source) error) (rest []byte, err error) {
 	for s.left > 0 {
 		tag, err := s.varint()
@@ -156,7 +156,7 @@ func (s *source) without(number protowire.Number, found func(*source) error) (re
 	return rest, nil
 }
 
-// part reads so many bytes by found.
+// part calls found for the next size bytes.
 func (s *source) part(size uint64, found func(*source) error) error {
 	if size > uint64(s.left) {
 		return io.ErrUnexpectedEOF
@@ -165,7 +165,7 @@ func (s *source) part(size uint64, found func(*source) error) error {
 	return found(&source{s.data, int(size), s.owned})
 }
 
-// copy appends so many bytes.
+// copy appends the next size bytes.
 func (s *source) copy(to []byte, size uint64) ([]byte, error) {
 	if size > uint64(s.left) {
 		return nil, io.ErrUnexpectedEOF
@@ -177,7 +177,7 @@ func (s *source) copy(to []byte, size uint64) ([]byte, error) {
 	return to, err
 }
 
-// bytes returns what is left, in memory that begins where a tensor's may begin: a whole buffer that nobody else has, or memory of its own.
+// bytes returns the remaining bytes in memory that is aligned for a tensor: a whole buffer that nothing else uses, or new memory.
 func (s *source) bytes() ([]byte, error) {
 	if s.left == 0 {
 		return nil, nil
@@ -193,7 +193,7 @@ func (s *source) bytes() ([]byte, error) {
 	return b, err
 }
 
-// Memory returns n bytes for a tensor. They are taken as a strings.Builder takes them, which does not clear them first.
+// Memory returns n bytes for a tensor, allocated as by strings.Builder, which does not clear them first.
 func Memory(n int) []byte {
 	var b strings.Builder
 	b.Grow(max(n, 8))

@@ -11,7 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestArguments: _Arg and _Retval carry whatever values a caller has; a dead result stays empty, and a number that the step has not is an error.
+// TestArguments: _Arg and _Retval carry any values of a caller. A dead result stays empty, and an argument that the step does not have is
+// an error.
 func TestArguments(t *testing.T) {
 	g := looptest.New()
 	numbered := func(op string, i int64, outputs int, in ...graph.Output) *graph.Node {

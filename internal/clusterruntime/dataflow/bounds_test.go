@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// endless is a loop around a Merge: its body is x, and leaves is what an Exit takes.
+// endless is a loop that counts from 0 to limit; merge and exit are its Merge and Exit.
 func endless(frame string, parallel int, limit float32) (g *looptest.Graph, merge, exit *graph.Node) {
 	g = looptest.New()
 	attrs := graph.Attrs{"frame_name": []byte(frame), "parallel_iterations": int64(parallel)}
@@ -28,7 +28,7 @@ func endless(frame string, parallel int, limit float32) (g *looptest.Graph, merg
 	return g, merge, exit
 }
 
-// TestExitInEachIteration: what follows the loop would run with an input that nobody made.
+// TestExitInEachIteration: otherwise nodes after the loop would run with missing inputs.
 func TestExitInEachIteration(t *testing.T) {
 	g, merge, exit := endless("f", 1, 3)
 	exit.Inputs[0] = merge.Out(0)
@@ -42,7 +42,7 @@ func TestExitInEachIteration(t *testing.T) {
 	}
 }
 
-// TestNestedLoopsShareTheirRoom: parallel_iterations of loops in loops multiply.
+// TestNestedLoopsShareTheirRoom: parallel_iterations of nested loops multiply.
 func TestNestedLoopsShareTheirRoom(t *testing.T) {
 	p := &Program{frames: []frameShape{{parent: -1, parallel: 1}}}
 	const depth = 5

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// printer prints what a graph sends.
+// printer prints the values that a graph sends.
 type printer struct{}
 
 func (printer) Send(key rendezvous.Key, item rendezvous.Item) error {

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// room is the memory that the tasks of a worker use in turn.
+// room is memory that the tasks of a worker use in turn.
 type room struct {
 	in, out []eager.Value
 	tokens  []token
 }
 
-// forget drops what the room refers to.
+// forget drops all references of the room.
 func (m *room) forget() {
 	clear(m.in[:cap(m.in)])
 	clear(m.out[:cap(m.out)])
@@ -32,10 +32,10 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// execute runs a node. It takes its inputs out of the iteration, where nothing else reads them.
+// execute runs a node. It takes the node's inputs out of the iteration, where nothing else reads them.
 func (r *run) execute(ctx context.Context, t task, m *room) (out []token, err error) {
 	defer func() {
-		if p := recover(); p != nil { // in a goroutine of its own it would end the process
+		if p := recover(); p != nil { // in its own goroutine, a panic would end the process
 			err = fault.New("node "+r.p.nodes[t.node].source.Name, p)
 			fault.Log(nil, err)
 		}
@@ -73,11 +73,11 @@ func (r *run) execute(ctx context.Context, t task, m *room) (out []token, err er
 	return m.tokens, nil
 }
 
-// read makes a reference the value that its variable has now.
+// read replaces a reference by the present value of its variable.
 func (t *token) read() error {
 	v, ok := t.value.Resource.(eager.Variable)
 	if !ok {
-		return nil // it was a value that something else made a reference
+		return nil // another node made the reference from a value
 	}
 	now, err := v.Load()
 	t.value = eager.Value{T: now}
@@ -135,7 +135,7 @@ func (r *run) control(ctx context.Context, t task, in, out []token) error {
 	return nil
 }
 
-// receive gives the output of a _Recv what was sent.
+// receive sets the output of a _Recv to the received item.
 func (r *run) receive(n *node, item rendezvous.Item, out []token) error {
 	if want, _ := n.source.Attrs["tensor_type"].(tensor.DType); !item.Dead && item.Tensor.DType != want {
 		return &eager.Error{Node: n.source.Name, Op: n.source.Op, Err: fmt.Errorf("expected a tensor of type %v, got %v", want, item.Tensor.DType)}
@@ -152,7 +152,7 @@ func (r *run) receive(n *node, item rendezvous.Item, out []token) error {
 	return nil
 }
 
-// taken returns the output that a Switch gives its value to. A number that is no branch's means the last one.
+// taken returns the output to which a Switch sends its value. A number without a branch means the last one.
 func (n *node) taken(pred *tensor.Tensor) (int, error) {
 	if n.source.Op != "_SwitchN" {
 		if pred == nil || pred.Len() != 1 || len(pred.Bytes) != 1 {

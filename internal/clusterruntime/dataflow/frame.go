@@ -5,23 +5,23 @@ import (
 	"strconv"
 )
 
-// frame is a loop that runs. The frame outside of loops has one iteration.
+// frame is a running loop. The frame outside of loops has one iteration.
 type frame struct {
 	p      *Program
 	shape  int32
-	parent *iteration // where the loop is; nil outside of loops
-	id     uint64     // tells it from other frames of the run; part of rendezvous keys
+	parent *iteration // that the loop is in; nil outside of loops
+	id     uint64     // distinguishes frames of a run; part of rendezvous keys
 
-	iterations []*iteration   // those that run, the oldest first
+	iterations []*iteration   // that run, the oldest first
 	begun      int            // iterations so far
 	entering   int32          // Enter nodes that have not run
-	invariants []arrival      // what each iteration gets
-	waiting    []arrival      // what the next iteration gets, when it may begin
+	invariants []arrival      // values for each iteration
+	waiting    []arrival      // values for the next iteration, when it may begin
 	deadExits  []int32        // Exit nodes that were dead in the newest iteration
 	left       map[int32]bool // Exit nodes that sent a value
 }
 
-// arrival is what a node made.
+// arrival is an output of a node.
 type arrival struct {
 	node int32
 	out  token
@@ -37,7 +37,7 @@ type iteration struct {
 	children map[int32]*frame // loops in it, by shape
 }
 
-// arrived is what has come to a node.
+// arrived is the state of a node's inputs.
 type arrived struct {
 	pending int32
 	dead    int32
@@ -51,7 +51,7 @@ func newFrame(p *Program, shape int32, parent *iteration) *frame {
 	return f
 }
 
-// leave notes that an Exit sent a value. What follows it outside of the loop runs once: a second value would come to a node that runs.
+// leave records that an Exit sent a value. The nodes after it outside of the loop run once: a second value is an error.
 func (f *frame) leave(exit int32) error {
 	if f.left[exit] {
 		return fmt.Errorf("it left the loop %q in two iterations: expected a value in the last one alone", f.p.frames[f.shape].name)
@@ -76,16 +76,16 @@ func (f *frame) begin() *iteration {
 	return it
 }
 
-// restart makes the iteration outside of loops as it was at the begin of a run.
+// restart resets the iteration outside of loops to the state at the beginning of a run.
 func (it *iteration) restart() {
 	for i, n := range it.frame.p.frames[it.frame.shape].pending {
 		it.nodes[i] = arrived{pending: n}
 	}
 	clear(it.inputs)
-	it.busy, it.children = 0, nil // a loop that waits for its own end is still there
+	it.busy, it.children = 0, nil // a loop that waits for its own end still exists
 }
 
-// after returns the iteration that follows it, nil where that has not begun.
+// after returns the following iteration, or nil if that has not begun.
 func (it *iteration) after() *iteration {
 	f := it.frame
 	if k := it.number + 1 - f.iterations[0].number; k < len(f.iterations) {
@@ -94,7 +94,7 @@ func (it *iteration) after() *iteration {
 	return nil
 }
 
-// child returns the instance of a loop in the iteration. It begins with the first Enter.
+// child returns the instance of a loop in the iteration. The first Enter creates it.
 func (it *iteration) child(shape int32) *frame {
 	f := it.children[shape]
 	if f == nil {
@@ -108,12 +108,12 @@ func (it *iteration) child(shape int32) *frame {
 	return f
 }
 
-// name returns the iteration as rendezvous keys state it.
+// name returns the iteration's name in rendezvous keys.
 func (it *iteration) name() string {
 	return strconv.FormatUint(it.frame.id, 10) + ":" + strconv.Itoa(it.number)
 }
 
-// over reports whether nothing can happen any more in the oldest iteration of its frame.
+// over reports whether nothing more can happen in the oldest iteration of its frame.
 func (it *iteration) over() bool {
 	return it.busy == 0 && len(it.children) == 0 && (it.number > 0 || it.frame.entering == 0)
 }

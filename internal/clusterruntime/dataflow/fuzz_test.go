@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// nonsense draws a graph whose control flow nobody thought about. Edges lead anywhere, also back.
+// nonsense draws a graph with arbitrary control flow. Edges lead anywhere, even backwards.
 func nonsense(t *rapid.T) *graph.Graph {
 	ops := []string{"Const", "Const", "Identity", "AddV2", "Less", "NoOp", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "ControlTrigger", "_Send", "_Recv"}
 	g := graph.New()
@@ -54,7 +54,7 @@ func nonsense(t *rapid.T) *graph.Graph {
 	return g
 }
 
-// mutated draws a program that is right, and then leads some of its edges elsewhere.
+// mutated draws a valid program, and then redirects some of its edges.
 func mutated(t *rapid.T) *graph.Graph {
 	g := looptest.New()
 	g.Send("out", looptest.Draw(t, 3).Build(g))
@@ -74,7 +74,7 @@ func mutated(t *rapid.T) *graph.Graph {
 	return g.Graph
 }
 
-// FuzzRun: any graph is refused, or its run ends: at the latest with its context, and without a panic.
+// FuzzRun: any graph is either refused, or its run ends, at the latest with its context, and without a panic.
 func FuzzRun(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(runsNonsense))
 }
@@ -87,7 +87,7 @@ func runsNonsense(t *rapid.T) {
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond) // for loops without an end
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond) // for endless loops
 	defer cancel()
 	_ = p.Run(ctx, Step{Env: &eager.Env{}, Rendezvous: box{rendezvous.New()}, Parallel: 4})
 }

@@ -2,8 +2,8 @@ package dataflow
 
 import "encoding/binary"
 
-// hash is TensorFlow's Hash64 of a string (tsl/platform/hash.cc): MurmurHash64A with a seed of its own. Frames have the same
-// ids as in its servers, as the ids are part of rendezvous keys.
+// hash is TensorFlow's Hash64 of a string (tsl/platform/hash.cc): MurmurHash64A with its own seed. Frames have the same ids
+// as in TensorFlow's servers, as the ids are part of rendezvous keys.
 func hash(s string) uint64 {
 	const seed, m, r = 0xDECAFCAFFE, 0xc6a4a7935bd1e995, 47
 	h := seed ^ uint64(len(s))*m

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
-// traced reports whether somebody wants to know when nodes run.
+// traced reports whether the times of nodes are recorded.
 func (r *run) traced() bool { return r.step.Env != nil && r.step.Env.Ran != nil }
 
-// observed is execute, which says when a node has run where somebody wants to know. Regions say it of their nodes.
+// observed is execute that also reports when a node has run, if traced. Regions report their own nodes.
 func (r *run) observed(ctx context.Context, t task, m *room) ([]token, error) {
 	if !r.traced() || t.dead || r.p.nodes[t.node].source.Op == regions.Op {
 		return r.execute(ctx, t, m)

@@ -2,11 +2,11 @@ package dataflow
 
 import "github.com/goestimator/goestimator/internal/imported/eager"
 
-// pass hands what a task made to the nodes that wait for it, and returns the tasks that are ready by that.
+// pass sends the outputs of a task to the nodes that wait for them, and returns the tasks that are then ready.
 func (r *run) pass(t task, out []token) (ready []task, err error) {
 	n := &r.p.nodes[t.node]
 	it := t.at
-	ends := it.frame // where something may be over now
+	ends := it.frame // the frame in which something may have ended
 	ready = r.passed[:0]
 	switch n.role {
 	case enter:
@@ -35,7 +35,7 @@ func (r *run) pass(t task, out []token) (ready []task, err error) {
 	return r.settle(ends, ready), nil
 }
 
-// enter brings a value into a loop: to its first iteration, or to all where it is constant.
+// enter brings a value into a loop: to its first iteration, or to all of them if it is constant.
 func (r *run) enter(f *frame, a arrival) (ready []task) {
 	f.entering--
 	if !r.p.nodes[a.node].constant {
@@ -48,7 +48,7 @@ func (r *run) enter(f *frame, a arrival) (ready []task) {
 	return ready
 }
 
-// next brings a value to the iteration that follows, which begins with it. Where enough iterations run, the value waits.
+// next brings a value to the next iteration, which begins with it. If enough iterations are running, the value waits.
 func (r *run) next(it *iteration, a arrival) (ready []task) {
 	f := it.frame
 	following := it.after()
@@ -62,7 +62,7 @@ func (r *run) next(it *iteration, a arrival) (ready []task) {
 	return r.arrive(ready, following, a.all())
 }
 
-// begin starts an iteration with what is the same in all.
+// begin starts an iteration with the values that all iterations share.
 func (r *run) begin(f *frame) (it *iteration, ready []task) {
 	it = f.begin()
 	for _, a := range f.invariants {
@@ -71,7 +71,7 @@ func (r *run) begin(f *frame) (it *iteration, ready []task) {
 	return it, ready
 }
 
-// arrivals are all outputs of a node. Control edges are dead where the node was.
+// arrivals are all outputs of a node. Control edges are dead if the node was.
 type arrivals struct {
 	node int32
 	out  []token
@@ -81,7 +81,7 @@ type arrivals struct {
 // all is the only output of a node.
 func (a arrival) all() arrivals { return arrivals{a.node, []token{a.out}, !a.out.live} }
 
-// arrive brings the outputs of a node to all that follow it in an iteration.
+// arrive brings the outputs of a node to all following nodes in an iteration.
 func (r *run) arrive(ready []task, it *iteration, a arrivals) []task {
 	for _, e := range r.p.nodes[a.node].out {
 		v := token{live: !a.dead}
@@ -95,7 +95,7 @@ func (r *run) arrive(ready []task, it *iteration, a arrivals) []task {
 	return ready
 }
 
-// take notes that something came to a node, and reports whether the node can run, and whether it is dead.
+// take records that an input of a node has arrived, and reports whether the node can run, and whether it is dead.
 func (n *node) take(it *iteration, e edge, v token) (ok, dead bool) {
 	s := &it.nodes[n.local]
 	if n.role == merge {
@@ -111,9 +111,9 @@ func (n *node) take(it *iteration, e edge, v token) (ok, dead bool) {
 	return s.pending == 0, s.dead > 0
 }
 
-// takeFirst is take of a Merge. It runs when all control edges have come, and one value or nothing but dead ones. The lowest bit
-// of pending is set until a value has come, or the node is dead; control edges count two. Where a dead value enters a loop, no other
-// one comes from the iteration before.
+// takeFirst is take for a Merge. It runs when all control edges have arrived, and one value or only dead ones. The lowest bit of
+// pending is set until a value has arrived, or the node is dead; control edges count two. If a dead value enters a loop, no other
+// value comes from the previous iteration.
 func (n *node) takeFirst(it *iteration, e edge, v token) (ok, dead bool) {
 	s := &it.nodes[n.local]
 	switch {
@@ -140,7 +140,7 @@ func (n *node) takeFirst(it *iteration, e edge, v token) (ok, dead bool) {
 	return true, true
 }
 
-// settle ends iterations of f in which nothing can happen any more, and frames without iterations.
+// settle ends iterations of f in which nothing more can happen, and frames without iterations.
 func (r *run) settle(f *frame, ready []task) []task {
 	for f.parent != nil {
 		for len(f.iterations) > 0 && f.iterations[0].over() {
@@ -168,7 +168,7 @@ func (r *run) settle(f *frame, ready []task) []task {
 	return ready
 }
 
-// resume starts the iteration for which values wait.
+// resume starts the iteration for which values are waiting.
 func (r *run) resume(f *frame, ready []task) []task {
 	values := f.waiting
 	f.waiting = nil

@@ -13,39 +13,39 @@ import (
 // Program is a graph that is ready to run. It is safe for concurrent use.
 type Program struct {
 	nodes  []node
-	frames []frameShape // frames[0] is what is outside of loops
+	frames []frameShape // frames[0] is outside of loops
 	roots  []int32      // nodes without inputs
 
 	runs atomic.Uint32
 	idle sync.Pool // *run
 }
 
-// node is a node with what its runs need.
+// node is a node with the data for its runs.
 type node struct {
 	source *graph.Node
 	role   role
 	kernel eager.Kernel   // of an ordinary node
-	blocks bool           // may wait for others: has a goroutine of its own
+	blocks bool           // may wait for others: runs in its own goroutine
 	stops  bool           // ends early when its context ends
 	took   atomic.Int64   // nanoseconds of late; 0: it has not run
-	reads  []bool         // which inputs are values of reference variables where they come as references
+	reads  []bool         // which inputs are read as values if they come as references to variables
 	key    rendezvous.Key // of _Send and _Recv outside of loops
 	number int            // of _Arg and _Retval
 
-	frame      int32 // where it runs
-	enters     int32 // of an Enter: the frame that it leads to
+	frame      int32 // the frame in which it runs
+	enters     int32 // of an Enter: the frame to which it leads
 	constant   bool  // of an Enter: the value is the same in all iterations
 	local      int32 // number within the frame
-	firstInput int32 // place of its first input in an iteration
+	firstInput int32 // index of its first input in an iteration
 	inputs     int32
-	pending    int32 // what must come before it runs
+	pending    int32 // inputs needed before it runs
 	out        []edge
 	outputs    int
 }
 
 // edge leads from an output of a node to an input of another one.
 type edge struct {
-	output int32 // control where it carries no value
+	output int32 // control if it carries no value
 	to     int32
 	input  int32
 	enters bool // from an Enter
@@ -54,18 +54,18 @@ type edge struct {
 // control is the output of a control edge.
 const control = -1
 
-// frameShape is what all instances of a loop's frame share.
+// frameShape is shared by all instances of a loop's frame.
 type frameShape struct {
 	name     string
 	parent   int32
-	pending  []int32 // what must come before each of its nodes runs
+	pending  []int32 // inputs needed before each of its nodes runs
 	inputs   int32
 	enters   int32 // Enter nodes that lead to it
-	parallel int   // iterations at the same time
+	parallel int   // concurrent iterations
 }
 
-// Compile prepares a graph. Its random ops go on from the states, which may be nil. It fails for ops without a kernel, and for
-// loops whose frames do not nest.
+// Compile prepares a graph. Its random ops continue from the states in random, which may be nil. It returns an error for ops
+// without a kernel, and for loops whose frames do not nest.
 func Compile(g *graph.Graph, random *eager.Generators) (*Program, error) {
 	p := &Program{nodes: make([]node, len(g.Nodes())), frames: []frameShape{{parent: -1, parallel: 1}}}
 	index := make(map[*graph.Node]int32, len(g.Nodes()))
@@ -114,7 +114,7 @@ func (p *Program) connect(i int32, n *graph.Node, index map[*graph.Node]int32) e
 	return nil
 }
 
-// place finds the frame of each node, from the roots on.
+// place finds the frame of each node, starting from the roots.
 func (p *Program) place() error {
 	const unknown = -1
 	for i := range p.nodes {
@@ -157,7 +157,7 @@ func (p *Program) place() error {
 	return p.checkCycles()
 }
 
-// leads returns the frame that the outputs of n are in.
+// leads returns the frame of n's outputs.
 func (p *Program) leads(n *node, frames map[string]int32) (int32, error) {
 	switch n.role {
 	case enter:

@@ -12,25 +12,25 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// role says how a node takes part in a run.
+// role is the part that a node plays in a run.
 type role uint8
 
 const (
 	ordinary role = iota
-	forward       // gives its input: LoopCond
+	forward       // passes on its input: LoopCond
 	branch        // Switch
 	merge
 	enter
 	exit
 	next    // NextIteration
-	trigger // ControlTrigger: runs although what it waits for is dead
+	trigger // ControlTrigger: runs even if its inputs are dead
 	send
 	recv
-	arg    // _Arg: gives an argument of the step
+	arg    // _Arg: outputs an argument of the step
 	retval // _Retval: takes a result of the step
 )
 
-// roles are the ops that are not kernels. The Ref forms carry references of variables.
+// roles are the ops that are not kernels. The Ref forms carry references to variables.
 var roles = map[string]role{
 	"LoopCond": forward, "Switch": branch, "RefSwitch": branch, "_SwitchN": branch, "Merge": merge, "RefMerge": merge,
 	"Enter": enter, "RefEnter": enter, "Exit": exit, "RefExit": exit, "NextIteration": next, "RefNextIteration": next,
@@ -38,7 +38,7 @@ var roles = map[string]role{
 	"_Arg": arg, "_Retval": retval,
 }
 
-// arity are the inputs of each role, -1 for at least one.
+// arity is the number of inputs for each role, -1 for at least one.
 var arity = map[role]int{forward: 1, branch: 2, merge: -1, enter: 1, exit: 1, next: 1, trigger: 0, send: 1, recv: 0, arg: 0, retval: 1}
 
 // keyIn returns the key of a _Send or _Recv in an iteration.
@@ -49,13 +49,13 @@ func (n *node) keyIn(it *iteration) rendezvous.Key {
 	return n.key.In(it.name())
 }
 
-// resolve finds what runs the node. A random op goes on from the states.
+// resolve finds the kernel or role of the node. A random op continues from the states in random.
 func (n *node) resolve(source *graph.Node, random *eager.Generators) (err error) {
 	n.source, n.role, n.outputs = source, roles[source.Op], len(source.Outputs)
 	if n.role != ordinary {
 		return n.structure()
 	}
-	if k, ok := source.Attrs[regions.Kernel].(eager.Kernel); ok && source.Op == regions.Op { // no message can have it
+	if k, ok := source.Attrs[regions.Kernel].(eager.Kernel); ok && source.Op == regions.Op { // no message can contain it
 		n.kernel, n.reads, n.stops = k, valuesOf(source), true
 		return nil
 	}
@@ -110,7 +110,7 @@ func (n *node) structure() error {
 	return nil
 }
 
-// valuesOf reports which inputs come as references of variables and are taken as values: they are read when the node runs.
+// valuesOf reports which inputs that are references to variables are used as values: they are read when the node runs.
 func valuesOf(source *graph.Node) []bool {
 	def := ops.Find(source.Op)
 	var reads []bool
@@ -127,8 +127,8 @@ func valuesOf(source *graph.Node) []bool {
 	return reads
 }
 
-// Waits reports whether a node may wait for other nodes, tasks or steps. What a _Recv with the attribute _early receives depends on
-// nothing but variables of another task, or is fed before the run, and is never dead: it comes soon.
+// Waits reports whether a node may wait for other nodes, tasks or steps. A _Recv with the attribute _early receives a value that
+// depends only on variables of another task, or is fed before the run, and is never dead: it arrives soon.
 func Waits(n *graph.Node) bool {
 	return blocking[n.Op] || roles[n.Op] == recv && !n.Bool("_early")
 }
@@ -143,5 +143,5 @@ var blocking = map[string]bool{
 	"BarrierTakeMany": true, "Stage": true, "Unstage": true, "StagePeek": true, "MapStage": true, "MapUnstage": true, "MapPeek": true, "MapUnstageNoKey": true,
 	"OrderedMapStage": true, "OrderedMapUnstage": true, "OrderedMapPeek": true, "OrderedMapUnstageNoKey": true,
 	"AccumulatorTakeGradient": true, "ResourceAccumulatorTakeGradient": true, "SparseAccumulatorTakeGradient": true,
-	"If": true, "Case": true, "While": true, "RemoteCall": true, // their functions may have these
+	"If": true, "Case": true, "While": true, "RemoteCall": true, // their functions may have these ops
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestLoopThatWaitsForItself: a loop that one of its Enter nodes cannot enter before its end is there when the run is over. The next
-// run begins another one.
+// TestLoopThatWaitsForItself: a loop with an Enter node that waits for the loop's own end still exists when the run is over. The
+// next run begins another one.
 func TestLoopThatWaitsForItself(t *testing.T) {
 	g := looptest.New()
 	attrs := graph.Attrs{"frame_name": []byte("f")}
@@ -40,7 +40,7 @@ func TestLoopThatWaitsForItself(t *testing.T) {
 	}
 }
 
-// TestQueueUsesItsRoomAgain: tasks leave in the order in which they came, and a queue that is never empty does not grow.
+// TestQueueUsesItsRoomAgain: tasks leave in the order in which they were added, and a queue that is never empty does not grow.
 func TestQueueUsesItsRoomAgain(t *testing.T) {
 	q, next, most := &queue{}, int32(0), 0
 	for i := range int32(100_000) {
@@ -58,7 +58,7 @@ func TestQueueUsesItsRoomAgain(t *testing.T) {
 	}
 }
 
-// TestStepsDoNotMeet: runs of a program at the same time, and after failed ones, each have their own values.
+// TestStepsDoNotMeet: concurrent runs of a program, also after failed ones, have their own values.
 func TestStepsDoNotMeet(t *testing.T) {
 	const n, clients = 5, 4
 	p, done := sums(t, n), make(chan error, clients)

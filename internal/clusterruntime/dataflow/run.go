@@ -8,41 +8,41 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
-// Rendezvous is where _Send and _Recv nodes meet the nodes of other devices.
+// Rendezvous connects _Send and _Recv nodes with the nodes of other devices.
 type Rendezvous interface {
 	Send(key rendezvous.Key, item rendezvous.Item) error
 	Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item, error)
 }
 
-// Taker is a Rendezvous that may have an item already: who takes it need not wait.
+// Taker is a Rendezvous that may already have an item, so that taking it needs no wait.
 type Taker interface {
 	Rendezvous
 	Take(key rendezvous.Key) (rendezvous.Item, bool)
 }
 
-// Step is what one run of a Program needs.
+// Step is the input of one run of a Program.
 type Step struct {
 	Env        *eager.Env
 	Rendezvous Rendezvous
-	Parallel   int           // nodes at the same time, at least one; nodes that wait do not count
-	Args       []eager.Value // what _Arg nodes give
-	Results    []eager.Value // what _Retval nodes take; the values of dead nodes stay as they are
+	Parallel   int           // concurrent nodes, at least one; waiting nodes do not count
+	Args       []eager.Value // outputs of _Arg nodes
+	Results    []eager.Value // inputs of _Retval nodes; dead nodes leave their values unchanged
 }
 
-// token is what an edge carries: a value, or nothing where it is dead.
+// token is the content of an edge: a value, or nothing if it is dead.
 type token struct {
 	value eager.Value
 	live  bool
 }
 
-// task is a node that is to run in an iteration.
+// task is a node to run in an iteration.
 type task struct {
 	node int32
 	at   *iteration
 	dead bool
 }
 
-// run is one run of a Program. Its mutex guards all that follows it.
+// run is one run of a Program. Its mutex guards the fields after it.
 type run struct {
 	p      *Program
 	step   Step
@@ -53,7 +53,7 @@ type run struct {
 
 	mu      sync.Mutex
 	err     error
-	cheap   queue // tasks that are ready
+	cheap   queue // ready tasks
 	costly  queue
 	workers int // goroutines that run tasks
 	coming  int // workers that have not taken a task yet
@@ -62,11 +62,11 @@ type run struct {
 
 	stoppable context.Context // for nodes that wait or take long; nil until there is one. It ends with the first error
 	cancel    context.CancelCauseFunc
-	done      chan struct{} // has a place: for the end of the last goroutine
+	done      chan struct{} // has room for one element, for the end of the last goroutine
 }
 
-// Run runs the program once. It returns when no node runs any more: with the first error of a node, or that of ctx. Nodes run in the
-// caller's goroutine, and in others where there is enough to do.
+// Run runs the program once. It returns when no more nodes run, with the first error of a node, or the error of ctx. Nodes run in
+// the caller's goroutine, and in others if there is enough to do.
 func (p *Program) Run(ctx context.Context, s Step) error {
 	if len(p.roots) == 0 {
 		return ctx.Err()
@@ -93,7 +93,7 @@ func (p *Program) Run(ctx context.Context, s Step) error {
 	return err
 }
 
-// start returns a run. What an earlier run used is used again.
+// start returns a run, which reuses the memory of an earlier one.
 func (p *Program) start(ctx context.Context, s Step) *run {
 	r, ok := p.idle.Get().(*run)
 	if !ok {
@@ -112,7 +112,7 @@ func (r *run) launch() {
 	r.share(true)
 }
 
-// end keeps what a run used, for another one. Nodes outside of loops all ran, and took their inputs.
+// end keeps the memory of a run for another one. All nodes outside of loops have run, and taken their inputs.
 func (p *Program) end(r *run) {
 	r.step, r.ctx, r.stoppable, r.cancel = Step{}, nil, nil, nil
 	r.root.restart()

@@ -24,7 +24,7 @@ type fatal interface {
 	Fatal(args ...any)
 }
 
-// fetched runs a graph and returns what it sent.
+// fetched runs a graph and returns an item that it sent.
 func fetched(t fatal, g *looptest.Graph, edge string) rendezvous.Item {
 	p, err := Compile(g.Graph, nil)
 	if err != nil {
@@ -43,7 +43,7 @@ func fetched(t fatal, g *looptest.Graph, edge string) rendezvous.Item {
 	return item
 }
 
-// same takes all that is not a number for the same.
+// same treats all NaNs as equal.
 func same(a, b float32) bool { return a == b || a != a && b != b }
 
 func TestControlFlowGivesWhatTheProgramSays(t *testing.T) {

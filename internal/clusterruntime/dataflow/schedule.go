@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// costlyTime is how long a node takes that is worth a goroutine of its own.
+	// costlyTime is the run time from which on a node is worth its own goroutine.
 	costlyTime = 5 * time.Microsecond
-	// The time of nodes is measured in the first runs, and in one of so many.
+	// The time of nodes is measured in the first runs, and in every measured-th run.
 	firstMeasured, measured = 4, 16
 )
 
-// queue are tasks, the first first.
+// queue holds tasks, first in, first out.
 type queue struct {
 	tasks []task
 	next  int
@@ -20,7 +20,7 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.tasks) - q.next }
 
-// push adds a task. The room of tasks that are gone is used again: in a long loop the queue may never be empty.
+// push adds a task. The room of removed tasks is reused: in a long loop the queue may never be empty.
 func (q *queue) push(t task) {
 	if len(q.tasks) == cap(q.tasks) && q.next > len(q.tasks)/2 {
 		n := copy(q.tasks, q.tasks[q.next:])
@@ -39,13 +39,13 @@ func (q *queue) pop() task {
 	return t
 }
 
-// isCostly reports whether a node takes so long that it may run beside others. A node that never ran may.
+// isCostly reports whether a node takes so long that it may run beside others. A node that has never run counts as costly.
 func (n *node) isCostly() bool {
 	took := time.Duration(n.took.Load())
 	return n.role == ordinary && (took == 0 || took > costlyTime)
 }
 
-// note notes how long the node took.
+// note records how long the node took.
 func (n *node) note(took time.Duration) {
 	if before := time.Duration(n.took.Load()); before > 0 {
 		took = (before + took) / 2
@@ -62,7 +62,7 @@ func (r *run) add(t task) {
 	}
 }
 
-// share starts workers for tasks that are ready, as many as may run. The caller takes one of these tasks itself where it goes on. The mutex is held.
+// share starts workers for ready tasks, as many as may run. If the caller goes on, it takes one of these tasks itself. The mutex is held.
 func (r *run) share(goesOn bool) {
 	tasks := r.costly.len() - r.coming
 	if r.cheap.len() > 0 {
@@ -83,7 +83,7 @@ func (r *run) share(goesOn bool) {
 	}
 }
 
-// work runs tasks until none is ready. The mutex is held, but while a task runs.
+// work runs tasks until none is ready. The mutex is held, except while a task runs.
 func (r *run) work(m *room) {
 	for r.cheap.len()+r.costly.len() > 0 {
 		t := r.pop()
@@ -107,7 +107,7 @@ func (r *run) work(m *room) {
 	r.workers--
 }
 
-// pop takes a task that is ready. Cheap ones come first: what they send on leaves early. The mutex is held.
+// pop takes a ready task. Cheap ones come first, so that the values they send leave early. The mutex is held.
 func (r *run) pop() task {
 	if r.cheap.len() > 0 {
 		return r.cheap.pop()
@@ -115,7 +115,7 @@ func (r *run) pop() task {
 	return r.costly.pop()
 }
 
-// meet runs a task that may wait, in a goroutine of its own, unless what it receives is there. The mutex is held.
+// meet runs a task that may wait, in its own goroutine, unless the item it receives has arrived. The mutex is held.
 func (r *run) meet(t task, m *room) {
 	n := &r.p.nodes[t.node]
 	if from, ok := r.step.Rendezvous.(Taker); ok && n.role == recv && !r.traced() {
@@ -129,7 +129,7 @@ func (r *run) meet(t task, m *room) {
 	go r.alone(r.untilError(), t)
 }
 
-// alone runs one task that may wait, and then what is ready by that.
+// alone runs one task that may wait, and then the tasks that are ready because of it.
 func (r *run) alone(ctx context.Context, t task) {
 	m := &room{}
 	out, err := r.observed(ctx, t, m)
@@ -144,7 +144,7 @@ func (r *run) alone(ctx context.Context, t task) {
 	r.leave()
 }
 
-// leave ends a goroutine of the run. Unlocking the mutex is the last that it does.
+// leave ends a goroutine of the run. Unlocking the mutex is its last action.
 func (r *run) leave() {
 	if r.workers+r.waiting == 0 {
 		r.done <- struct{}{}
@@ -170,7 +170,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// finish passes on what a task made. The mutex is held.
+// finish passes on the outputs of a task. The mutex is held.
 func (r *run) finish(t task, out []token, err error) {
 	r.fail(err)
 	if r.err != nil {
@@ -184,7 +184,7 @@ func (r *run) finish(t task, out []token, err error) {
 	r.passed = ready[:0]
 }
 
-// timed is observed, which measures now and then how long a node takes.
+// timed is observed that occasionally measures how long a node takes.
 func (r *run) timed(ctx context.Context, t task, m *room) ([]token, error) {
 	n := &r.p.nodes[t.node]
 	if n.role != ordinary || t.dead || r.number > firstMeasured && r.number%measured != 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kernels compiles a graph of nodes that follow nothing, each with a kernel.
+// kernels compiles a graph of independent nodes, each with a kernel.
 func kernels(t *testing.T, all ...eager.Kernel) *Program {
 	t.Helper()
 	g := graph.New()
@@ -32,7 +32,7 @@ func kernels(t *testing.T, all ...eager.Kernel) *Program {
 	return p
 }
 
-// TestParallel: nodes that take long run side by side, as many as may, and an error ends the others.
+// TestParallel: slow nodes run concurrently, up to the limit, and an error ends the others.
 func TestParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -56,7 +56,7 @@ func TestParallel(t *testing.T) {
 		}
 		p := kernels(t, slow, slow, slow, slow, slow, slow)
 		for parallel, took := range map[int]time.Duration{1: 6 * time.Second, 2: 3 * time.Second, 3: 2 * time.Second, 10: time.Second} {
-			for range 20 { // also when it is known how long they take
+			for range 20 { // also when their times are known
 				began := time.Now()
 				most = 0
 				if err := p.Run(t.Context(), Step{Parallel: parallel}); err != nil || most != min(parallel, 6) || time.Since(began) != took {
@@ -97,11 +97,11 @@ func sums(t testing.TB, n int) *Program {
 	return p
 }
 
-// full is a Rendezvous that has all that is asked for, and keeps what is sent last.
+// full is a Rendezvous that has every item, and keeps the last one sent.
 type full struct {
 	item rendezvous.Item
 	sent rendezvous.Item
-	late bool // nothing is there at once
+	late bool // no item is available at once
 }
 
 func (g *full) Take(rendezvous.Key) (rendezvous.Item, bool) { return g.item, !g.late }
@@ -113,7 +113,7 @@ func (g *full) Send(_ rendezvous.Key, item rendezvous.Item) error {
 	return nil
 }
 
-// TestRunsFollowEachOther: a run does not see what an earlier one left, whether that ended well, or received anything at once.
+// TestRunsFollowEachOther: a run does not see values of an earlier one, whether that succeeded, or received anything at once.
 func TestRunsFollowEachOther(t *testing.T) {
 	const n = 5
 	p := sums(t, n)
@@ -136,7 +136,7 @@ func TestRunsFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestAllocationsOfARun bounds what a run of an unchanged graph allocates: what its kernels make, and next to nothing beside.
+// TestAllocationsOfARun bounds the allocations for a run of an unchanged graph: the results of its kernels, and little more.
 func TestAllocationsOfARun(t *testing.T) {
 	const n = 20
 	p, g := sums(t, n), &full{item: rendezvous.Item{Tensor: tensor.Scalar(float32(1))}}
@@ -156,7 +156,7 @@ func TestAllocationsOfARun(t *testing.T) {
 	}
 }
 
-// BenchmarkRun is a run of 100 small nodes that follow each other.
+// BenchmarkRun runs 100 small nodes in sequence.
 func BenchmarkRun(b *testing.B) {
 	p, g := sums(b, 100), &full{item: rendezvous.Item{Tensor: tensor.Scalar(float32(1))}}
 	b.ReportAllocs()

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Any is a number that a Name does not state.
+// Any stands for a number that a Name does not specify.
 const Any = -1
 
-// Name is a device's name, whole or in part. Job and Type are "" and the numbers are Any where they are not stated.
+// Name is a device's name, whole or in part. Unspecified parts are "" for Job and Type, and Any for numbers.
 type Name struct {
 	Job     string
 	Replica int
@@ -18,8 +18,8 @@ type Name struct {
 	ID      int
 }
 
-// Parse reads a name such as "/job:ps/replica:0/task:1/device:CPU:0" or a part of one, with the parts in any order. "" states
-// nothing; "*" as a number states nothing. The old forms "/cpu:0" and "/gpu:0" are read too.
+// Parse reads a name such as "/job:ps/replica:0/task:1/device:CPU:0" or a part of one, with the parts in any order. ""
+// specifies nothing; "*" leaves a number unspecified. The old forms "/cpu:0" and "/gpu:0" are accepted too.
 func Parse(text string) (Name, error) {
 	n := Name{Replica: Any, Task: Any, ID: Any}
 	if text == "" {
@@ -116,7 +116,7 @@ func (n Name) String() string {
 	return b.String()
 }
 
-// Merge returns n with what it does not state taken from outer, as a device scope inside another one.
+// Merge returns n with unspecified parts taken from outer, as for a device scope inside another one.
 func (n Name) Merge(outer Name) Name {
 	if n.Job == "" {
 		n.Job = outer.Job
@@ -135,7 +135,7 @@ func (n Name) Merge(outer Name) Name {
 	return n
 }
 
-// Matches reports whether a whole name has all that the partial name n states.
+// Matches reports whether a whole name has all parts that the partial name n specifies.
 func (n Name) Matches(whole Name) bool {
 	return (n.Job == "" || n.Job == whole.Job) && fits(n.Replica, whole.Replica) && fits(n.Task, whole.Task) &&
 		(n.Type == "" || n.Type == whole.Type) && fits(n.ID, whole.ID)

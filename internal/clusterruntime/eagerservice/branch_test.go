@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// branches are functions of two variables: "pick" adds x to the first one and returns the second one times x where x is above 0, and 0
+// branches are functions of two variables: "pick" adds x to the first one and returns the second one times x if x is above 0, and 0
 // otherwise.
 const branches = `
 signature { name: "yes" input_arg { name: "p" type: DT_RESOURCE } input_arg { name: "q" type: DT_RESOURCE } input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } control_output: "add" }

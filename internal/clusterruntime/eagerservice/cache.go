@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// cache keeps what was made for a key, as long as it is used often. The zero value is empty. It is safe for concurrent use.
+// cache keeps results by key as long as they are used often. The zero value is empty. It is safe for concurrent use.
 type cache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]*list.Element
@@ -23,8 +23,8 @@ type entry[T any] struct {
 	err   error
 }
 
-// get returns what is there, or else what produce makes, once for all who ask at the same time. An error is not kept, and concerns the
-// caller whose produce failed alone: it began before the others asked, maybe before what it needs was there, or its caller is gone.
+// get returns the entry, or else the result of produce, which runs once for all concurrent callers. An error is not kept, and is returned only to
+// the caller whose produce failed: it began before the others asked, maybe before its inputs existed, or its caller is gone.
 func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error)) (T, error) {
 	c.mu.Lock()
 	if at, ok := c.entries[key]; ok {
@@ -63,7 +63,7 @@ func (c *cache[T]) get(ctx context.Context, key string, produce func() (T, error
 	return e.value, e.err
 }
 
-// forget forgets what matches, and what is being made.
+// forget removes matching entries, and those that are being made.
 func (c *cache[T]) forget(matches func(T) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,13 +80,13 @@ func (c *cache[T]) forget(matches func(T) bool) {
 	}
 }
 
-// remove forgets an entry. The mutex is held.
+// remove removes an entry. The mutex is held.
 func (c *cache[T]) remove(at *list.Element) {
 	delete(c.entries, at.Value.(*entry[T]).key)
 	c.recent.Remove(at)
 }
 
-// clear forgets all.
+// clear removes all entries.
 func (c *cache[T]) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// TestCacheErrors: who waits for what another caller makes gets no error of that caller's.
+// TestCacheErrors: a caller that waits for another caller's result does not get that caller's errors.
 func TestCacheErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c cache[int]

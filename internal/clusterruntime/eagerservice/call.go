@@ -44,7 +44,7 @@ func (c *clientContext) call(ctx context.Context, in *rpcs.Operation, name strin
 	return r.results()
 }
 
-// errOver ends what still waits in the step of a function.
+// errOver ends nodes that still wait in the step of a function.
 var errOver = status.Error(codes.Aborted, "the function is over: its step was cleaned up")
 
 // run is one run of a function.
@@ -56,7 +56,7 @@ type run struct {
 	peers *peers
 	step  int64
 
-	values []eager.Value // results that are here
+	values []eager.Value // results that are in this task
 
 	mu        sync.Mutex
 	elsewhere map[int]result
@@ -88,7 +88,7 @@ func (r *run) all(ctx context.Context) error {
 	return r.err
 }
 
-// local runs the part of this task.
+// local runs this task's part.
 func (r *run) local(ctx context.Context) error {
 	if r.p.local == nil {
 		return nil

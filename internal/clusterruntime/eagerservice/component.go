@@ -50,7 +50,7 @@ func (s *Service) runComponentFunction(ctx context.Context, in *rpcs.RunComponen
 	return out, err
 }
 
-// register makes a part of a function known to the task that is to run it.
+// register registers a part of a function with the task that will run it.
 func (c *clientContext) register(ctx context.Context, peers *peers, d partition.Part) (part, error) {
 	p := part{task: taskOf(d.Task), name: "part_" + rand.Text()}
 	def, err := p.function(d.Graph)
@@ -69,7 +69,7 @@ func (c *clientContext) register(ctx context.Context, peers *peers, d partition.
 	return p, err
 }
 
-// function makes a function of a part's graph, and notes the arguments and results.
+// function makes a function from a part's graph, and records its arguments and results.
 func (p *part) function(g *graph.Graph) (*function_go_proto.FunctionDef, error) {
 	f := graphdef.Function{Name: p.name}
 	for _, n := range g.Nodes() {

@@ -19,23 +19,23 @@ import (
 // maxDevices bounds the devices of a context's cluster.
 const maxDevices = 1 << 16
 
-// clientContext is what a client has in this task. It is safe for concurrent use.
+// clientContext is a client's state in this task. It is safe for concurrent use.
 type clientContext struct {
 	id        uint64
 	worker    *worker.Worker
 	payer     eager.Payer
-	own       partition.Device   // where everything runs that names no device
-	locals    []partition.Device // all of this task
+	own       partition.Device   // default device for ops that name none
+	locals    []partition.Device // all devices of this task
 	handles   handles
 	functions functions
 	graphs    cache[*op]
 	plans     cache[*plan]
 	steps     steps
-	elsewhere *elsewhere // nothing of the context: the collector finds its plans by it
+	elsewhere *elsewhere // refers to nothing in the context, so that the collector finds unused plans
 
 	ctx    context.Context // ends with the context
 	cancel context.CancelCauseFunc
-	idle   *time.Timer // ends the context; nil where it stays
+	idle   *time.Timer // ends the context; nil if it stays
 	alive  time.Duration
 
 	mu      sync.Mutex
@@ -97,7 +97,7 @@ func devicesOf(all []*device_attributes_go_proto.DeviceAttributes) (devices []pa
 	return devices, nil
 }
 
-// use keeps the context from being taken for one without a client, until the result is called.
+// use prevents the context from expiring until the result is called.
 func (c *clientContext) use() func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,14 +120,14 @@ func (c *clientContext) viewID() uint64 {
 	return c.view
 }
 
-// cluster returns the tasks and devices as they are now.
+// cluster returns the present tasks and devices.
 func (c *clientContext) cluster() (*peers, []partition.Device) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peers, c.devices
 }
 
-// update changes the tasks of the cluster: one was started again.
+// update changes the tasks of the cluster: one was restarted.
 func (c *clientContext) update(in *rpcs.UpdateContextRequest) error {
 	devices, err := devicesOf(in.GetClusterDeviceAttributes())
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *clientContext) update(in *rpcs.UpdateContextRequest) error {
 		return status.Errorf(codes.InvalidArgument, "EagerService:UpdateContext failed. Context id: <%d> currently at view #%d but received update request at view #%d. View id should only be continuously incremented.",
 			c.id, c.view, in.GetContextViewId())
 	}
-	if len(devices) > 0 { // without any, what changed does not concern this task: the server_def is to be left alone
+	if len(devices) > 0 { // without devices, the change does not concern this task: the server_def is ignored
 		peers, err := c.peers.changed(in.GetServerDef())
 		if err != nil {
 			return err
@@ -151,10 +151,10 @@ func (c *clientContext) update(in *rpcs.UpdateContextRequest) error {
 	return nil
 }
 
-// errClosed ends what runs in a context that its client closes.
+// errClosed ends operations in a context that its client closes.
 var errClosed = errors.New("the context was closed")
 
-// close ends all that runs, and drops all that is held.
+// close ends all operations, and drops all values.
 func (c *clientContext) close() {
 	c.cancel(status.Error(codes.Aborted, errClosed.Error()))
 	c.mu.Lock()
@@ -174,7 +174,7 @@ func (c *clientContext) close() {
 	peers.close()
 }
 
-// bound returns a context of a call that also ends with the client's context.
+// bound returns a context for a call that also ends with the client's context.
 func (c *clientContext) bound(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })
@@ -184,7 +184,7 @@ func (c *clientContext) bound(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// begin reports whether something may begin that close waits for.
+// begin reports whether something that close waits for may begin.
 func (c *clientContext) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

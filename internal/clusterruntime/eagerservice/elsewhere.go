@@ -10,19 +10,19 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 )
 
-// elsewhere are the parts of functions that a context has registered at other tasks. The zero value is empty. It is safe for concurrent use.
+// elsewhere holds the parts of functions that a context has registered at other tasks. The zero value is empty. It is safe for concurrent use.
 type elsewhere struct {
 	mu    sync.Mutex
 	names map[task]map[string]bool // whether a plan still needs the part
 }
 
-// place is a part at a task.
+// place is a part and its task.
 type place struct {
 	task task
 	name string
 }
 
-// add notes a part. It is not needed any more when the collector finds that nobody uses the plan: calls may run when the cache drops it.
+// add records a part. It is needed until the collector finds that nothing uses the plan, since calls may be running when the cache drops it.
 func (e *elsewhere) add(at part, p *plan) {
 	e.set(place{at.task, at.name}, true)
 	runtime.AddCleanup(p, func(at place) { e.set(at, false) }, place{at.task, at.name})
@@ -40,7 +40,7 @@ func (e *elsewhere) set(at place, needed bool) {
 	e.names[at.task][at.name] = needed
 }
 
-// unneeded returns the parts at a task that no plan needs, once.
+// unneeded returns the parts at a task that no plan needs, each once.
 func (e *elsewhere) unneeded(at task) (names []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,7 +56,7 @@ func (e *elsewhere) unneeded(at task) (names []string) {
 // endWithin is how long other tasks may take to forget the parts of a context that ends.
 const endWithin = 2 * time.Second
 
-// end has all tasks forget all parts. The context of the client may end here and stay there.
+// end makes all tasks forget all parts. The context of the client may end here and stay there.
 func (e *elsewhere) end(id uint64, peers *peers) {
 	e.mu.Lock()
 	all := e.names
@@ -68,7 +68,7 @@ func (e *elsewhere) end(id uint64, peers *peers) {
 	for at, parts := range all {
 		to, err := peers.eager(at)
 		if err != nil {
-			continue // it is no longer in the cluster
+			continue // the task is no longer in the cluster
 		}
 		names := make([]string, 0, len(parts))
 		for name := range parts {
@@ -79,7 +79,7 @@ func (e *elsewhere) end(id uint64, peers *peers) {
 	done.Wait()
 }
 
-// forget removes parts at a task. One that cannot be reached, or that has lost the context, has none.
+// forget removes parts at a task. A task that cannot be reached, or that has lost the context, has none.
 func forget(ctx context.Context, to service.Caller, id uint64, names []string) {
 	if len(names) == 0 {
 		return

@@ -40,7 +40,8 @@ func (r *rig) parts(job string) (n int) {
 	return n
 }
 
-// TestPartsEnd: parts of a function at another task go when the function was removed, and with the context, although the other one stays.
+// TestPartsEnd: parts of a function at another task are removed after the function was removed, and with the context, although the other
+// one stays.
 func TestPartsEnd(t *testing.T) {
 	r := newRig(t)
 	variable(t, func(item *rpcs.QueueItem) (*rpcs.QueueResponse, error) { return r.enqueue("ps", item) }, "ps", 10, 1)
@@ -79,7 +80,7 @@ func TestPartsEnd(t *testing.T) {
 	}
 }
 
-// unary is a function of a number that is one op.
+// unary is a function of a number with one op.
 func unary(name, op string) *rpcs.QueueItem {
 	def := &function_go_proto.FunctionDef{
 		Signature: &op_def_go_proto.OpDef{Name: name, InputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "x", Type: float}}, OutputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "y", Type: float}}},
@@ -89,7 +90,7 @@ func unary(name, op string) *rpcs.QueueItem {
 	return &rpcs.QueueItem{Item: &rpcs.QueueItem_RegisterFunction{RegisterFunction: &rpcs.RegisterFunctionOp{FunctionDef: def}}}
 }
 
-// TestReplacedWhileCalled: a call gets the function that was registered last, also where others call while it is replaced.
+// TestReplacedWhileCalled: a call gets the function registered last, even if others call while it is replaced.
 func TestReplacedWhileCalled(t *testing.T) {
 	r := newRig(t)
 	call := func() (*rpcs.QueueResponse, error) {
@@ -103,7 +104,7 @@ func TestReplacedWhileCalled(t *testing.T) {
 			case <-over:
 				return
 			default:
-				_, _ = call() // there may be no function
+				_, _ = call() // the function may not exist
 			}
 		}
 	}()
@@ -125,7 +126,7 @@ func TestReplacedWhileCalled(t *testing.T) {
 	<-done
 }
 
-// TestFunctionsArePaid: the server's memory bounds the functions of all contexts. What is removed is given back, and the rest with the context.
+// TestFunctionsArePaid: the server's memory bounds the functions of all contexts. Removed ones are released, and the rest with the context.
 func TestFunctionsArePaid(t *testing.T) {
 	cpu := &device_attributes_go_proto.DeviceAttributes{Name: task{"worker", 0}.cpu(), DeviceType: "CPU", Incarnation: 7}
 	memory := budget.NewServer(budget.Limits{Server: 4 << 20})

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// enqueue does one thing after the other, up to the first that fails.
+// enqueue does one item after the other, up to the first that fails.
 func (s *Service) enqueue(ctx context.Context, in *rpcs.EnqueueRequest) (*rpcs.EnqueueResponse, error) {
 	c, done, err := s.find(in.GetContextId())
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) enqueue(ctx context.Context, in *rpcs.EnqueueRequest) (*rpcs.E
 	return out, nil
 }
 
-// item does one thing.
+// item does one item.
 func (c *clientContext) item(ctx context.Context, in *rpcs.QueueItem) (*rpcs.QueueResponse, error) {
 	var err error
 	switch x := in.GetItem().(type) {
@@ -53,21 +53,21 @@ func (c *clientContext) item(ctx context.Context, in *rpcs.QueueItem) (*rpcs.Que
 	case *rpcs.QueueItem_CleanupFunction:
 		c.steps.remove(x.CleanupFunction.GetStepId())
 		c.worker.EndStep(x.CleanupFunction.GetStepId(), errOver)
-	case *rpcs.QueueItem_SyncRemoteExecutorForStream: // what came before is done
+	case *rpcs.QueueItem_SyncRemoteExecutorForStream: // everything before it is done
 	default:
 		err = status.Errorf(codes.InvalidArgument, "expected an item of a known kind, got %v", in)
 	}
 	return &rpcs.QueueResponse{}, err
 }
 
-// removeFunction forgets a function, and the plans that were made of it: another one may get its name.
+// removeFunction forgets a function and its plans, since another function may get its name.
 func (c *clientContext) removeFunction(name string) error {
 	err := c.functions.remove(name)
 	c.plans.forget(func(p *plan) bool { return p.calls[name] })
 	return err
 }
 
-// sendTensor keeps tensors that the client has.
+// sendTensor keeps tensors from the client.
 func (c *clientContext) sendTensor(in *rpcs.SendTensorOp) error {
 	if err := c.owns(in.GetDeviceName()); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *clientContext) sendTensor(in *rpcs.SendTensorOp) error {
 	return nil
 }
 
-// owns fails for a device that is not one of this task.
+// owns returns an error for a device of another task.
 func (c *clientContext) owns(name string) error {
 	n, err := device.Parse(name)
 	if err != nil || !slices.ContainsFunc(c.locals, func(d partition.Device) bool { return n.Matches(d.Name) }) {
@@ -93,7 +93,7 @@ func (c *clientContext) owns(name string) error {
 	return nil
 }
 
-// sendPacked keeps one of several handles of the same variable, one on each device: the one of this task.
+// sendPacked receives several handles of a variable, one per device, and keeps this task's.
 func (c *clientContext) sendPacked(in *rpcs.SendPackedHandleOp) error {
 	if len(in.GetHandles()) == 0 {
 		return status.Error(codes.InvalidArgument, "Handles should not be empty.")
@@ -121,13 +121,13 @@ func (c *clientContext) sendPacked(in *rpcs.SendPackedHandleOp) error {
 	return status.Errorf(codes.Unimplemented, "a packed handle without one on %s is not supported", c.own.Name)
 }
 
-// holds reports whether a handle is of this task.
+// holds reports whether a handle belongs to this task.
 func (c *clientContext) holds(h *for_core_protos_go_proto.RemoteTensorHandle) bool {
 	n, err := device.Parse(placeOf(h))
 	return err == nil && taskOf(n) == taskOf(c.own.Name)
 }
 
-// placeOf returns where a handle's value lies, or else where its op ran.
+// placeOf returns the device of a handle's value, or else the device of its op.
 func placeOf(h *for_core_protos_go_proto.RemoteTensorHandle) string {
 	if h.GetDevice() != "" {
 		return h.GetDevice()

@@ -19,11 +19,11 @@ import (
 
 const resource = types_go_proto.DataType_DT_RESOURCE
 
-// TestFunctionOverTasks: a worker runs a function whose variable is on a parameter server, and a result that is a resource stays there.
+// TestFunctionOverTasks: a worker runs a function whose variable is on a parameter server; a result that is a resource stays there.
 func TestFunctionOverTasks(t *testing.T) {
 	r := newRig(t)
 	for _, job := range []string{"worker", "ps"} {
-		for range 2 { // the same function may come again
+		for range 2 { // the same function may be registered again
 			if _, err := r.enqueue(job, addAndDouble()); err != nil {
 				t.Fatal(err)
 			}
@@ -31,7 +31,7 @@ func TestFunctionOverTasks(t *testing.T) {
 	}
 	ps := func(item *rpcs.QueueItem) (*rpcs.QueueResponse, error) { return r.enqueue("ps", item) }
 	variable(t, ps, "ps", 10, 1)
-	variable(t, ps, "ps", 20, 100) // another one, although its name is the same
+	variable(t, ps, "ps", 20, 100) // another variable, although its name is the same
 	call := func(id int64, v int64, x float32) (*rpcs.QueueResponse, error) {
 		in := &rpcs.Operation{Id: id, Name: "f", IsFunction: true, OpInputs: []*rpcs.Operation_Input{kept("ps", v, resource), given(t, x)}}
 		return r.enqueue("worker", execute(in))
@@ -61,7 +61,7 @@ func TestFunctionOverTasks(t *testing.T) {
 	wants(t, err, codes.Unavailable, "GRPC error information from remote target /job:ps/replica:0/task:0")
 }
 
-// TestArguments: a function is called with what it takes.
+// TestArguments: a function is called with the arguments that it expects.
 func TestArguments(t *testing.T) {
 	r := newRig(t)
 	if _, err := r.enqueue("worker", addAndDouble()); err != nil {
@@ -85,7 +85,7 @@ func TestArguments(t *testing.T) {
 	wants(t, err, codes.NotFound, "'f' is neither")
 }
 
-// TestFunctionReplaced: after a function is removed, another one may have its name, also where it is called by others.
+// TestFunctionReplaced: after a function is removed, another one may have its name, even if other functions call it.
 func TestFunctionReplaced(t *testing.T) {
 	r := newRig(t)
 	calls := &function_go_proto.FunctionDef{
@@ -119,7 +119,7 @@ func TestFunctionReplaced(t *testing.T) {
 	}
 }
 
-// waiting is a part of a function that waits for what never comes.
+// waiting is a part of a function that waits for a tensor that is never sent.
 func waiting() *rpcs.RegisterFunctionOp {
 	text := func(s string) *attr_value_go_proto.AttrValue {
 		return &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_S{S: []byte(s)}}
@@ -132,10 +132,10 @@ func waiting() *rpcs.RegisterFunctionOp {
 	}}
 }
 
-// newStep runs a part again, which waits: the step of its number is a new one.
+// newStep runs a waiting part again: its number names a new step.
 func newStep(t *testing.T, s *Service, in *rpcs.RunComponentFunctionRequest) {
 	t.Helper()
-	// The context may be there, with its function.
+	// The context may exist already, with its function.
 	_, _ = s.createContext(t.Context(), &rpcs.CreateContextRequest{ContextId: contextID, ServerDef: &for_core_protos_go_proto.ServerDef{JobName: "worker"}})
 	_, _ = enqueue(t, s, &rpcs.QueueItem{Item: &rpcs.QueueItem_RegisterFunction{RegisterFunction: waiting()}})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -155,7 +155,7 @@ func newStep(t *testing.T, s *Service, in *rpcs.RunComponentFunctionRequest) {
 	cancel()
 }
 
-// TestEnds: a part that waits ends with its caller, with its step and with its context. A step that was ended does not stay.
+// TestEnds: a waiting part ends with its caller, with its step and with its context. A step that was ended does not stay.
 func TestEnds(t *testing.T) {
 	in := &rpcs.RunComponentFunctionRequest{ContextId: contextID, Operation: &rpcs.Operation{Id: invalidID, Name: "wait", IsFunction: true, FuncStepId: 9}}
 	for name, end := range map[string]func(t *testing.T, s *Service, cancel func()) error{

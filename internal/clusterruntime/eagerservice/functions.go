@@ -20,19 +20,19 @@ const (
 	maxFunctionBytes = 1 << 30
 )
 
-// functions are what a client has registered, by name.
+// functions are the functions that a client has registered, by name.
 type functions struct {
 	mu    sync.Mutex
 	all   map[string]registered
 	bytes int
 	over  bool            // the context has ended
-	payer *budget.Account // nil: nobody pays
+	payer *budget.Account // nil: not counted
 }
 
-// functionCost is about how many times the bytes of its FunctionDef a function takes.
+// functionCost is the approximate memory of a function as a multiple of its FunctionDef's size.
 const functionCost = 8
 
-// registered is a function. Parts of divided functions come with the functions that they call.
+// registered is a function. Parts of divided functions include the functions that they call.
 type registered struct {
 	def   *function_go_proto.FunctionDef
 	calls map[string]*function_go_proto.FunctionDef
@@ -40,7 +40,7 @@ type registered struct {
 	size  int
 }
 
-// add registers a function. The same one may come again.
+// add registers a function. The same function may be registered again.
 func (f *functions) add(def *function_go_proto.FunctionDef, library *function_go_proto.FunctionDefLibrary, part bool) error {
 	name := def.GetSignature().GetName()
 	if name == "" {
@@ -92,7 +92,7 @@ func (f *functions) remove(name string) error {
 	return nil
 }
 
-// clear forgets all functions, in the end.
+// clear forgets all functions when the context ends.
 func (f *functions) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,9 +111,9 @@ func (f *functions) get(name string) (registered, error) {
 	return r, nil
 }
 
-// noFunction has TensorFlow's text and code.
+// noFunction returns an error with TensorFlow's text and code.
 func noFunction(name string) error {
-	host, _ := os.Hostname() // it is only said
+	host, _ := os.Hostname() // only for the text
 	return status.Errorf(codes.NotFound, "'%s' is neither a type of a primitive operation nor a name of a function registered in binary running on %s. Make sure the operation or function is registered in the binary running in this process.", name, host)
 }
 
@@ -137,7 +137,7 @@ func (f *functions) library(r registered) *function_go_proto.FunctionDefLibrary 
 	return lib
 }
 
-// called reports the names of all that nodes may call.
+// called reports the names of all functions that nodes may call.
 func called(nodes []*node_def_go_proto.NodeDef, report func(name string)) {
 	for _, n := range nodes {
 		report(n.GetOp())

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FuzzMessages: a task answers whatever a client wants of it, at the latest when the client gives up.
+// FuzzMessages: a task answers any request of a client, at the latest when the client gives up.
 func FuzzMessages(f *testing.F) {
 	seed := func(m proto.Message) []byte {
 		data, err := proto.Marshal(m)

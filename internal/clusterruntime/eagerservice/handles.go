@@ -23,16 +23,16 @@ type handle struct {
 	output int32
 }
 
-// handles are the outputs that a client may still use.
+// handles are the outputs that a client can still use.
 type handles struct {
 	mu     sync.Mutex
 	values map[handle]eager.Value
 	bytes  int
 	over   bool            // the context has ended
-	payer  *budget.Account // of the places of values; nil: nobody pays
+	payer  *budget.Account // of the entries; nil: not counted
 }
 
-// handleCost is what the place of a value takes, and a value that is too small to be paid for by itself.
+// handleCost is the memory of an entry, including a value that is too small to be paid for separately.
 const handleCost = 256
 
 // put keeps a value.
@@ -96,7 +96,7 @@ func (h *handles) clear() {
 	h.values, h.bytes, h.over = nil, 0, true
 }
 
-// noHandle has TensorFlow's text and code, by which a coordinator knows that the task was started again.
+// noHandle returns an error with TensorFlow's text and code, from which a coordinator knows that the task was restarted.
 func noHandle(at handle) error {
 	return status.Errorf(codes.InvalidArgument, "Unable to find the relevant tensor remote_handle: Op ID: %d, Output num: %d. One possible cause is that the tensor was accessed after deletion in a distributed worker setup. Try setting `os.environ['TF_ENABLE_EAGER_CLIENT_STREAMING_ENQUEUE']='False'` in your client to disable async streaming behavior to see if it fixes the problem.",
 		at.op, at.output)

@@ -19,16 +19,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// op is a single op as a graph that is ready to run.
+// op is a prepared graph with a single op.
 type op struct {
 	graph   *worker.Graph
 	outputs int
 }
 
-// maxOpKey are the bytes of the attributes of ops that are kept ready.
+// maxOpKey is the largest size of attributes, in bytes, of ops that are cached.
 const maxOpKey = 1 << 12
 
-// op prepares an op, or finds it where one with the same attributes was run before.
+// op prepares an op, or finds one with the same attributes that ran before.
 func (c *clientContext) op(ctx context.Context, in *rpcs.Operation, args []argument) (*op, error) {
 	nodes := make([]*node_def_go_proto.NodeDef, 0, len(args)+1)
 	def := &node_def_go_proto.NodeDef{Name: "op", Op: in.GetName(), Attr: in.GetAttrs()}
@@ -58,7 +58,7 @@ func hasFunctions(attrs map[string]*attr_value_go_proto.AttrValue) (has bool) {
 	return has
 }
 
-// argNode is a node that gives an argument.
+// argNode is a node that outputs an argument.
 func argNode(name string, index int, t tensor.DType) *node_def_go_proto.NodeDef {
 	return &node_def_go_proto.NodeDef{Name: name, Op: "_Arg", Attr: map[string]*attr_value_go_proto.AttrValue{
 		"T":     {Value: &attr_value_go_proto.AttrValue_Type{Type: types_go_proto.DataType(t)}},
@@ -66,7 +66,7 @@ func argNode(name string, index int, t tensor.DType) *node_def_go_proto.NodeDef 
 	}}
 }
 
-// prepareOp makes a graph with the node "op" ready to run.
+// prepareOp prepares a graph with the node "op" for running.
 func prepareOp(gd *graph_go_proto.GraphDef) (*op, error) {
 	flat, err := inline.Flatten(gd, []string{"op"})
 	if err != nil {

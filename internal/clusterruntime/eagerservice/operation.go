@@ -15,13 +15,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// argument is an input of an op or of a function: a value that is here, or a handle of another task.
+// argument is an input of an op or a function: a value in this task, or a handle of another task.
 type argument struct {
 	value  eager.Value
 	remote *for_core_protos_go_proto.RemoteTensorHandle
 }
 
-// dtype returns the type of an argument, invalid where it is not known.
+// dtype returns the type of an argument, or invalid if it is unknown.
 func (a argument) dtype() tensor.DType {
 	switch {
 	case a.remote != nil:
@@ -32,11 +32,11 @@ func (a argument) dtype() tensor.DType {
 	return tensor.Resource
 }
 
-// result is an output of an op or of a function: a value that is here, or the shape of one that stays in another task.
+// result is an output of an op or a function: a value in this task, or the shape of one that stays in another task.
 type result struct {
 	value  eager.Value
 	device string
-	shape  *tensor_shape_go_proto.TensorShapeProto // nil where the value is here
+	shape  *tensor_shape_go_proto.TensorShapeProto // nil if the value is in this task
 }
 
 // operation runs an op or a function.
@@ -97,10 +97,10 @@ func (c *clientContext) arguments(inputs []*rpcs.Operation_Input) ([]argument, e
 	return args, nil
 }
 
-// invalidID is the number of an op whose outputs the answer is to have.
+// invalidID is the number of an op whose outputs are returned in the answer.
 const invalidID = -1
 
-// keep keeps the outputs of an op, or returns them where they have no number. numbers say which outputs they are; nil: all in order.
+// keep stores the outputs of an op, or returns them if the op has no number. numbers says which outputs they are; nil: all in order.
 func (c *clientContext) keep(id int64, numbers []int32, results []result) (shapes []*tensor_shape_go_proto.TensorShapeProto, tensors []*tensor_go_proto.TensorProto, err error) {
 	for i, r := range results {
 		if id == invalidID {
@@ -114,7 +114,7 @@ func (c *clientContext) keep(id int64, numbers []int32, results []result) (shape
 			tensors = append(tensors, t)
 			continue
 		}
-		if r.shape != nil { // it is kept elsewhere
+		if r.shape != nil { // it is in another task
 			shapes = append(shapes, r.shape)
 			continue
 		}
@@ -141,7 +141,7 @@ func shapeOf(v eager.Value) *tensor_shape_go_proto.TensorShapeProto {
 	return s
 }
 
-// primitive runs one op, whose inputs are all here.
+// primitive runs one op whose inputs are all in this task.
 func (c *clientContext) primitive(ctx context.Context, in *rpcs.Operation, args []argument) ([]result, error) {
 	call := worker.Call{Step: int64(c.id), Payer: c.payer, Args: make([]eager.Value, len(args))}
 	for i, a := range args {
@@ -162,7 +162,7 @@ func (c *clientContext) primitive(ctx context.Context, in *rpcs.Operation, args 
 	return c.local(call.Results)
 }
 
-// local makes results of values.
+// local makes results from values.
 func (c *clientContext) local(values []eager.Value) ([]result, error) {
 	out := make([]result, len(values))
 	for i, v := range values {
@@ -174,7 +174,7 @@ func (c *clientContext) local(values []eager.Value) ([]result, error) {
 	return out, nil
 }
 
-// noValue has TensorFlow's text.
+// noValue returns an error with TensorFlow's text.
 func noValue(i int) error {
 	return status.Errorf(codes.InvalidArgument, "Retval[%d] does not have value", i)
 }

@@ -23,7 +23,7 @@ import (
 // maxTasks bounds the tasks of a context's cluster.
 const maxTasks = 1 << 14
 
-// task is a task of the cluster that a client has.
+// task is a task of the client's cluster.
 type task struct {
 	job   string
 	index int
@@ -36,7 +36,7 @@ func (t task) String() string { return fmt.Sprintf("/job:%s/replica:0/task:%d", 
 // cpu is the name of the processor of a task.
 func (t task) cpu() string { return t.String() + "/device:CPU:0" }
 
-// peers are the tasks of a client's cluster: the own one, and connections to the others, which contexts before and after an update share.
+// peers are the tasks of a client's cluster: this task, and connections to the others, which contexts before and after an update share.
 type peers struct {
 	own       task
 	local     service.Local
@@ -44,7 +44,7 @@ type peers struct {
 	shared    *connections
 }
 
-// connections are by address.
+// connections are connections by address.
 type connections struct {
 	options transport.Options
 
@@ -62,7 +62,7 @@ func newPeers(c Config, own task, def *for_core_protos_go_proto.ServerDef) (*pee
 	return p.changed(def)
 }
 
-// changed returns the peers of another cluster.
+// changed returns the peers in another cluster.
 func (p *peers) changed(def *for_core_protos_go_proto.ServerDef) (*peers, error) {
 	to := &peers{own: p.own, local: p.local, addresses: map[task]string{}, shared: p.shared}
 	for _, job := range def.GetCluster().GetJob() {
@@ -119,7 +119,7 @@ func (c *connections) to(address string) (*transport.Conn, error) {
 	return conn, err
 }
 
-// retry connects anew to tasks that were lost.
+// retry reconnects to lost tasks.
 func (c *connections) retry() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,12 +133,12 @@ func (c *connections) close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	for _, conn := range c.all {
-		_ = conn.Close() // it fails only where it is closed
+		_ = conn.Close() // it fails only if it is closed already
 	}
 }
 
-// remote is a service of another task. Its errors say which task, in TensorFlow's words: by them a coordinator tells the loss of a parameter
-// server from that of a worker.
+// remote is a service of another task. Its errors name the task, in TensorFlow's words: from them a coordinator can tell whether a
+// parameter server or a worker was lost.
 type remote struct {
 	service.Remote
 	task task

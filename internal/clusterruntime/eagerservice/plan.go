@@ -17,21 +17,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// plan is a function that is ready to run on arguments of certain devices.
+// plan is a function prepared for arguments on certain devices.
 type plan struct {
 	types   []tensor.DType // of the arguments
 	results int
-	local   *worker.Graph   // nil where nothing runs here
-	parts   []part          // of other tasks
-	calls   map[string]bool // the functions that it was made of, by name
+	local   *worker.Graph   // nil if nothing runs in this task
+	parts   []part          // for other tasks
+	calls   map[string]bool // names of the functions from which it was made
 }
 
-// part is what another task runs.
+// part is the part of a function for another task.
 type part struct {
 	task    task
 	name    string // under which it is registered there
-	args    []int  // which arguments it takes
-	results []int  // which results stay there
+	args    []int  // indices of its arguments
+	results []int  // indices of the results that stay there
 }
 
 // planOf finds the plan of a function for arguments, or makes it.
@@ -42,11 +42,11 @@ func (c *clientContext) planOf(ctx context.Context, name string, args []argument
 			key += fmt.Sprintf("\x00%d %s", i, placeOf(a.remote))
 		}
 	}
-	// The function is looked up once the cache knows of the plan: removing the function forgets the plan then.
+	// The function is looked up after the cache knows of the plan, so that removing the function also removes the plan.
 	return c.plans.get(ctx, key, func() (*plan, error) { return c.paidPlan(ctx, name, args) })
 }
 
-// paidPlan makes a plan, which is paid for while it is used.
+// paidPlan makes a plan, which is paid for as long as it is used.
 func (c *clientContext) paidPlan(ctx context.Context, name string, args []argument) (*plan, error) {
 	r, err := c.functions.get(name)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *clientContext) makePlan(ctx context.Context, r registered, library *fun
 	if err != nil {
 		return nil, err
 	}
-	if r.part { // it is one task's, as a whole: all of it runs, in loops, too
+	if r.part { // it belongs to one task, which runs all of it, even in loops
 		end.Control = nil
 		p.local, err = prepareGraph(g)
 		return p, err
@@ -118,7 +118,7 @@ func (c *clientContext) makePlan(ctx context.Context, r registered, library *fun
 	return p, c.divide(ctx, p, g, targets)
 }
 
-// addRetvals adds nodes that take the inputs of end, and returns all that a run is for. Tensors come here; resources stay where they are.
+// addRetvals adds nodes for the inputs of end, and returns all targets of a run. Tensors are sent to this task; resources stay where they are.
 func (c *clientContext) addRetvals(g *graph.Graph, end *graph.Node) (targets []string, err error) {
 	for i, o := range end.Inputs {
 		at := c.own.Name.String()
@@ -161,7 +161,7 @@ func (c *clientContext) divide(ctx context.Context, p *plan, g *graph.Graph, tar
 	return nil
 }
 
-// check fails for arguments that a plan is not for.
+// check returns an error for arguments that do not fit the plan.
 func (p *plan) check(name string, args []argument) error {
 	if len(args) != len(p.types) {
 		return wrongCount(name, len(p.types), len(args))

@@ -87,7 +87,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// becomesDirect waits until a task has connected to others by the transport between our own servers.
+// becomesDirect waits until a task has connected to others with this project's transport.
 func (r *rig) becomesDirect(job string) {
 	r.t.Helper()
 	c, leave, err := r.services[job].find(contextID)
@@ -113,7 +113,7 @@ func (r *rig) becomesDirect(job string) {
 	}
 }
 
-// enqueue gives a task something to do.
+// enqueue sends an item to a task.
 func (r *rig) enqueue(job string, item *rpcs.QueueItem) (*rpcs.QueueResponse, error) {
 	return enqueue(r.t, r.services[job], item)
 }
@@ -129,12 +129,12 @@ func enqueue(t *testing.T, s *Service, item *rpcs.QueueItem) (*rpcs.QueueRespons
 	return out.GetQueueResponse()[0], nil
 }
 
-// execute is an item that runs an op, or a function.
+// execute is an item that runs an op or a function.
 func execute(o *rpcs.Operation) *rpcs.QueueItem {
 	return &rpcs.QueueItem{Item: &rpcs.QueueItem_Operation{Operation: o}}
 }
 
-// given is an input that the client has.
+// given is an input sent by the client.
 func given(t testing.TB, v float32) *rpcs.Operation_Input {
 	t.Helper()
 	p, err := graphdef.ToTensorProto(tensor.Scalar(v), true)
@@ -144,7 +144,7 @@ func given(t testing.TB, v float32) *rpcs.Operation_Input {
 	return &rpcs.Operation_Input{Item: &rpcs.Operation_Input_Tensor{Tensor: p}}
 }
 
-// kept is an input that a task has.
+// kept is an input held by a task.
 func kept(job string, op int64, t types_go_proto.DataType) *rpcs.Operation_Input {
 	h := &for_core_protos_go_proto.RemoteTensorHandle{OpId: op, Device: task{job, 0}.cpu(), Dtype: t}
 	return &rpcs.Operation_Input{Item: &rpcs.Operation_Input_RemoteHandle{RemoteHandle: h}}
@@ -169,7 +169,7 @@ func number(t *testing.T, out *rpcs.QueueResponse, err error) float32 {
 	return tensor.Values[float32](v)[0]
 }
 
-// wants fails unless an error has a code and a text.
+// wants fails unless an error has the given code and text.
 func wants(t *testing.T, err error, code codes.Code, text string) {
 	t.Helper()
 	if status.Code(err) != code || !strings.Contains(err.Error(), text) {
@@ -177,7 +177,7 @@ func wants(t *testing.T, err error, code codes.Code, text string) {
 	}
 }
 
-// addAndDouble is a function of a variable v and a number x: v += x, then 2v and v itself.
+// addAndDouble is a function of a variable v and a number x: v += x; its results are 2v and v itself.
 func addAndDouble() *rpcs.QueueItem {
 	float, resource := types_go_proto.DataType_DT_FLOAT, types_go_proto.DataType_DT_RESOURCE
 	arg := func(name string, t types_go_proto.DataType) *op_def_go_proto.OpDef_ArgDef {

@@ -17,12 +17,12 @@ import (
 // maxContexts bounds the contexts of a server.
 const maxContexts = 1 << 10
 
-// Config says whose service it is.
+// Config configures a Service.
 type Config struct {
 	Worker  *worker.Worker
 	Methods service.Local                                  // of the WorkerService of this process
-	Devices []*device_attributes_go_proto.DeviceAttributes // of this task, the one that is used by default first
-	Dial    transport.Options                              // of connections to other tasks; none: in plaintext
+	Devices []*device_attributes_go_proto.DeviceAttributes // of this task, the default one first
+	Dial    transport.Options                              // for connections to other tasks; zero: plaintext
 }
 
 // Service is the EagerService of a task. It is safe for concurrent use.
@@ -59,7 +59,7 @@ func (s *Service) Contexts() int {
 	return len(s.contexts)
 }
 
-// Kept returns how many contexts there are that end without their client.
+// Kept returns how many contexts end by themselves without their client.
 func (s *Service) Kept() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,10 +104,10 @@ func (s *Service) createContext(_ context.Context, in *rpcs.CreateContextRequest
 	return &rpcs.CreateContextResponse{DeviceAttributes: s.config.Devices}, nil
 }
 
-// maxKeepAlive are the seconds that a context may stay without its client: 30 days.
+// maxKeepAlive is how many seconds a context may stay without its client: 30 days.
 const maxKeepAlive = 30 * 24 * 3600
 
-// add adds a context, and returns an older one of the same number: its client has lost this task and found it again.
+// add adds a context, and returns an older one with the same number, whose client has lost this task and found it again.
 func (s *Service) add(c *clientContext, view uint64) (old *clientContext, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Service) add(c *clientContext, view uint64) (old *clientContext, err er
 	return old, nil
 }
 
-// find returns a context, and what is called when it is no longer used.
+// find returns a context, and a function to call after its use.
 func (s *Service) find(id uint64) (*clientContext, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Service) find(id uint64) (*clientContext, func(), error) {
 	return c, c.use(), nil
 }
 
-// noContext has TensorFlow's text and code: coordinators then take the worker for one that was started again.
+// noContext returns an error with TensorFlow's text and code, from which coordinators conclude that the worker was restarted.
 func noContext(id uint64) error {
 	return status.Errorf(codes.Aborted, "Unable to find a context_id matching the specified one (%d). Perhaps the worker was restarted, or the context was GC'd?", id)
 }
@@ -169,7 +169,7 @@ func (s *Service) keepAlive(_ context.Context, in *rpcs.KeepAliveRequest) (*rpcs
 	return &rpcs.KeepAliveResponse{ContextViewId: c.viewID()}, nil
 }
 
-// closeContext ends a context. One that is not there, or that was made anew since, is no error.
+// closeContext ends a context. A missing or newer context is not an error.
 func (s *Service) closeContext(_ context.Context, in *rpcs.CloseContextRequest) (*rpcs.CloseContextResponse, error) {
 	s.mu.Lock()
 	c := s.contexts[in.GetContextId()]

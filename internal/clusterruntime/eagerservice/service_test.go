@@ -17,7 +17,7 @@ import (
 
 const float = types_go_proto.DataType_DT_FLOAT
 
-// TestOps: outputs come with the answer, or stay until they are dropped.
+// TestOps: outputs are returned in the answer, or stay until they are dropped.
 func TestOps(t *testing.T) {
 	r := newRig(t)
 	add := func(id int64, in ...*rpcs.Operation_Input) (*rpcs.QueueResponse, error) {
@@ -54,7 +54,7 @@ func TestOps(t *testing.T) {
 	wants(t, err, codes.InvalidArgument, "known kind")
 }
 
-// TestSentTensors: what the client sends is an input like an output of an op, also of another task's op by way of the rendezvous.
+// TestSentTensors: a tensor from the client is an input like an op's output, even for another task's op through the rendezvous.
 func TestSentTensors(t *testing.T) {
 	r := newRig(t)
 	send := &rpcs.SendTensorOp{OpId: 3, DeviceName: task{"ps", 0}.cpu()}
@@ -76,7 +76,7 @@ func TestSentTensors(t *testing.T) {
 	}
 }
 
-// TestContexts: contexts have TensorFlow's rules about views, texts and codes.
+// TestContexts: contexts follow TensorFlow's rules for views, texts and codes.
 func TestContexts(t *testing.T) {
 	s, _, cpu := newTask("worker")
 	defer func() { _ = s.Close() }()
@@ -106,7 +106,7 @@ func TestContexts(t *testing.T) {
 	}
 	_, err := s.waitQueueDone(t.Context(), &rpcs.WaitQueueDoneRequest{ContextId: contextID, OpId: []int64{1}})
 	wants(t, err, codes.Unimplemented, "not implemented for particular op IDs")
-	for _, view := range []uint64{3, 4, 4} { // the first is of before the update
+	for _, view := range []uint64{3, 4, 4} { // the first is from before the update
 		if _, err := s.keepAlive(t.Context(), &rpcs.KeepAliveRequest{ContextId: contextID}); (err == nil) != (view == 3 || len(s.contexts) == 1) {
 			t.Errorf("view %d: got %v", view, err)
 		}
@@ -120,7 +120,7 @@ func TestContexts(t *testing.T) {
 	wants(t, create(0), codes.InvalidArgument, `this server is task 0 of job "worker"`)
 }
 
-// TestClientsThatVanish: a context ends when nothing is heard of its client, and not before.
+// TestClientsThatVanish: a context ends when its client is silent for too long, and not before.
 func TestClientsThatVanish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _ := newTask("worker")
@@ -140,7 +140,7 @@ func TestClientsThatVanish(t *testing.T) {
 	})
 }
 
-// TestBounds: what a client may have is bounded.
+// TestBounds: a client's state is bounded.
 func TestBounds(t *testing.T) {
 	s, _, _ := newTask("worker")
 	defer func() { _ = s.Close() }()
@@ -164,7 +164,7 @@ func TestBounds(t *testing.T) {
 		t.Error(err)
 	}
 	c.handles.bytes = maxHeld
-	if err := noop(1); err != nil { // it takes the place of another one of its size
+	if err := noop(1); err != nil { // it replaces another one of its size
 		t.Error(err)
 	}
 	c.functions.bytes = maxFunctionBytes

@@ -2,18 +2,18 @@ package eagerservice
 
 import "sync"
 
-// maxSteps bounds the steps that a context keeps note of. A worker has no more.
+// maxSteps bounds the steps that a context records. A worker has no more.
 const maxSteps = 1 << 14
 
-// steps are those in which parts of other tasks' functions ran here, until these tasks clean them up. The zero value is empty.
-// It is safe for concurrent use.
+// steps are the steps in which parts of other tasks' functions ran in this task, until those tasks clean them up. The zero
+// value is empty. It is safe for concurrent use.
 type steps struct {
 	mu   sync.Mutex
 	all  map[int64]bool
 	over bool // the context has ended
 }
 
-// add notes a step. Beyond the bound another one is forgotten: the worker ends it when it has too many.
+// add records a step. Beyond the limit another one is forgotten; the worker ends it when it has too many.
 func (s *steps) add(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *steps) remove(id int64) {
 	delete(s.all, id)
 }
 
-// clear forgets all steps, in the end, and returns them.
+// clear forgets all steps when the context ends, and returns them.
 func (s *steps) clear() map[int64]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package looptest draws programs with branches and loops in each other, and builds them as graphs of TensorFlow 1's control flow:
-// what such a graph computes is known, so that executors and what divides graphs can be tested.
+// Package looptest draws programs with nested branches and loops, and builds them as graphs with TensorFlow 1's control flow. The
+// results of such graphs are known, so executors and graph partitioning can be tested with them.
 package looptest

@@ -19,7 +19,7 @@ type Graph struct {
 // New returns an empty Graph.
 func New() *Graph { return &Graph{Graph: graph.New()} }
 
-// Node adds a node with so many outputs. Their types follow from the op and the first input.
+// Node adds a node with that many outputs. Their types follow from the op and the first input.
 func (g *Graph) Node(op string, attrs graph.Attrs, outputs int, in ...graph.Output) *graph.Node {
 	g.names++
 	n := &graph.Node{Name: fmt.Sprintf("%s_%d", strings.TrimPrefix(op, "_"), g.names), Op: op, Attrs: attrs, Inputs: in}
@@ -45,7 +45,7 @@ func (g *Graph) Node(op string, attrs graph.Attrs, outputs int, in ...graph.Outp
 	return n
 }
 
-// Op adds a node of one output and element type float32.
+// Op adds a node with one output and element type float32.
 func (g *Graph) Op(op string, in ...graph.Output) graph.Output {
 	return g.Node(op, graph.Attrs{"T": tensor.Float32}, 1, in...).Out(0)
 }

@@ -11,10 +11,10 @@ import (
 // Program is an expression with branches and loops.
 type Program struct{ e expression }
 
-// Draw draws a program whose branches and loops are so deep in each other at most.
+// Draw draws a program whose branches and loops are nested at most depth deep.
 func Draw(t *rapid.T, depth int) Program { return Program{draw(t, depth, 0)} }
 
-// Result is what the program computes.
+// Result is the result of the program.
 func (p Program) Result() float32 { return p.e.eval(nil) }
 
 // Build adds the program to a graph and returns its result.
@@ -22,13 +22,13 @@ func (p Program) Build(g *Graph) graph.Output {
 	return p.e.build(g, scope{pivot: g.Node("NoOp", nil, 0)})
 }
 
-// scope is a branch, the body of a loop, or what is outside.
+// scope is a branch, the body of a loop, or the outermost level.
 type scope struct {
-	pivot  *graph.Node           // what constants follow, as in tf.cond: they run when the branch is taken
-	values []func() graph.Output // of the loops around
+	pivot  *graph.Node           // node before constants, as in tf.cond: they run if the branch is taken
+	values []func() graph.Output // of the loops around it
 }
 
-// within returns the scope of a branch or loop, where values of outside are led in by a node that enter adds, each once.
+// within returns the scope of a branch or loop, into which enter brings each outside value once.
 func (s scope) within(pivot *graph.Node, enter func(graph.Output) graph.Output) scope {
 	inner := scope{pivot: pivot}
 	for _, value := range s.values {
@@ -50,10 +50,10 @@ type expression interface {
 
 type (
 	number float32
-	value  int // of a loop around: its counter or total
+	value  int // of an enclosing loop: its counter or total
 	sum    struct{ a, b expression }
 	choice struct {
-		limit      float32 // takes yes where of < limit
+		limit      float32 // yes is taken if of < limit
 		of         expression
 		yes, no    expression
 		controlled bool // a control edge leads from the condition to the result
@@ -61,7 +61,7 @@ type (
 	loop struct {
 		rounds   int
 		start    expression
-		step     expression // added in each round
+		step     expression // added in each iteration
 		parallel int
 	}
 )
@@ -139,7 +139,7 @@ func (l loop) build(g *Graph, at scope) graph.Output {
 	return g.Node("Exit", nil, 1, switches[1].Out(0)).Out(0)
 }
 
-// draw draws an expression in a scope of so many values.
+// draw draws an expression in a scope with that many values.
 func draw(t *rapid.T, depth, values int) expression {
 	kind := rapid.IntRange(0, 4).Draw(t, "kind")
 	if depth == 0 {

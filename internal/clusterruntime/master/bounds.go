@@ -12,33 +12,33 @@ import (
 )
 
 const (
-	// maxSessions are the sessions of a server.
+	// maxSessions is the most sessions of a server.
 	maxSessions = 1 << 10
-	// idleSession is how long a session is without steps before it goes where there are too many.
+	// idleSession is how long a session without steps is kept if there are too many.
 	idleSession = 10 * time.Minute
-	// manySessions of one connection are so many that they go first where there are too many, also when they were not idle for long.
+	// manySessions is the number of sessions of one connection from which on they are closed first, even if they were idle only briefly.
 	manySessions = maxSessions / 8
-	// maxGraph are the bytes of a session's graph, maxGraphs of all graphs of a server.
+	// maxGraph is the most bytes of a session's graph, maxGraphs of all graphs of a server.
 	maxGraph  = 1 << 30
 	maxGraphs = 4 << 30
-	// graphCost is about how many times its bytes a session's graph takes.
+	// graphCost is the approximate memory of a session's graph as a multiple of its size.
 	graphCost = 4
-	// maxPlans are the sets of feeds, fetches and targets whose graphs a session keeps registered.
+	// maxPlans is the most sets of feeds, fetches and targets whose graphs a session keeps registered.
 	maxPlans = 256
-	// maxPartials are the partial runs of a session that have not ended.
+	// maxPartials is the most unfinished partial runs of a session.
 	maxPartials = 1 << 8
-	// maxCallables are the callables of a session.
+	// maxCallables is the most callables of a session.
 	maxCallables = 1 << 10
-	// parting is how long a worker has to answer that it forgot a step or graph. The client does not wait longer.
+	// parting is how long a worker has to confirm that it forgot a step or graph. The client does not wait longer.
 	parting = 10 * time.Second
 )
 
-// afterwards is the context of what is tidied up after a step or session, which may have ended with its own context.
+// afterwards is the context for cleaning up after a step or session, which may have ended with its own context.
 func afterwards() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), parting)
 }
 
-// keep adds a session. Where there are too many, one goes for it: see victim.
+// keep adds a session. If there are too many, it closes another one: see victim.
 func (m *Master) keep(s *session) error {
 	m.mu.Lock()
 	var idle *session
@@ -58,8 +58,8 @@ func (m *Master) keep(s *session) error {
 	return nil
 }
 
-// victim returns the session that goes where there are too many, nil for none: of a connection that opened very many, the one that was
-// idle the longest; else the one of all, if it was idle long enough. The mutex is held.
+// victim returns the session to close if there are too many, or nil: the one longest idle of a connection that opened very many or,
+// without such a connection, the one longest idle of all, if that was long enough. The mutex is held.
 func (m *Master) victim() (v *session) {
 	opened := map[string]int{}
 	for _, s := range m.sessions {
@@ -77,7 +77,7 @@ func (m *Master) victim() (v *session) {
 	return v
 }
 
-// clientOf names the connection that a call came by, "" for one within the process.
+// clientOf names the connection of a call, "" within the process.
 func clientOf(ctx context.Context) string {
 	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		return p.Addr.String()
@@ -85,7 +85,7 @@ func clientOf(ctx context.Context) string {
 	return ""
 }
 
-// since returns when a step of the session was asked for last, now where one runs.
+// since returns when a step of the session was last requested, or the present time while one is running.
 func (s *session) since() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,10 +95,10 @@ func (s *session) since() time.Time {
 	return s.active
 }
 
-// running is a step that runs.
+// running is a running step.
 type running struct{ cancel context.CancelFunc }
 
-// begin notes that a step runs, until the second result is called. The step ends with the session.
+// begin records that a step is running until the second result is called. The step ends with the session.
 func (s *session) begin(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	one := &running{cancel}
@@ -117,7 +117,7 @@ func (s *session) begin(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// because gives a step that ended with its session TensorFlow's text for that.
+// because gives a step that ended with its session TensorFlow's error text.
 func (s *session) because(err error) error {
 	if err != nil && s.isOver() {
 		return status.Error(codes.Canceled, "Step was cancelled by an explicit call to `Session::Close()`.")
@@ -131,7 +131,7 @@ func (s *session) isOver() bool {
 	return s.closed
 }
 
-// grow counts the bytes of nodes that are added to the session's graph.
+// grow counts the bytes of nodes added to the session's graph.
 func (s *session) grow(def *graph_go_proto.GraphDef) error {
 	n := int64(proto.Size(def))
 	if has := s.bytes.Load(); n > maxGraph-has {
@@ -149,7 +149,7 @@ func (s *session) grow(def *graph_go_proto.GraphDef) error {
 	return nil
 }
 
-// shrink takes back grow.
+// shrink undoes grow.
 func (s *session) shrink(def *graph_go_proto.GraphDef) {
 	n := int64(proto.Size(def))
 	s.bytes.Add(-n)

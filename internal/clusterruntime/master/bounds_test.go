@@ -26,12 +26,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// alone is a cluster of one worker that counts the graphs that it has.
+// alone is a cluster of one worker that counts its graphs.
 type alone struct {
 	mu     sync.Mutex
 	graphs map[string]string // sessions by graph
 	next   int
-	hangs  bool // registering takes until the caller gives up
+	hangs  bool // registering blocks until the caller gives up
 }
 
 func (a *alone) Tasks() []Task { return []Task{{Job: "w"}} }
@@ -90,7 +90,7 @@ func (a *alone) register(ctx context.Context, in *rpcs.RegisterGraphRequest) (*r
 	return &rpcs.RegisterGraphResponse{GraphHandle: handle}, nil
 }
 
-// graphOf is a graph of the nodes from and up to to.
+// graphOf is a graph with the nodes from and up to to.
 func graphOf(from, to int) *graph_go_proto.GraphDef {
 	def := &graph_go_proto.GraphDef{}
 	for i := from; i < to; i++ {
@@ -115,7 +115,7 @@ func target(session string, i int) *rpcs.RunStepRequest {
 	return &rpcs.RunStepRequest{SessionHandle: session, Target: []string{fmt.Sprint("t", i)}}
 }
 
-// TestPlansAreBounded: a client that asks for ever new targets keeps few graphs registered, and the plans of callables stay.
+// TestPlansAreBounded: a client that keeps requesting new targets has few graphs registered, and the plans of callables stay.
 func TestPlansAreBounded(t *testing.T) {
 	const targets = maxPlans + 20
 	m, a, session := open(t, targets)
@@ -171,7 +171,7 @@ func TestAWorkerThatHangs(t *testing.T) {
 	})
 }
 
-// TestSessionsAreBounded: beyond the limit the longest idle session goes, unless none was idle for long.
+// TestSessionsAreBounded: beyond the limit the longest idle session is closed, unless none was idle for long.
 func TestSessionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, first := open(t, 1)

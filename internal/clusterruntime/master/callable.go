@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// callable is a step whose names were said once.
+// callable is a step whose names are sent only once.
 type callable struct {
 	options *for_core_protos_go_proto.RunOptions
 	plan    *planned
@@ -39,7 +39,7 @@ func (m *Master) makeCallable(ctx context.Context, in *rpcs.MakeCallableRequest)
 	return &rpcs.MakeCallableResponse{Handle: handle}, nil
 }
 
-// addCallable keeps a callable, whose plan it then uses.
+// addCallable keeps a callable, which then uses its plan.
 func (s *session) addCallable(c callable) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,22 +10,22 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/service"
 )
 
-// cleanupPause is how long the end of a step waits for another step that it can go with.
+// cleanupPause is how long the end of a step waits for another step to be sent with.
 const cleanupPause = time.Second
 
-// cleaner passes on to a worker which steps of a session are over. No step waits for that. Workers that say that they can read it get it with
-// the next step, or after cleanupPause; others by a call.
+// cleaner tells a worker which steps of a session are over. No step waits for that. Workers that announce support get it with the next
+// step, or after cleanupPause; others by a call.
 type cleaner struct {
 	worker service.Caller
-	reads  atomic.Bool // it gets it with the next step
+	reads  atomic.Bool // supported: sent with the next step
 
 	mu      sync.Mutex
-	over    []uint64 // that have not been passed on
+	over    []uint64 // not sent yet
 	later   *time.Timer
 	calling bool
 }
 
-// add notes that a step is over. With now, the worker is called at once: something may wait in the step.
+// add records that a step is over. With now, the worker is called at once, since something may be waiting in the step.
 func (p *cleaner) add(step int64, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +38,7 @@ func (p *cleaner) add(step int64, now bool) {
 	}
 }
 
-// take returns what goes with a step.
+// take returns the steps to send with the next step.
 func (p *cleaner) take() []uint64 {
 	if !p.reads.Load() {
 		return nil
@@ -50,14 +50,14 @@ func (p *cleaner) take() []uint64 {
 	return over
 }
 
-// again notes what take returned for a step that may not have reached the worker.
+// again returns the result of take if its step may not have reached the worker.
 func (p *cleaner) again(over []uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = append(p.over, over...)
 }
 
-// flush tells the worker what has not gone with a step.
+// flush sends the steps that were not sent with another step.
 func (p *cleaner) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *cleaner) flush() {
 	p.call()
 }
 
-// call sees that somebody calls the worker. The mutex is held.
+// call makes sure that a goroutine calls the worker. The mutex is held.
 func (p *cleaner) call() {
 	if !p.calling && len(p.over) > 0 {
 		p.calling = true
@@ -88,7 +88,7 @@ func (p *cleaner) calls() {
 	}
 }
 
-// cleanup calls the worker for steps. One that does not answer is left alone: it ends such steps when it needs their room.
+// cleanup calls the worker for steps. It does not repeat this if there is no answer: the worker ends such steps when it needs their room.
 func (p *cleaner) cleanup(over []uint64) {
 	for _, step := range over {
 		ctx, cancel := afterwards()

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// noting is a cluster that notes which steps its workers run, and which they know to be over.
+// noting is a cluster that records which steps its workers run, and which they know to be over.
 type noting struct {
 	tasks
-	foreign bool // the workers do not say that they clean up, as TensorFlow's
+	foreign bool // the workers do not announce that they clean up, like TensorFlow's
 	slow    bool // CleanupGraph takes a second
 	lost    bool // the next RunGraph does not reach its worker
 
@@ -65,7 +65,7 @@ func (c notingCaller) Call(ctx context.Context, method string, in, out proto.Mes
 	return out, err
 }
 
-// TestCleanup: a worker gets to know once that a step is over: one of ours with the next step, or a while after the last one.
+// TestCleanup: a worker learns once that a step is over: our workers with the next step, or a while after the last one.
 func TestCleanup(t *testing.T) {
 	const steps = 20
 	for foreign, calls := range map[bool]int{false: 1, true: steps} {
@@ -96,8 +96,8 @@ func TestCleanup(t *testing.T) {
 	}
 }
 
-// TestCleanupOfLostSteps: steps that are over stay so for their worker where the call that was to say it is lost, and where the worker
-// takes long for each.
+// TestCleanupOfLostSteps: a worker learns that steps are over even if the call that was to say so is lost, and if each cleanup takes
+// long.
 func TestCleanupOfLostSteps(t *testing.T) {
 	const steps = 20
 	for _, foreign := range []bool{false, true} {

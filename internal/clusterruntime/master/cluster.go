@@ -9,16 +9,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Join returns the workers of a session's own cluster, and what ends the use of them.
+// Join returns the workers of a session's own cluster, and a function that ends their use.
 type Join func(*for_core_protos_go_proto.ServerDef) (Workers, func(), error)
 
-// Joining lets sessions have clusters of their own (ConfigProto.cluster_def), and returns the master.
+// Joining lets sessions have their own clusters (ConfigProto.cluster_def), and returns the master.
 func (m *Master) Joining(join Join) *Master {
 	m.join = join
 	return m
 }
 
-// members says where a session runs: the cluster of its configuration, or that of the server.
+// members is the cluster of a session: from its configuration, or the server's.
 type members struct {
 	own     Task // the master's
 	workers Workers
@@ -26,7 +26,7 @@ type members struct {
 	def     *for_core_protos_go_proto.ClusterDef // nil for the server's cluster
 }
 
-// membersOf returns where the session of a request is to run.
+// membersOf returns the cluster for the session of a request.
 func (m *Master) membersOf(in *rpcs.CreateSessionRequest) (members, error) {
 	def := in.GetConfig().GetClusterDef()
 	if len(def.GetJob()) == 0 {
@@ -44,7 +44,7 @@ func (m *Master) membersOf(in *rpcs.CreateSessionRequest) (members, error) {
 	return c, err
 }
 
-// among finds the master in a cluster: its task has the address that the client used. The texts are TensorFlow's where it has one.
+// among finds the master in a cluster: its task has the address that the client used. Error texts are TensorFlow's where they exist.
 func (m *Master) among(def *for_core_protos_go_proto.ClusterDef, target string) (Task, error) {
 	address := target[strings.LastIndex(target, "://")+len("://"):]
 	if !strings.Contains(target, "://") {
@@ -70,7 +70,7 @@ func (m *Master) among(def *for_core_protos_go_proto.ClusterDef, target string) 
 	return found[0], nil
 }
 
-// serverDef describes a task of the session's cluster to it.
+// serverDef describes a task of the session's cluster for that task.
 func (c members) serverDef(t Task) *for_core_protos_go_proto.ServerDef {
 	return &for_core_protos_go_proto.ServerDef{Protocol: "grpc", JobName: t.Job, TaskIndex: int32(t.Index), Cluster: c.def}
 }

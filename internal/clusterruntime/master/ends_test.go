@@ -22,10 +22,10 @@ func TestCloseEndsPartialRuns(t *testing.T) {
 	if _, err := m.runStep(t.Context(), &rpcs.RunStepRequest{SessionHandle: session, PartialRunHandle: setup.GetPartialRunHandle(), Feed: feed(t, map[string]float32{"a": 1, "b": 2}), Fetch: []string{"sum:0"}}); err != nil {
 		t.Fatal(err)
 	}
-	closeSession(t, m, session) // TestMain sees that nothing is left
+	closeSession(t, m, session) // TestMain checks that nothing is left
 }
 
-// mute is a cluster whose worker does not answer what ends graphs.
+// mute is a cluster whose worker does not answer calls that end graphs.
 type mute struct{ *alone }
 
 func (c mute) Worker(job string, task int) (service.Caller, error) {
@@ -43,7 +43,7 @@ func (c muted) Call(ctx context.Context, method string, in, out proto.Message) (
 	return c.Caller.Call(ctx, method, in, out)
 }
 
-// TestCloseWaitsOnce: however many plans a session has, a worker that hangs delays its end only once.
+// TestCloseWaitsOnce: however many plans a session has, a hanging worker delays its end only once.
 func TestCloseWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Task{Job: "w"}, mute{&alone{graphs: map[string]string{}}}, slog.New(slog.DiscardHandler))

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// TestFloodOfSessions: a connection that opens more sessions than there may be closes its own, not other connections'.
+// TestFloodOfSessions: a connection that opens too many sessions causes its own to be closed, not other connections'.
 func TestFloodOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, honest := open(t, 1)

@@ -19,7 +19,7 @@ type real struct{ service.Local }
 func (real) Tasks() []Task                                { return []Task{{Job: "w"}} }
 func (r real) Worker(string, int) (service.Caller, error) { return r.Local, nil }
 
-// FuzzMessages: a master answers any sequence of messages about a session, at the latest when the caller gives up. Nothing is left.
+// FuzzMessages: a master answers any sequence of messages about a session, at the latest when the caller gives up. Nothing is left over.
 func FuzzMessages(f *testing.F) {
 	seed := func(m proto.Message) []byte {
 		data, err := proto.Marshal(m)

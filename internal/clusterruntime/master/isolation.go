@@ -12,9 +12,9 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// openWorkers opens the session at its workers, as TensorFlow's masters do: they learn whose it is, and keep something for it alone
-// where the configuration says so: variables and queues with isolate_session_state, and the names of the session's own cluster.
-// Variables are then its own, too, unless the configuration says otherwise.
+// openWorkers opens the session at its workers, as TensorFlow's masters do. They learn its owner, and keep state for it alone if
+// the configuration asks for it: variables and queues with isolate_session_state, and the names of the session's own cluster. With
+// its own cluster a session also has its own variables, unless the configuration says otherwise.
 func (s *session) openWorkers(ctx context.Context, config *for_core_protos_go_proto.ConfigProto) error {
 	isolated := (config.GetIsolateSessionState() || s.members.def != nil) && !config.GetExperimental().GetShareSessionStateInClusterspecPropagation()
 	s.created = true
@@ -33,7 +33,7 @@ func (s *session) openWorkers(ctx context.Context, config *for_core_protos_go_pr
 	})
 }
 
-// eachTask does something with all workers of the session at the same time, and returns the error of the first task that has one.
+// eachTask calls do for all workers of the session at the same time, and returns the error of the first task that has one.
 func (s *session) eachTask(do func(t Task, w service.Caller) error) error {
 	errs := make([]error, len(s.tasks))
 	var done sync.WaitGroup
@@ -50,7 +50,7 @@ func (s *session) eachTask(do func(t Task, w service.Caller) error) error {
 	return cmp.Or(errs...)
 }
 
-// closeWorkers ends what openWorkers began. A worker that does not answer is left alone after a while.
+// closeWorkers undoes openWorkers. A worker that does not answer is left alone after a while.
 func (s *session) closeWorkers() {
 	if s.created {
 		ctx, cancel := afterwards()

@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// shared is a cluster whose worker cannot keep the state of a session apart.
+// shared is a cluster whose worker cannot isolate the state of a session.
 type shared struct {
 	alone
-	ended int // sessions that were deleted
+	ended int // deleted sessions
 }
 
 func (w *shared) Worker(job string, index int) (service.Caller, error) {
@@ -32,7 +32,7 @@ func (w *shared) Worker(job string, index int) (service.Caller, error) {
 		})}, all.(service.Local)...), err
 }
 
-// TestNoIsolation: a session that gets no state of its own is not opened, and gives the bytes of its graph back.
+// TestNoIsolation: a session that gets no state of its own is not opened, and the bytes of its graph are released.
 func TestNoIsolation(t *testing.T) {
 	w := &shared{}
 	m := New(Task{Job: "w"}, w, slog.New(slog.DiscardHandler))

@@ -33,22 +33,22 @@ func (m *Master) PaidBy(memory *budget.Server) *Master {
 	return m
 }
 
-// String returns the task as device names have it.
+// String returns the task in the form of device names.
 func (t Task) String() string { return fmt.Sprintf("/job:%s/task:%d", t.Job, t.Index) }
 
-// Workers are the workers of the cluster, the own one among them.
+// Workers are the workers of the cluster, including this task's.
 type Workers interface {
 	Tasks() []Task
 	Worker(job string, task int) (service.Caller, error)
 }
 
-// Master has the sessions of clients. It is safe for concurrent use.
+// Master holds the sessions of clients. It is safe for concurrent use.
 type Master struct {
 	own     Task
 	workers Workers
 	log     *slog.Logger
-	memory  *budget.Server // nil: nobody counts
-	join    Join           // nil: sessions run in the server's cluster alone
+	memory  *budget.Server // nil: not counted
+	join    Join           // nil: sessions run only in the server's cluster
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -83,7 +83,7 @@ func (m *Master) Methods() []service.Method {
 	}
 }
 
-// createSession opens a session when all workers of the cluster are there.
+// createSession opens a session once all workers of the cluster answer.
 func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionRequest) (*rpcs.CreateSessionResponse, error) {
 	filters, err := filtersOf(in.GetConfig().GetDeviceFilters())
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 		return nil, err
 	}
 	err = m.keep(s)
-	if ctx.Err() != nil { // nobody would learn the handle
+	if ctx.Err() != nil { // the client would not get the handle
 		err = status.FromContextError(ctx.Err()).Err()
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (m *Master) createSession(ctx context.Context, in *rpcs.CreateSessionReques
 	return &rpcs.CreateSessionResponse{SessionHandle: s.handle, GraphVersion: s.version}, nil
 }
 
-// prepare makes a session ready that nobody else has yet.
+// prepare prepares a session that no one else uses yet.
 func (s *session) prepare(ctx context.Context, in *rpcs.CreateSessionRequest, filters []device.Name) error {
 	if err := s.survey(ctx, filters); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *session) prepare(ctx context.Context, in *rpcs.CreateSessionRequest, fi
 	return s.openWorkers(ctx, in.GetConfig())
 }
 
-// session returns a session that is open. The text and the code are TensorFlow's.
+// session returns an open session. The error's text and code are TensorFlow's.
 func (m *Master) session(handle string) (*session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -224,7 +224,7 @@ func filtersOf(texts []string) (filters []device.Name, err error) {
 	return filters, nil
 }
 
-// chosen returns the tasks that a filter lets pass: all without filters. The own task always passes.
+// chosen returns the tasks that match a filter; without filters, all tasks. The own task always matches.
 func (c members) chosen(filters []device.Name) (tasks []Task) {
 	for _, t := range c.workers.Tasks() {
 		ok := len(filters) == 0 || t == c.own
@@ -238,10 +238,10 @@ func (c members) chosen(filters []device.Name) (tasks []Task) {
 	return tasks
 }
 
-// waitingLog is how often a session that waits for workers says so.
+// waitingLog is how often a session that waits for workers logs that.
 const waitingLog = 10 * time.Second
 
-// survey asks the workers for their devices. It waits for those that do not answer.
+// survey asks the workers for their devices, and waits for all of them.
 func (s *session) survey(ctx context.Context, filters []device.Name) error {
 	s.tasks = s.chosen(filters)
 	for _, t := range s.tasks {
@@ -261,10 +261,10 @@ func (s *session) survey(ctx context.Context, filters []device.Name) error {
 	return nil
 }
 
-// has notes a device of a task.
+// has records a device of a task.
 func (s *session) has(t Task, d *device_attributes_go_proto.DeviceAttributes) error {
 	n, err := device.Parse(d.GetName())
-	if s.members.def != nil && err == nil { // in its own cluster it has another name
+	if s.members.def != nil && err == nil { // it has another name in the session's own cluster
 		n.Job, n.Replica, n.Task = t.Job, 0, t.Index
 		d = proto.CloneOf(d)
 		d.Name = n.String()

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// partialRun is a step that the client feeds and fetches part by part.
+// partialRun is a step that the client feeds and fetches in parts.
 type partialRun struct {
 	plan    *planned
 	step    int64
@@ -20,7 +20,7 @@ type partialRun struct {
 	request partition.Request
 
 	mu      sync.Mutex
-	fed     map[string]bool // feeds, and whether they have come
+	fed     map[string]bool // whether each feed has arrived
 	fetched map[string]bool
 	once    sync.Once
 }
@@ -99,7 +99,7 @@ func (r *partialRun) end(s *session) {
 	})
 }
 
-// next checks a part, and notes what it feeds and fetches.
+// next checks a part, and records its feeds and fetches.
 func (r *partialRun) next(part partition.Request, feeds *values) (call, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *partialRun) next(part partition.Request, feeds *values) (call, error) {
 		}
 	}
 	request := r.request
-	request.Feeds = nil // those that are to come
+	request.Feeds = nil // the missing ones are added below
 	for name, came := range r.fed {
 		if !came && feeds.get(name) == nil {
 			request.Feeds = append(request.Feeds, name)
@@ -140,7 +140,7 @@ func (r *partialRun) next(part partition.Request, feeds *values) (call, error) {
 	return c, nil
 }
 
-// state returns the feeds or fetches, and what has happened to those that are done.
+// state returns the feeds or fetches, and the word for finished ones.
 func (r *partialRun) state(what string) (map[string]bool, string) {
 	if what == "feed" {
 		return r.fed, "fed"

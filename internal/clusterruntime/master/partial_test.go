@@ -50,7 +50,7 @@ func openReal(t *testing.T) (*Master, string) {
 	return m, out.GetSessionHandle()
 }
 
-// feed returns what a step feeds.
+// feed returns the feeds of a step.
 func feed(t testing.TB, values map[string]float32) (all []*for_core_protos_go_proto.NamedTensorProto) {
 	t.Helper()
 	for name, v := range values {
@@ -114,7 +114,7 @@ func closeSession(t *testing.T, m *Master, session string) {
 	}
 }
 
-// TestPartialRunsAreBounded: what a client leaves ends with its session.
+// TestPartialRunsAreBounded: partial runs that a client abandons end with its session.
 func TestPartialRunsAreBounded(t *testing.T) {
 	m, session := openReal(t)
 	in := &rpcs.PartialRunSetupRequest{SessionHandle: session, Feed: []string{"a:0", "b:0", "c:0"}, Fetch: []string{"sum:0", "product:0"}}
@@ -132,7 +132,7 @@ func TestPartialRunsAreBounded(t *testing.T) {
 	if _, err := m.partialRunSetup(t.Context(), in); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("one more: got %v", err)
 	}
-	closeSession(t, m, session) // TestMain sees that nothing is left
+	closeSession(t, m, session) // TestMain checks that nothing is left
 }
 
 // TestCloseEndsSteps: a step does not outlive its session.

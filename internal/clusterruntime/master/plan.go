@@ -22,10 +22,10 @@ type plan struct {
 	session string
 	created bool // the workers were asked to create the session
 	parts   []part
-	account *budget.Account // pays for fetches that other tasks send
+	account *budget.Account // pays for fetches from other tasks
 }
 
-// part is what one worker runs.
+// part is the part of one worker.
 type part struct {
 	worker  service.Caller
 	far     bool // the worker is another task
@@ -36,7 +36,7 @@ type part struct {
 	keys    []string          // of fetches
 }
 
-// register gives each worker its part.
+// register registers each part with its worker.
 func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, error) {
 	p := &plan{session: s.handle, created: s.created, account: s.account}
 	for _, q := range parts {
@@ -67,14 +67,14 @@ func (s *session) register(ctx context.Context, parts []partition.Part) (*plan, 
 	return p, nil
 }
 
-// deregister takes the parts from their workers. A worker that is gone has forgotten them anyway.
+// deregister removes the parts from their workers. A worker that is gone has forgotten them anyway.
 func (p *plan) deregister() {
 	p.each(func(ctx context.Context, q part) {
 		_, _ = service.Ask[rpcs.DeregisterGraphResponse](ctx, q.worker, "DeregisterGraph", &rpcs.DeregisterGraphRequest{GraphHandle: q.handle, SessionHandle: p.session, CreateWorkerSessionCalled: p.created})
 	})
 }
 
-// each tidies up at all workers at the same time. One that does not answer is left alone after a while.
+// each cleans up at all workers at the same time. A worker that does not answer is left alone after a while.
 func (p *plan) each(do func(ctx context.Context, q part)) {
 	ctx, cancel := afterwards()
 	defer cancel()
@@ -88,14 +88,14 @@ func (p *plan) each(do func(ctx context.Context, q part)) {
 	done.Wait()
 }
 
-// call is what the parts of a step are run with.
+// call has the arguments for the parts of a step.
 type call struct {
 	step    int64
 	feeds   *values
 	fetches map[string]bool // of a partial run; nil: all
 	last    bool            // of a partial run
 	options *for_core_protos_go_proto.RunOptions
-	made    *for_core_protos_go_proto.RunMetadata // what the options ask for is added to it
+	made    *for_core_protos_go_proto.RunMetadata // collects the results that the options ask for
 }
 
 // run runs all parts once and returns the fetches.
@@ -138,14 +138,14 @@ func (p *plan) all(ctx context.Context, c call) (*values, error) {
 		done.Go(func() { one(q) })
 	}
 	if len(p.parts) > 0 {
-		runtime.Gosched() // the calls to other tasks leave first
+		runtime.Gosched() // so that calls to other tasks are sent first
 		one(p.parts[0])
 	}
 	done.Wait()
 	return fetched, first
 }
 
-// collect adds what a part answered.
+// collect adds the answer of a part.
 func (c call) collect(q part, out *rpcs.RunGraphResponse, fetched *values) {
 	c.note(out)
 	for _, t := range out.GetRecv() {
@@ -187,10 +187,10 @@ func (q part) run(ctx context.Context, p *plan, c call) (*rpcs.RunGraphResponse,
 	return out, err
 }
 
-// leastPaid is the size in bytes from which on a fetch is paid for, as tensors are.
+// leastPaid is the size in bytes from which on fetches are paid for, as tensors are.
 const leastPaid = 4 << 10
 
-// pay pays for fetches that another task sent, as long as something refers to them.
+// pay pays for fetches from another task as long as something refers to them.
 func (p *plan) pay(out *rpcs.RunGraphResponse) error {
 	for _, t := range out.GetRecv() {
 		content := t.GetTensor().GetTensorContent()

@@ -11,18 +11,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// planned is the place of a plan that one step makes and others wait for.
+// planned is the entry of a plan that one step makes and others wait for.
 type planned struct {
-	done  chan struct{} // closed when plan or err is there
+	done  chan struct{} // closed when plan or err is set
 	plan  *plan
 	err   error
 	users int   // steps and callables that use it, or wait for it
-	used  int64 // when it was asked for last, counted in requests
-	gone  bool  // not among the session's plans any more: the last user takes it from the workers
+	used  int64 // last request, counted in requests
+	gone  bool  // removed from the session's plans: the last user removes it from the workers
 }
 
-// planFor returns the plan of a request; the caller releases it. The first time its parts are registered. Others who wait for
-// that end with their ctx, too.
+// planFor returns the plan of a request; the caller releases it. The first request registers its parts. The wait of others for that
+// also ends with their ctx.
 func (s *session) planFor(ctx context.Context, r partition.Request) (*planned, error) {
 	for {
 		e, first, err := s.entry(r)
@@ -46,13 +46,13 @@ func (s *session) planFor(ctx context.Context, r partition.Request) (*planned, e
 			return e, nil
 		}
 		s.release(e)
-		if code := status.Code(e.err); code != codes.Canceled && code != codes.DeadlineExceeded { // of another step, which made the plan
+		if code := status.Code(e.err); code != codes.Canceled && code != codes.DeadlineExceeded { // from another step, which made the plan
 			return nil, e.err
 		}
 	}
 }
 
-// entry returns the place of the request's plan, and whether the caller must make the plan.
+// entry returns the entry for the request's plan, and whether the caller must make the plan.
 func (s *session) entry(r partition.Request) (e *planned, first bool, err error) {
 	var room [512]byte
 	key := appendKey(room[:0], r)
@@ -72,10 +72,10 @@ func (s *session) entry(r partition.Request) (e *planned, first bool, err error)
 	return e, first, nil
 }
 
-// fill makes a plan. One that fails is forgotten. Beyond maxPlans, the plan that was not asked for the longest time goes.
+// fill makes a plan. If that fails, the entry is forgotten. Beyond maxPlans, the least recently requested plan is removed.
 func (s *session) fill(ctx context.Context, e *planned, r partition.Request) error {
 	s.mu.Lock()
-	g := s.graph // a longer graph replaces it: it does not change
+	g := s.graph // it does not change: a longer graph replaces it
 	r.Lowered = s.lowered
 	s.mu.Unlock()
 	e.plan, e.err = s.plan(ctx, g, r)
@@ -101,7 +101,7 @@ func (s *session) fill(ctx context.Context, e *planned, r partition.Request) err
 	return e.err
 }
 
-// oldest takes the plan that was not asked for the longest time from the session, for the caller to release. The mutex is held.
+// oldest takes the least recently requested plan from the session, for the caller to release. The mutex is held.
 func (s *session) oldest(but *planned) (old *planned) {
 	for _, e := range s.plans {
 		if e != but && (old == nil || e.used < old.used) {
@@ -115,7 +115,7 @@ func (s *session) oldest(but *planned) (old *planned) {
 	return old
 }
 
-// forget takes a plan from the session. The mutex is held.
+// forget removes a plan from the session. The mutex is held.
 func (s *session) forget(e *planned) {
 	e.gone = true
 	for key, other := range s.plans {
@@ -125,8 +125,8 @@ func (s *session) forget(e *planned) {
 	}
 }
 
-// release ends the use of a plan. The last user of a plan that the session has forgotten takes it from the workers; when the session
-// is closed, they have none of it any more.
+// release ends the use of a plan. The last user of a forgotten plan removes it from the workers; after the session was closed, they
+// no longer have it.
 func (s *session) release(e *planned) {
 	s.mu.Lock()
 	e.users--
@@ -141,7 +141,7 @@ func (s *session) isClosed() error {
 	return status.Errorf(codes.Aborted, "Session %s is closed.", s.handle)
 }
 
-// appendKey appends a text that only equal requests share. The order of the names does not count.
+// appendKey appends a key that only equal requests share. The order of the names does not matter.
 func appendKey(to []byte, r partition.Request) []byte {
 	for _, names := range [...][]string{r.Feeds, r.Fetches, r.Targets} {
 		if !slices.IsSorted(names) {
@@ -156,7 +156,7 @@ func appendKey(to []byte, r partition.Request) []byte {
 	return strconv.AppendBool(to, r.Partial)
 }
 
-// close ends the session at its workers, which forget its graphs: steps that run have been cancelled.
+// close ends the session at its workers, which forget its graphs; running steps have been cancelled.
 func (s *session) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -171,7 +171,7 @@ func (s *session) close() {
 		p.flush()
 	}
 	s.mu.Unlock()
-	var done sync.WaitGroup // a worker that hangs delays the end once
+	var done sync.WaitGroup // a worker that hangs delays the end only once
 	done.Go(s.closeWorkers)
 	for _, r := range partials {
 		done.Go(func() { r.end(s) })

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomGraph draws a graph of matrices. Its nodes are on any of its tasks.
+// randomGraph draws a graph of matrices. Its nodes are on random tasks.
 type randomGraph struct {
 	*graph.Builder
 	t      *rapid.T
@@ -27,7 +27,7 @@ type randomGraph struct {
 	steps  []randomStep
 }
 
-// randomStep is what a step asks for.
+// randomStep is the request of a step.
 type randomStep struct {
 	branch  bool
 	fetches []string
@@ -76,7 +76,7 @@ func drawGraph(t *rapid.T) *randomGraph {
 	return g
 }
 
-// draw draws what steps ask for. Each variable is updated after it was read.
+// draw draws the requests of steps. Each variable is updated after it was read.
 func (g *randomGraph) draw() {
 	for i, v := range g.vars {
 		bounded := g.Op("Tanh", fmt.Sprint("bounded", i), randomType, graph.Attrs{"T": tensor.Float32}, g.any())
@@ -99,7 +99,7 @@ func (g *randomGraph) draw() {
 	}
 }
 
-// anywhere puts a node on a task.
+// anywhere puts a node on a random task.
 func (g *randomGraph) anywhere(o graph.Output) {
 	o.Node.Device = rapid.SampledFrom([]string{"", "/job:w/task:0", "/job:w/task:1", "/job:w/task:2"}).Draw(g.t, "device")
 }
@@ -113,7 +113,7 @@ func (g *randomGraph) any() graph.Output {
 	return g.values[rapid.IntRange(0, len(g.values)-1).Draw(g.t, "input")]
 }
 
-// def is the graph for so many tasks: with one, all nodes are there.
+// def is the graph for that many tasks: with one, all nodes are on it.
 func (g *randomGraph) def(tasks int) (*graph_go_proto.GraphDef, error) {
 	def, err := graphdef.ToGraphDef(g.Graph)
 	if tasks == 1 {
@@ -132,10 +132,10 @@ func filled(v float32) *tensor.Tensor {
 	return t
 }
 
-// rounds is how often all steps run. From the third time on numeric regions run as compiled programs.
+// rounds is how often all steps run. From the third time on, numeric regions run as compiled programs.
 const rounds = 4
 
-// outcome runs all steps on so many tasks, and returns what they fetch.
+// outcome runs all steps on that many tasks, and returns their fetches.
 func (g *randomGraph) outcome(ctx context.Context, t *rapid.T, tasks int) (all []*tensor.Tensor) {
 	def, err := g.def(tasks)
 	if err != nil {
@@ -182,8 +182,8 @@ func (s randomStep) feeds(t *rapid.T) (all []*for_core_protos_go_proto.NamedTens
 	return all
 }
 
-// TestRandomGraphs: graphs whose nodes are on three tasks give what they give on one, step by step, before and after their numeric
-// regions are compiled.
+// TestRandomGraphs: graphs whose nodes are on three tasks give the same results as on one, step by step, before and after their
+// numeric regions are compiled.
 func TestRandomGraphs(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := drawGraph(rt)

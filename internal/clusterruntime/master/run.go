@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// runStep runs a step of a session. Errors of the step are part of the answer where the client asks for that.
+// runStep runs a step of a session. Errors of the step are part of the answer if the client asks for that.
 func (m *Master) runStep(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunStepResponse, error) {
 	out, err := m.step(ctx, in)
 	if err == nil || !in.GetStoreErrorsInResponseBody() {
@@ -54,7 +54,7 @@ func (m *Master) step(ctx context.Context, in *rpcs.RunStepRequest) (*rpcs.RunSt
 	return out, nil
 }
 
-// values runs a step, or a part of a partial run where there is a handle, and returns the fetches.
+// values runs a step or, with a handle, a part of a partial run, and returns the fetches.
 func (s *session) values(ctx context.Context, handle string, r partition.Request, c call) (*values, error) {
 	if handle != "" {
 		return s.runPartial(ctx, handle, r, c.feeds)

@@ -25,28 +25,28 @@ type session struct {
 	members
 	master  *Master
 	handle  string
-	tasks   []Task // that it may use
+	tasks   []Task // the tasks that it may use
 	created bool   // its workers were asked to open it
 	soft    bool
-	logs    bool // devices of nodes
+	logs    bool // log the devices of nodes
 	devices []*device_attributes_go_proto.DeviceAttributes
 	cluster partition.Cluster
 	client  string          // the connection that opened it
 	account *budget.Account // pays for the graph
 
-	timeout int64 // of steps that state none, in milliseconds; 0: none
+	timeout int64 // of steps without one, in milliseconds; 0: none
 
 	mu        sync.Mutex
 	def       *graph_go_proto.GraphDef
 	graph     *graph.Graph      // of def, lowered
 	lowered   map[string]string // see partition.Request
 	version   int64
-	plans     map[string]*planned // by what a step asks for
-	requests  int64               // for plans so far
+	plans     map[string]*planned // by the request of a step
+	requests  int64               // for plans, so far
 	running   map[*running]bool   // steps
 	active    time.Time           // when the last step ended
 	bytes     atomic.Int64        // of def
-	divided   atomic.Int64        // graphs so far
+	divided   atomic.Int64        // number of graphs so far
 	callables map[int64]callable
 	next      int64 // number of the next callable
 	closed    bool
@@ -56,7 +56,7 @@ type session struct {
 	partialRun int64                  // so far
 }
 
-// extendFrom adds nodes to a graph of a version.
+// extendFrom adds nodes to a graph with a certain version.
 func (s *session) extendFrom(def *graph_go_proto.GraphDef, version int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *session) extendFrom(def *graph_go_proto.GraphDef, version int64) (int64
 	return s.version, err
 }
 
-// extend adds nodes to the graph. Plans stay: what they run has not changed. The mutex is held, or nobody else has the session.
+// extend adds nodes to the graph. Plans stay valid: their nodes have not changed. The mutex is held, or no one else has the session.
 func (s *session) extend(def *graph_go_proto.GraphDef) error {
 	if def == nil {
 		def = &graph_go_proto.GraphDef{}
@@ -110,7 +110,7 @@ func lower(def *graph_go_proto.GraphDef) (*graph.Graph, map[string]string, error
 	return g, lowered.Outputs, err
 }
 
-// addFunctions adds the functions that are new.
+// addFunctions adds the new functions.
 func addFunctions(whole, def *graph_go_proto.GraphDef) {
 	has := map[string]bool{}
 	for _, f := range whole.GetLibrary().GetFunction() {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 )
 
-// Describe fills in the sessions, those that were used last first.
+// Describe fills in the sessions, the most recently used first.
 func (m *Master) Describe(s *status.State) {
 	m.mu.Lock()
 	var open []*session

@@ -28,7 +28,7 @@ func (t tasks) Tasks() (all []Task) {
 
 func (t tasks) Worker(_ string, task int) (service.Caller, error) { return t[task], nil }
 
-// newTasks returns so many workers that reach each other.
+// newTasks returns n workers that are connected.
 func newTasks(n int) tasks {
 	t := make(tasks, n)
 	for i := range t {
@@ -41,7 +41,7 @@ func newTasks(n int) tasks {
 // fatal is a test or a benchmark, also of package rapid.
 type fatal interface{ Fatal(args ...any) }
 
-// openTasks opens a session with a graph at the first of so many tasks.
+// openTasks opens a session with a graph at the first of the tasks.
 func openTasks(ctx context.Context, t fatal, tasks int, def *graph_go_proto.GraphDef) (*Master, string) {
 	m := New(Task{"w", 0}, newTasks(tasks), slog.New(slog.DiscardHandler))
 	out, err := m.createSession(ctx, &rpcs.CreateSessionRequest{GraphDef: def})
@@ -51,7 +51,7 @@ func openTasks(ctx context.Context, t fatal, tasks int, def *graph_go_proto.Grap
 	return m, out.GetSessionHandle()
 }
 
-// plusOne is x + 1 on each of so many tasks: "y0:0", "y1:0".
+// plusOne is x + 1 on each of the tasks: "y0:0", "y1:0".
 func plusOne(t testing.TB, tasks int) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -75,7 +75,7 @@ func stepAt(t testing.TB, session string, task int) *rpcs.RunStepRequest {
 	return &rpcs.RunStepRequest{SessionHandle: session, Feed: feed(t, map[string]float32{"x": 41}), Fetch: []string{fmt.Sprintf("y%d:0", task)}}
 }
 
-// BenchmarkStep is a step of an unchanged graph without connections: on the master's task, and on another one.
+// BenchmarkStep runs a step of an unchanged graph without connections: on the master's task, and on another one.
 func BenchmarkStep(b *testing.B) {
 	for task, name := range []string{"own", "other"} {
 		b.Run(name, func(b *testing.B) {
@@ -91,7 +91,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// TestAllocationsOfAStep bounds what a step of an unchanged graph allocates, beside what connections do.
+// TestAllocationsOfAStep bounds the allocations for a step of an unchanged graph, without connections.
 func TestAllocationsOfAStep(t *testing.T) {
 	const most = 60
 	m, session := openTasks(t.Context(), t, 2, plusOne(t, 2))

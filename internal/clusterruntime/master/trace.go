@@ -9,7 +9,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// execution says what workers are to note of a step, nil for nothing. A step that is run part by part is not traced.
+// execution says what workers record of a step, nil for nothing. Partial runs are not traced.
 func (c call) execution() *rpcs.ExecutorOpts {
 	o := c.options
 	if o.GetTraceLevel() == for_core_protos_go_proto.RunOptions_NO_TRACE && !o.GetOutputPartitionGraphs() && !o.GetReportTensorAllocationsUponOom() {
@@ -22,7 +22,7 @@ func (c call) execution() *rpcs.ExecutorOpts {
 	}
 }
 
-// note adds what a worker noted of a step.
+// note adds what a worker recorded of a step.
 func (c call) note(out *rpcs.RunGraphResponse) {
 	if c.made == nil {
 		return
@@ -36,7 +36,7 @@ func (c call) note(out *rpcs.RunGraphResponse) {
 	}
 }
 
-// logPlacement writes the device of each node, in TensorFlow's form: log_device_placement.
+// logPlacement logs the device of each node, in TensorFlow's form: log_device_placement.
 func (m *Master) logPlacement(parts []partition.Part) {
 	for _, p := range parts {
 		for _, n := range p.Graph.Nodes() {

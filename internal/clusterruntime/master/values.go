@@ -9,10 +9,11 @@ type values struct {
 	at      map[string]int // nil for a few
 }
 
-// fewValues are so many that looking at each is faster than a map.
+// fewValues is the number of values up to which a linear search is faster than
+// a map.
 const fewValues = 8
 
-// add adds a value, and reports whether there was none of that name.
+// add adds a value, and reports whether its name was new.
 func (v *values) add(name string, t *tensor_go_proto.TensorProto) bool {
 	if v.find(name) >= 0 {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Divide returns what each task runs for a request. The client's task is the first where it runs anything.
+// Divide returns the part of each task for a request. The client's task is first, if it has a part.
 func Divide(g *graph.Graph, r Request, c Cluster) ([]Part, error) {
 	need, err := prune(g, r)
 	if err != nil {
@@ -63,7 +63,7 @@ type divider struct {
 	partial  bool // see Request
 }
 
-// cut is an output, or a control edge (index -1), that a task gets from another one.
+// cut is an output, or a control edge (index -1), that a task receives from another one.
 type cut struct {
 	from  *graph.Node
 	index int
@@ -134,14 +134,14 @@ func (d *divider) part(at Device) *Part {
 	return p
 }
 
-// add adds a node that the client's graph does not have.
+// add adds a node that is not in the client's graph.
 func (d *divider) add(at Device, n *graph.Node) (*graph.Node, error) {
 	p := d.part(at)
 	n.Name, n.Device = p.Graph.UniqueName(fmt.Sprintf("%s_S%d", n.Name, d.number)), at.Name.String()
 	return n, p.Graph.Add(n)
 }
 
-// link is the attributes of a _Send or _Recv and their key.
+// link returns the attributes of a _Send or _Recv, and their key.
 func link(from, to Device, edge string, t tensor.DType, client bool) (graph.Attrs, rendezvous.Key) {
 	key := rendezvous.Key{From: from.Name.String(), Incarnation: from.Incarnation, To: to.Name.String(), Edge: edge, Iteration: rendezvous.Outside}
 	return graph.Attrs{
@@ -150,7 +150,7 @@ func link(from, to Device, edge string, t tensor.DType, client bool) (graph.Attr
 	}, key
 }
 
-// sender and receiver leave out the attribute that is the other one's.
+// sender and receiver drop the attribute of the other one.
 func sender(a graph.Attrs) graph.Attrs {
 	a = maps.Clone(a)
 	delete(a, "tensor_type")
@@ -163,15 +163,15 @@ func receiver(a graph.Attrs) graph.Attrs {
 	return a
 }
 
-// feed returns the _Recv of a fed output on the task of a device that needs it. The master sends the value there itself: it would come
-// later by way of the client's task.
+// feed returns the _Recv of a fed output on the task of a device that needs it. The master sends the value there itself, which is
+// faster than through the client's task.
 func (d *divider) feed(o graph.Output, name string, to Device) (*graph.Node, error) {
 	at := feedAt{o, taskOf(to)}
 	if n := d.fed[at]; n != nil {
 		return n, nil
 	}
 	attrs, key := link(to, to, name, o.DType(), true)
-	attrs["_early"] = !d.partial // it is there when the part begins
+	attrs["_early"] = !d.partial // it arrives before the part begins
 	n, err := d.add(to, &graph.Node{Name: "_recv_" + plain(name), Op: "_Recv", Attrs: receiver(attrs), Outputs: []graph.Type{{DType: o.DType()}}})
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (d *divider) feed(o graph.Output, name string, to Device) (*graph.Node, err
 	return n, nil
 }
 
-// feedUnused gives what nothing needs to the client's task, which sees whether it is a tensor.
+// feedUnused sends unused feeds to the client's task, which checks whether they are tensors.
 func (d *divider) feedUnused() error {
 	used := map[graph.Output]bool{}
 	for at := range d.fed {
@@ -198,7 +198,7 @@ func (d *divider) feedUnused() error {
 	return nil
 }
 
-// fetch adds the _Send of a fetched output, on the task that makes it: the master gets the value from there.
+// fetch adds the _Send of a fetched output on the task that makes it, from which the master gets the value.
 func (d *divider) fetch(o graph.Output, name string) error {
 	at := d.cluster.Client
 	if !d.isFed(o) {
@@ -216,7 +216,7 @@ func (d *divider) fetch(o graph.Output, name string) error {
 	return nil
 }
 
-// value returns an output of the client's graph as it is there for a device.
+// value returns an output of the client's graph as it is available on a device.
 func (d *divider) value(o graph.Output, to Device) (graph.Output, error) {
 	if name, fed := d.need.feeds[o]; fed {
 		r, err := d.feed(o, name, to)
@@ -236,7 +236,7 @@ func (d *divider) value(o graph.Output, to Device) (graph.Output, error) {
 	return r.Out(0), nil
 }
 
-// plain makes a tensor's name one that a node may have.
+// plain turns a tensor's name into a valid name for a node.
 func plain(name string) string { return strings.ReplaceAll(name, ":", "_") }
 
 // connect gives the copy of a node its inputs.
@@ -268,7 +268,7 @@ func (d *divider) connect(n *graph.Node) error {
 	return d.readAgain(n)
 }
 
-// transfer returns the node that receives a value of another task. A task receives a value once.
+// transfer returns the node that receives a value from another task. A task receives each value once.
 func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, error) {
 	if r := d.received[c]; r != nil {
 		return r, nil
@@ -300,13 +300,13 @@ func (d *divider) transfer(value graph.Output, c cut, to Device) (*graph.Node, e
 	return r, nil
 }
 
-// reference reports whether the output is a reference variable: each who takes it takes the value of its own time.
+// reference reports whether the output is a reference variable: each reader takes its value at its own time.
 func reference(c cut) bool {
 	def := ops.Find(c.from.Op)
 	return c.index >= 0 && def != nil && def.OutputAt(c.index, len(c.from.Outputs)).Ref
 }
 
-// signal returns the node that a node of another task comes before: what follows a node elsewhere waits for an empty tensor.
+// signal returns a node for a control edge between tasks: the node at the other end waits for an empty tensor.
 func (d *divider) signal(before, n *graph.Node) (*graph.Node, error) {
 	c := cut{before, -1, taskOf(d.at[n])}
 	if r := d.received[c]; r != nil {

@@ -34,7 +34,7 @@ func add(g *graph.Graph, name, op, at string, attrs graph.Attrs, in ...graph.Out
 	return n
 }
 
-// model is y = x * w + b with w and b on parameter servers, and z that nothing needs.
+// model is y = x * w + b with w and b on parameter servers, and an unused z.
 func model() *graph.Graph {
 	g := graph.New()
 	x := add(g, "x", "Placeholder", "", nil)
@@ -50,7 +50,7 @@ func model() *graph.Graph {
 	return g
 }
 
-// ops returns the ops of each part, by task.
+// opsOf returns the ops of each part, by task.
 func opsOf(parts []Part) map[string]string {
 	all := map[string]string{}
 	for _, p := range parts {
@@ -113,7 +113,7 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// checkPairs sees that each _Recv that does not come from the client has its _Send on the device that it names.
+// checkPairs checks that each _Recv has its _Send on the device that it names, unless it receives from the client.
 func checkPairs(t *testing.T, name string, parts []Part) {
 	sent := map[string]string{}
 	for _, p := range parts {
@@ -179,7 +179,7 @@ func TestSoftPlacement(t *testing.T) {
 	}
 }
 
-// TestNamesOfRequests: TensorFlow's workers keep the kernels of _Send and _Recv by name, so no two requests share one.
+// TestNamesOfRequests: TensorFlow's workers cache the kernels of _Send and _Recv by name, so requests must not share names.
 func TestNamesOfRequests(t *testing.T) {
 	seen := map[string]bool{}
 	for number := range int64(3) {
@@ -203,7 +203,7 @@ func TestNamesOfRequests(t *testing.T) {
 	}
 }
 
-// TestResourcesStay: what takes a resource runs where the resource is, whatever device it asks for, as under TensorFlow.
+// TestResourcesStay: an op that uses a resource runs on the resource's device, whatever its own, as in TensorFlow.
 func TestResourcesStay(t *testing.T) {
 	g := graph.New()
 	v := &graph.Node{Name: "v", Op: "VarHandleOp", Device: "/job:ps/task:1", Attrs: graph.Attrs{"dtype": tensor.Float32}, Outputs: []graph.Type{graph.TypeOf(tensor.Resource)}}
@@ -220,7 +220,7 @@ func TestResourcesStay(t *testing.T) {
 	}
 }
 
-// TestFeedsAreEarly: a part waits for feeds in partial runs alone.
+// TestFeedsAreEarly: a part waits for feeds only in partial runs.
 func TestFeedsAreEarly(t *testing.T) {
 	for _, partial := range []bool{false, true} {
 		parts, err := Divide(model(), Request{Feeds: []string{"x:0"}, Fetches: []string{"m:0"}, Partial: partial}, cluster())

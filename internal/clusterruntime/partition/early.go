@@ -2,13 +2,13 @@ package partition
 
 import "github.com/goestimator/goestimator/internal/compiler/graph"
 
-// early reports whether a cut value is that of a variable or constant alone, whatever a step does: who receives it waits for no part of
-// the step, and it is never dead.
+// early reports whether a cut value always comes from a variable or constant alone: its receiver waits for no part of the step, and it
+// is never dead.
 func (d *divider) early(c cut) bool {
 	if c.index < 0 || reference(c) || d.frames.gives[c.from] != nil {
 		return false
 	}
-	const most = 64 // nodes that pass a value on; a graph may be a circle
+	const most = 64 // nodes that pass on a value; a graph may have cycles
 	n, at := c.from, taskOf(d.at[c.from])
 	for range most {
 		if len(n.Control) > 0 || taskOf(d.at[n]) != at {
@@ -29,7 +29,7 @@ func (d *divider) early(c cut) bool {
 	return false
 }
 
-// fedBy reports whether the client feeds the input of a node, or what the node gives.
+// fedBy reports whether the client feeds the input of a node, or its output.
 func (d *divider) fedBy(n *graph.Node) bool {
 	return len(n.Inputs) != 1 || d.isFed(n.Inputs[0]) || d.isFed(n.Out(0))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// frame is a loop of the client's graph. What is outside of loops has none.
+// frame is a loop of the client's graph. Nodes outside of loops have none.
 type frame struct {
 	name     string
 	parent   *frame
@@ -22,14 +22,14 @@ func (f *frame) String() string {
 	return f.name
 }
 
-// frames are the loops of a request's nodes: where each node's outputs are.
+// frames are the loops of a request's nodes: the loop of each node's outputs.
 type frames struct {
-	sorted []*graph.Node // each node after what it needs, but for the values of the iteration before
+	sorted []*graph.Node // each node after its inputs, except those from the previous iteration
 	gives  map[*graph.Node]*frame
 	byName map[string]*frame
 }
 
-// framesOf finds the loops of nodes. Cycles without NextIteration are refused, as are nodes whose inputs are of different loops.
+// framesOf finds the loops of nodes. Cycles without NextIteration are refused, as are nodes whose inputs are in different loops.
 func framesOf(need *needs) (*frames, error) {
 	f := &frames{gives: make(map[*graph.Node]*frame, len(need.nodes)), byName: map[string]*frame{}}
 	if err := f.sort(need); err != nil {
@@ -41,7 +41,7 @@ func framesOf(need *needs) (*frames, error) {
 		}
 	}
 	for _, n := range f.sorted {
-		if _, err := f.runs(need, n); err != nil { // now with what comes from the iteration before
+		if _, err := f.runs(need, n); err != nil { // including inputs from the previous iteration
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ func (f *frames) sort(need *needs) error {
 	return nil
 }
 
-// runs returns the loop in which a node runs: that of its inputs, as far as these are known.
+// runs returns the loop in which a node runs: the loop of its inputs, as far as they are known.
 func (f *frames) runs(need *needs, n *graph.Node) (*frame, error) {
 	var at *frame
 	var first *graph.Node

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzDivide: any graph and request is refused, or each part's receives have their sends.
+// FuzzDivide: any graph and request is refused, or all receives of the parts have their sends.
 func FuzzDivide(f *testing.F) { f.Fuzz(rapid.MakeFuzz(dividesNonsense)) }
 
 func TestDivideNonsense(t *testing.T) { rapid.Check(t, dividesNonsense) }
@@ -58,7 +58,7 @@ func dividesNonsense(t *rapid.T) {
 	}
 }
 
-// arbitrary draws a graph whose edges, devices and colocations lead anywhere.
+// arbitrary draws a graph with random edges, devices and colocations.
 func arbitrary(t *rapid.T) *graph.Graph {
 	ops := []string{"Const", "Identity", "AddV2", "VariableV2", "Assign", "Switch", "Merge", "Enter", "Exit", "NextIteration", "VarHandleOp", "ReadVariableOp", "NoSuchOp"}
 	devices := []string{"", "", "/job:ps", "/job:ps/task:0", "/job:ps/task:1", "/job:worker", "/gpu:0", "/job:nope", "nonsense"}

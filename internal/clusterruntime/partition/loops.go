@@ -15,10 +15,10 @@ type loopAt struct {
 	device device.Name
 }
 
-// gather moves control flow to the values that it carries, so that fewer tasks take part in a loop and a branch reads a remote
-// variable only where it is taken. The rules are TensorFlow's (OptimizeControlFlowColocation in graph_partition.cc).
+// gather moves control flow to the values that it carries, so that fewer tasks take part in a loop, and a branch reads a remote
+// variable only if it is taken. The rules are TensorFlow's (OptimizeControlFlowColocation in graph_partition.cc).
 func (d *divider) gather() {
-	first := map[*graph.Node]*graph.Node{} // what takes the value of a node
+	first := map[*graph.Node]*graph.Node{} // first user of a node's value
 	for _, n := range d.need.nodes {
 		for _, in := range n.Inputs {
 			if !d.isFed(in) && first[in.Node] == nil {
@@ -42,8 +42,8 @@ func (d *divider) gather() {
 	}
 }
 
-// takePart makes each device that takes values of others within a loop run the loop, too, as AddControlFlow in graph_partition.cc does.
-// TensorFlow's servers divide their parts by devices.
+// takePart makes each device that uses values of other devices within a loop run the loop, too, as AddControlFlow in graph_partition.cc
+// does, since TensorFlow's servers divide their parts by device.
 func (d *divider) takePart() error {
 	for _, n := range d.need.nodes[:len(d.need.nodes):len(d.need.nodes)] {
 		for _, b := range d.need.before(n) {
@@ -57,7 +57,7 @@ func (d *divider) takePart() error {
 	return nil
 }
 
-// followLoop has a node wait for the iteration of its loop where a server that divides the part by devices has it receive an input.
+// followLoop makes a node wait for the iteration of its loop if a server that divides the part by device makes it receive an input.
 func (d *divider) followLoop(n, before, first *graph.Node) {
 	loop, c := d.frames.gives[before], d.copies[n]
 	if loop == nil || first.Device == c.Device {
@@ -68,8 +68,8 @@ func (d *divider) followLoop(n, before, first *graph.Node) {
 	}
 }
 
-// controlLoop returns the Merge of a loop on the device of a node. The loop has an iteration for each of the real loop's: its Switch
-// takes the real condition.
+// controlLoop returns the Merge of a loop on the device of a node. That loop has an iteration for each iteration of the real one, whose
+// condition its Switch takes.
 func (d *divider) controlLoop(loop *frame, by *graph.Node) (*graph.Node, error) {
 	key := loopAt{loop, d.at[by].Name}
 	if m := d.loops[key]; m != nil {
@@ -98,7 +98,7 @@ func (d *divider) controlLoop(loop *frame, by *graph.Node) (*graph.Node, error) 
 	return merge, nil
 }
 
-// extra adds a node beside one of the client's, whose device it shares.
+// extra adds a node beside one of the client's, on the same device.
 func (d *divider) extra(op string, by *graph.Node, loop *frame, attrs graph.Attrs, in ...graph.Output) *graph.Node {
 	name := ""
 	for used := true; used; {

@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// box is where all tasks of a test meet.
+// box is the rendezvous of all tasks in a test.
 type box struct{ *rendezvous.Table }
 
 func (b box) Send(key rendezvous.Key, item rendezvous.Item) error {
@@ -28,7 +28,7 @@ func (b box) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item, err
 	return b.Table.Recv(ctx, key.String())
 }
 
-// runParts runs all parts at the same time and returns what is sent under a key.
+// runParts runs all parts at the same time and returns the item sent under a key.
 func runParts(ctx context.Context, parts []Part, key string) (rendezvous.Item, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -54,7 +54,7 @@ func runParts(ctx context.Context, parts []Part, key string) (rendezvous.Item, e
 	return b.Table.Recv(over, key)
 }
 
-// TestLoopsOverTasks: programs whose nodes are anywhere give what they give on one task.
+// TestLoopsOverTasks: programs whose nodes are on random tasks give the same result as on one task.
 func TestLoopsOverTasks(t *testing.T) { rapid.Check(t, loopsOverTasks) }
 
 // FuzzLoops is TestLoopsOverTasks with inputs of go test -fuzz.
@@ -83,7 +83,7 @@ func loopsOverTasks(t *rapid.T) {
 	defer cancel()
 	key := ""
 	for _, p := range parts {
-		key += p.Fetches[out.String()] // one has it
+		key += p.Fetches[out.String()] // one of the parts has it
 	}
 	item, err := runParts(ctx, parts, key)
 	if err != nil {
@@ -94,8 +94,8 @@ func loopsOverTasks(t *rapid.T) {
 	}
 }
 
-// loopsByDevice fails where a server that divides a part by devices has a node receive a value in no iteration: within a loop, a
-// node that takes a value of another device comes after the loop's Merge on its own.
+// loopsByDevice returns an error if a server that divides a part by device would make a node receive a value outside of any
+// iteration: within a loop, a node that uses a value of another device must follow the loop's Merge on its own.
 func loopsByDevice(p Part) error {
 	need := &needs{nodes: p.Graph.Nodes()}
 	frames, err := framesOf(need)

@@ -2,8 +2,8 @@ package partition
 
 import "github.com/goestimator/goestimator/internal/compiler/graph"
 
-// Missing returns a value that the fetches of a request need and that is to be fed: its feeds are those that have not come. The zero
-// Output means that there is none. As in TensorFlow, what other feeds replace counts as needed.
+// Missing returns a value that the fetches of a request need and that is still to be fed: the request's feeds are the missing ones.
+// The zero Output means that there is none. As in TensorFlow, nodes that other feeds replace count as needed.
 func Missing(g *graph.Graph, r Request) (graph.Output, error) {
 	pending := map[graph.Output]bool{}
 	for _, name := range r.Feeds {

@@ -15,7 +15,7 @@ import (
 type group struct {
 	parent *group
 	spec   device.Name
-	first  *graph.Node // who stated the spec, for messages
+	first  *graph.Node // the node with the spec, for messages
 }
 
 func (g *group) root() *group {
@@ -34,8 +34,8 @@ type placer struct {
 	groups map[*graph.Node]*group
 }
 
-// place gives each of some nodes a device. Which nodes share one depends on the whole graph, as in TensorFlow: a variable is
-// where it is in all steps. What is wrong with other nodes does not count.
+// place gives each of the nodes a device. As in TensorFlow, colocation depends on the whole graph, so that a variable has
+// the same place in all steps. Errors in other nodes are ignored.
 func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Device, error) {
 	p := &placer{c, make(map[*graph.Node]*group, len(g.Nodes()))}
 	needed := make(map[*graph.Node]bool, len(nodes))
@@ -73,7 +73,7 @@ func place(g *graph.Graph, nodes []*graph.Node, c Cluster) (map[*graph.Node]Devi
 	return at, nil
 }
 
-// named returns the nodes that n says it must be on one device with.
+// named returns the nodes with which n asks to be colocated.
 func named(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
 	names, _ := n.Attrs["_class"].([][]byte)
 	for _, class := range names {
@@ -84,7 +84,7 @@ func named(g *graph.Graph, n *graph.Node) (with []*graph.Node) {
 	return with
 }
 
-// handles returns the nodes whose variables or resources n takes.
+// handles returns the nodes whose variables or resources n uses.
 func handles(n *graph.Node) (with []*graph.Node) {
 	def := ops.Find(n.Op)
 	for i, in := range n.Inputs {
@@ -96,7 +96,7 @@ func handles(n *graph.Node) (with []*graph.Node) {
 	return with
 }
 
-// follow makes a node whose device is not that of its resource forget its own: a resource is where it is made.
+// follow makes a node that is not on the device of its resource give up its own: a resource stays where it is made.
 func (p *placer) follow(n, with *graph.Node) {
 	a, b := p.groups[n].root(), p.groups[with].root()
 	if !a.spec.Matches(b.spec.Merge(a.spec)) {
@@ -120,7 +120,7 @@ func (p *placer) join(n, with *graph.Node) error {
 	return nil
 }
 
-// choose returns the first device that fits, of the client's task where several tasks fit.
+// choose returns the first device that fits, preferably of the client's task.
 func (p *placer) choose(n *graph.Node) (Device, error) {
 	spec := p.groups[n].root().spec
 	if d, ok := p.first(spec); ok {
@@ -154,7 +154,7 @@ func (p *placer) first(spec device.Name) (Device, bool) {
 	return slices.MinFunc(fits, func(a, b Device) int { return p.rank(a) - p.rank(b) }), true
 }
 
-// rank orders devices: the devices of the client's task come first, the others as they are listed.
+// rank orders devices: the client's task's come first, the others as they are listed.
 func (p *placer) rank(d Device) int {
 	if d.Name.Job == p.c.Client.Name.Job && d.Name.Task == p.c.Client.Name.Task {
 		return 0

@@ -14,7 +14,7 @@ type needs struct {
 	kept    map[*graph.Node]bool
 }
 
-// prune finds what a request needs. A value that is fed needs nothing.
+// prune finds the nodes that a request needs. A fed value needs nothing.
 func prune(g *graph.Graph, r Request) (*needs, error) {
 	n := &needs{feeds: map[graph.Output]string{}, fetches: map[string]graph.Output{}, kept: map[*graph.Node]bool{}}
 	for _, name := range r.Feeds {
@@ -74,7 +74,7 @@ func (n *needs) before(node *graph.Node) (all []*graph.Node) {
 	return all
 }
 
-// replaced reports whether a node is a placeholder that is fed: nothing needs it to run.
+// replaced reports whether a node is a placeholder that is fed, so that it need not run.
 func (n *needs) replaced(node *graph.Node) bool {
 	if len(node.Outputs) != 1 || len(node.Inputs) > 0 {
 		return false

@@ -7,24 +7,24 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// after is a node that runs after an update of a reference variable whose value it takes.
+// after is a node that uses the value of a reference variable and runs after an update of it.
 type after struct{ node, variable *graph.Node }
 
-// maxFollowed bounds the edges on which updates are followed to what runs after them, for all variables.
+// maxFollowed bounds the edges that the search for nodes after updates follows, for all variables.
 const maxFollowed = 1 << 24
 
-// updates finds what runs after updates of reference variables. Nodes are numbers, in their order.
+// updates finds the nodes that run after updates of reference variables. Nodes are numbered in their order.
 type updates struct {
 	number   map[*graph.Node]int32
 	users    [][]int32
 	by       map[*graph.Node][]int32 // the updates of each variable
-	readers  map[*graph.Node][]int32 // nodes that take what Identity makes of it
-	later    []int32                 // the search that found a node last
+	readers  map[*graph.Node][]int32 // nodes that use the result of its Identity
+	later    []int32                 // the last search that found a node
 	searches int32
 	followed int
 }
 
-// updatesBefore finds the nodes that take the values of variables and run after updates of these.
+// updatesBefore finds the nodes that use the values of variables and run after updates of these.
 func updatesBefore(nodes []*graph.Node) (map[after]bool, error) {
 	u := &updates{number: make(map[*graph.Node]int32, len(nodes)), users: make([][]int32, len(nodes)), later: make([]int32, len(nodes)),
 		by: map[*graph.Node][]int32{}, readers: map[*graph.Node][]int32{}}
@@ -48,7 +48,7 @@ func updatesBefore(nodes []*graph.Node) (map[after]bool, error) {
 	return found, nil
 }
 
-// note notes what node i takes, and what it runs after.
+// note records the inputs of node i, and the nodes before it.
 func (u *updates) note(i int32, n *graph.Node) {
 	for k, in := range n.Inputs {
 		u.follows(i, in.Node)
@@ -64,7 +64,7 @@ func (u *updates) note(i int32, n *graph.Node) {
 	}
 }
 
-// follows notes that node i runs after another one, unless a feed makes that unnecessary.
+// follows records that node i runs after another one, unless a feed makes that unnecessary.
 func (u *updates) follows(i int32, before *graph.Node) {
 	if b, ok := u.number[before]; ok {
 		u.users[b] = append(u.users[b], i)
@@ -89,7 +89,7 @@ func (u *updates) search(v *graph.Node) error {
 	return nil
 }
 
-// readOf returns the reference variable whose value an output is: Identity makes it, and waits for nothing else.
+// readOf returns the reference variable whose value an output is: the output of an Identity that waits for nothing else.
 func readOf(o graph.Output) (graph.Output, bool) {
 	read := o.Node
 	if read.Op != "Identity" || len(read.Inputs) != 1 || len(read.Control) > 0 || !variable(read.Inputs[0]) {
@@ -103,9 +103,9 @@ func variable(o graph.Output) bool {
 	return len(o.Node.Inputs) == 0 && reference(cut{from: o.Node, index: o.Index})
 }
 
-// readAgain lets the copy of a node that runs after an update of a reference variable of its task read the variable then, as in
-// TensorFlow. There what Identity makes of a variable shares the variable's memory, and the node finds the new value.
-// SyncReplicasOptimizer and many programs that were written by hand count on it.
+// readAgain makes the copy of a node that runs after an update of a reference variable in its task read the variable at that
+// time, as in TensorFlow. There the result of Identity shares the variable's memory, so the node sees the new value.
+// SyncReplicasOptimizer and many hand-written programs rely on it.
 func (d *divider) readAgain(n *graph.Node) error {
 	c := d.copies[n]
 	for i, in := range n.Inputs {

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// TestReadAgain: a node that runs after an update reads the variable then, as the Fill of SyncReplicasOptimizer, which waits for its
-// other input; others share one read.
+// TestReadAgain: a node that runs after an update reads the variable then, like the Fill of SyncReplicasOptimizer, which waits for
+// its other input; other nodes share one read.
 func TestReadAgain(t *testing.T) {
 	g := model()
 	read := g.Node("w/read").Out(0)

@@ -10,17 +10,17 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// Request says what a step gets and what it is to give.
+// Request has the inputs and outputs of a step.
 type Request struct {
 	Feeds   []string // outputs, as "node:0", that get values from the client
 	Fetches []string // outputs that the client gets
 	Targets []string // nodes that run for their effects
-	// Number tells the parts of a session's requests apart. Nodes that are added have it in their names: TensorFlow's workers keep
-	// the kernels of a session's _Send and _Recv nodes by name, with the key that the first of the name had.
+	// Number distinguishes the parts of a session's requests. Added nodes have it in their names: TensorFlow's workers cache the
+	// kernels of a session's _Send and _Recv nodes by name, with the key of the first node of that name.
 	Number int64
-	// Partial says that feeds may come while the parts run.
+	// Partial says that feeds may arrive while the parts run.
 	Partial bool
-	// Lowered are the outputs that calls, branches and loops had before they were lowered, as "node:0", and what they are now.
+	// Lowered maps the outputs that calls, branches and loops had before they were lowered, as "node:0", to the present ones.
 	Lowered map[string]string
 }
 
@@ -30,36 +30,36 @@ type Device struct {
 	Incarnation uint64
 }
 
-// Cluster is where a graph may run.
+// Cluster is the set of devices on which a graph may run.
 type Cluster struct {
 	Devices []Device
-	Client  Device // of the master: feeds come from it and fetches go to it; the default device
-	Soft    bool   // a device type that a task lacks is replaced by the processor
+	Client  Device // of the master: the source of feeds, the target of fetches, and the default device
+	Soft    bool   // a device type that a task does not have is replaced by the CPU
 }
 
-// Part is what one task runs.
+// Part is the part of the graph for one task.
 type Part struct {
 	Task    device.Name
 	Graph   *graph.Graph
-	Feeds   map[string]string // the rendezvous key of each feed, by its name
-	Fetches map[string]string // the same of fetches
+	Feeds   map[string]string // the rendezvous keys of feeds by their names
+	Fetches map[string]string // the rendezvous keys of fetches by their names
 }
 
-// Errors that say what is wrong with a request; they are wrapped with the details.
+// Errors in requests; they are wrapped with the details.
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrPlacement   = errors.New("cannot assign a device")
 	ErrUnsupported = errors.New("not supported")
 )
 
-// NoDeviceError says that the cluster does not have the device of a node. It is an [ErrPlacement].
+// NoDeviceError reports that the cluster does not have the device of a node. It is an [ErrPlacement].
 type NoDeviceError struct {
 	Node      string
-	Device    device.Name // that the node names
+	Device    device.Name // named by the node
 	Available []string
 }
 
-// Error has TensorFlow's text.
+// Error returns TensorFlow's text.
 func (e *NoDeviceError) Error() string {
 	text := fmt.Sprintf("Cannot assign a device for operation %s: {{node %s}} was explicitly assigned to %s but available devices are [ %s ]. Make sure the device specification refers to a valid device.",
 		e.Node, e.Node, e.Device, strings.Join(e.Available, ", "))
@@ -72,7 +72,7 @@ func (e *NoDeviceError) Error() string {
 // Is makes it an ErrPlacement.
 func (e *NoDeviceError) Is(target error) bool { return target == ErrPlacement }
 
-// output finds the output that a name such as "node:1" or "node" means.
+// output finds the output with a name such as "node:1" or "node".
 func (r Request) output(g *graph.Graph, name, what string) (graph.Output, error) {
 	full := name
 	if !strings.Contains(name, ":") {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// TestManyUpdates: where very many nodes follow very many updates the graph is refused, before that takes long.
+// TestManyUpdates: a graph with very many nodes after very many updates is refused before that takes long.
 func TestManyUpdates(t *testing.T) {
 	const variables = 20000
 	g := graph.New()

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// BenchmarkLayers compares 20 products of 128 x 128 matrices, each followed by four ops on elements, with their nodes one by one.
+// BenchmarkLayers compares 20 products of 128 x 128 matrices, each followed by four elementwise ops, with the nodes run one by one.
 func BenchmarkLayers(b *testing.B) {
 	for _, fused := range []bool{true, false} {
 		b.Run(fmt.Sprintf("fused=%v", fused), func(b *testing.B) {

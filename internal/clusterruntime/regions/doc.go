@@ -1,9 +1,9 @@
-// Package regions makes connected sets of numeric nodes of a graph one node each, which is a program of the engine.
+// Package regions replaces connected sets of numeric nodes of a graph by one node each, which is a program of the engine.
 //
-// Nodes are of one region when they depend on the same other work: on the same tensors of other tasks and the same ops that may wait, and on as many
-// turns of state and numbers. So a region waits for nothing that any of its nodes would not wait for, all of its
-// nodes are dead where one is, and no cycle comes about. Variables, other state, control flow and strings stay op by op.
+// Nodes belong to one region if they depend on the same other work: the same tensors from other tasks, the same ops that may wait, and the
+// same number of alternations between numeric and other nodes. So a region waits for nothing that any of its nodes would not wait for, all
+// of its nodes are dead if one is, and no cycles arise. Variables, other state, control flow and strings still run op by op.
 //
-// A region runs op by op until it has seen inputs of the same sizes a few times, and where its program cannot be compiled. Which parts of it are
-// compiled, and for which sizes, package session decides.
+// A region runs op by op until it has seen inputs of the same sizes a few times, and always if its program cannot be compiled. Package
+// session decides which parts of it are compiled, and for which sizes.
 package regions

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Op is the op of a node that stands for a region.
+	// Op is the op of a node that replaces a region.
 	Op = "_Region"
 	// Kernel is the attribute of such a node that holds its eager.Kernel.
 	Kernel = "kernel"
@@ -19,8 +19,8 @@ type Regions struct {
 	all []*region
 }
 
-// Fuse replaces numeric nodes of a graph by regions: the result has the graph's other nodes, which then have other inputs. waiting
-// says which nodes may wait for other tasks or steps. The regions are to be closed when nobody runs them any more.
+// Fuse replaces numeric nodes of a graph by regions. The result has the graph's other nodes, with new inputs. waiting reports
+// which nodes may wait for other tasks or steps. The regions must be closed when they are no longer used.
 func Fuse(g *graph.Graph, waiting func(*graph.Node) bool) (*graph.Graph, *Regions, error) {
 	f := &fuser{g: g, at: map[*graph.Node]*region{}, outputs: map[graph.Output]graph.Output{}}
 	for _, nodes := range group(g.Nodes(), waiting) {
@@ -62,10 +62,10 @@ type fuser struct {
 	g       *graph.Graph
 	all     []*region
 	at      map[*graph.Node]*region
-	outputs map[graph.Output]graph.Output // of regions' nodes, that others read: which output of the region's node it is
+	outputs map[graph.Output]graph.Output // outputs of regions that other nodes read, with the outputs of the regions' nodes that replace them
 }
 
-// leave finds the outputs of regions that others read.
+// leave finds the outputs of regions that other nodes read.
 func (f *fuser) leave() {
 	for _, n := range f.g.Nodes() {
 		for _, in := range n.Inputs {
@@ -81,7 +81,7 @@ func (f *fuser) leave() {
 	}
 }
 
-// build makes the node that stands for a region.
+// build makes the node that replaces a region.
 func (f *fuser) build(r *region, number int) error {
 	r.node = &graph.Node{Name: f.g.UniqueName(fmt.Sprint("region_", number)), Op: Op, Device: r.nodes[0].Device}
 	for i, o := range r.fetches {
@@ -109,7 +109,7 @@ func (f *fuser) build(r *region, number int) error {
 	return r.prepare()
 }
 
-// contract returns the graph with the regions' nodes in place of theirs.
+// contract returns the graph with regions replaced by their nodes.
 func (f *fuser) contract() (*graph.Graph, error) {
 	out := graph.New()
 	out.Library, out.Producer, out.MinConsumer = f.g.Library, f.g.Producer, f.g.MinConsumer
@@ -131,7 +131,7 @@ func (f *fuser) contract() (*graph.Graph, error) {
 	return out, nil
 }
 
-// redirect makes a node read regions where it read their nodes.
+// redirect makes a node read from regions instead of their nodes.
 func (f *fuser) redirect(n *graph.Node) {
 	inputs := make([]graph.Output, len(n.Inputs))
 	for i, in := range n.Inputs {
@@ -155,5 +155,5 @@ func (f *fuser) redirect(n *graph.Node) {
 	n.Control = control
 }
 
-// constant reports whether a node is a constant that a region may have for itself.
+// constant reports whether a node is a constant that a region may copy.
 func constant(n *graph.Node) bool { return n.Op == "Const" && len(n.Control) == 0 }

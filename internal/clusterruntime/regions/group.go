@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// fewNodes are the nodes from which on a region with a heavy op is worth a program; manyNodes is the same of other regions.
+	// fewNodes is the number of nodes from which on a region with a heavy op is worth a program; manyNodes is the same for other regions.
 	fewNodes, manyNodes = 3, 12
-	// maxWaits bounds the memory for what nodes wait for, and maxUnited the time to find it: beyond, nothing is fused.
+	// maxWaits bounds the memory for the sets of nodes that others wait for, and maxUnited the time to find them: beyond, nothing is fused.
 	maxWaits, maxUnited = 1 << 22, 1 << 24
 )
 
 // grouper finds the regions of a graph.
 type grouper struct {
 	waiting func(*graph.Node) bool // whether a node may wait for other steps or tasks
-	order   []*graph.Node          // those that no branch or loop comes before, sorted
+	order   []*graph.Node          // nodes with no branch or loop before them, sorted
 	at      map[*graph.Node]place
-	sets    map[string]int // what nodes wait for, by content
-	content [][]int32      // the same by number
+	sets    map[string]int // numbers of the sets of nodes to wait for, by content
+	content [][]int32      // the sets by number
 	total   int            // elements of all sets
-	united  int            // elements that sets were made of
+	united  int            // elements of the sets that were united
 }
 
-// place says which nodes a node may share a region with.
+// place determines which nodes a node may share a region with.
 type place struct {
 	fused bool
-	level int // turns from nodes of their own to fused ones and back, on the longest way
+	level int // alternations between fused and other nodes on the longest path
 	waits int // number of the set that the node depends on
 }
 
-// fusible reports whether a node is numbers alone: it depends on its inputs and nothing else.
+// fusible reports whether a node is purely numeric: it depends only on its inputs.
 func fusible(n *graph.Node) bool {
 	d := ops.Find(n.Op)
 	if d == nil || d.State != ops.Pure || d.Opaque || len(n.Outputs) == 0 || len(n.Inputs) == 0 || !eager.Supported(n.Op) || len(eager.Called(n)) > 0 {
@@ -54,7 +54,7 @@ func fusible(n *graph.Node) bool {
 	return true
 }
 
-// sort orders the nodes that no node of control flow comes before.
+// sort orders the nodes without control flow before them.
 func (g *grouper) sort(nodes []*graph.Node) {
 	left, after := make(map[*graph.Node]int, len(nodes)), make(map[*graph.Node][]*graph.Node, len(nodes))
 	var queue []*graph.Node
@@ -83,11 +83,11 @@ func (g *grouper) sort(nodes []*graph.Node) {
 	}
 }
 
-// controlFlow are the ops behind which values may be dead, or come several times.
+// controlFlow are the ops after which values may be dead, or arrive several times.
 var controlFlow = map[string]bool{"Switch": true, "RefSwitch": true, "_SwitchN": true, "Merge": true, "RefMerge": true, "Enter": true, "RefEnter": true,
 	"Exit": true, "RefExit": true, "NextIteration": true, "RefNextIteration": true, "LoopCond": true, "ControlTrigger": true}
 
-// locate finds the place of each node. It reports whether there is room.
+// locate finds the place of each node. It returns false if the limits are exceeded.
 func (g *grouper) locate() bool {
 	for i, n := range g.order {
 		p := place{fused: fusible(n)}
@@ -120,7 +120,7 @@ func (g *grouper) locate() bool {
 	return true
 }
 
-// union returns the number of the set of all that is in others, and of own if that is not negative.
+// union returns the number of the union of others, plus own if that is not negative.
 func (g *grouper) union(others []int, own int32) int {
 	slices.Sort(others)
 	if others = slices.Compact(others); own < 0 && len(others) == 1 {
@@ -148,13 +148,13 @@ func (g *grouper) union(others []int, own int32) int {
 	return k
 }
 
-// group returns the regions that are worth a program, their nodes in order.
+// group returns the regions that are worth a program, with their nodes in order.
 func group(nodes []*graph.Node, waiting func(*graph.Node) bool) (all [][]*graph.Node) {
 	g := &grouper{waiting: waiting, at: make(map[*graph.Node]place, len(nodes)), sets: map[string]int{}}
 	if g.sort(nodes); !g.locate() {
 		return nil
 	}
-	of := map[*graph.Node]*graph.Node{} // union-find: the parent of a fused node, itself of a root
+	of := map[*graph.Node]*graph.Node{} // union-find: the parent of a fused node; a root is its own
 	find := func(n *graph.Node) *graph.Node {
 		for of[n] != n {
 			of[n] = of[of[n]]
@@ -175,7 +175,7 @@ func group(nodes []*graph.Node, waiting func(*graph.Node) bool) (all [][]*graph.
 		for _, in := range n.Inputs {
 			join(in.Node)
 		}
-		for _, c := range n.Control { // else two regions might come before each other
+		for _, c := range n.Control { // otherwise two regions might depend on each other
 			join(c)
 		}
 	}

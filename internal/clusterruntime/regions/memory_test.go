@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// paid runs a step of products of 16 KiB for which an account pays.
+// paid runs a step with products of 16 KiB, paid by an account.
 func paid(t *testing.T, p *dataflow.Program, a *budget.Account) error {
 	t.Helper()
 	table := rendezvous.New()
@@ -25,7 +25,7 @@ func paid(t *testing.T, p *dataflow.Program, a *budget.Account) error {
 	return p.Run(ctx, dataflow.Step{Env: &eager.Env{Payer: eager.Payer{Account: a, Lasting: true}}, Rendezvous: box{table}, Parallel: 2})
 }
 
-// TestMemoryOfPrograms: an account pays for what programs keep from one run to the next, until they are closed.
+// TestMemoryOfPrograms: an account pays for the memory that programs keep from one run to the next, until they are closed.
 func TestMemoryOfPrograms(t *testing.T) {
 	b := newText()
 	b.send("out", b.Op("Sum", "sum", graph.Type{DType: tensor.Float32}, graph.Attrs{"T": tensor.Float32}, b.layers(b.recv("x")), b.Const("axes", axes())))
@@ -51,7 +51,7 @@ func TestMemoryOfPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramsWithoutRoom: where an account cannot pay for programs, nodes run op by op, as long as it can pay for these.
+// TestProgramsWithoutRoom: if an account cannot pay for programs, nodes run op by op, as long as it can pay for these.
 func TestProgramsWithoutRoom(t *testing.T) {
 	b := newText()
 	b.send("out", b.layers(b.recv("x")))

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestControlEdgesMakeNoCycle: two sets of nodes that control edges lead between, both ways, are one region.
+// TestControlEdgesMakeNoCycle: two sets of nodes with control edges between them in both directions are one region.
 func TestControlEdgesMakeNoCycle(t *testing.T) {
 	b := newText()
 	x, y := b.recv("x"), b.recv("y")
@@ -37,7 +37,7 @@ func TestControlEdgesMakeNoCycle(t *testing.T) {
 	}
 }
 
-// TestManySetsOfWaits: where it takes too long to find what nodes wait for, nothing is fused.
+// TestManySetsOfWaits: if it takes too long to find what nodes wait for, nothing is fused.
 func TestManySetsOfWaits(t *testing.T) {
 	testkit.NotConcurrent(t)
 	b := newText()
@@ -65,7 +65,7 @@ func TestManySetsOfWaits(t *testing.T) {
 	}
 }
 
-// TestErrorsOfRegions: what fails when a program runs names the node, as op by op, and the next step is as before.
+// TestErrorsOfRegions: an error in a program names the node, as op by op, and the next step works as before.
 func TestErrorsOfRegions(t *testing.T) {
 	integers := graph.Type{DType: tensor.Int32, Shape: graph.Shape{UnknownRank: true}}
 	b := newText()

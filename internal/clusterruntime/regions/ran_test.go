@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
-// TestNodesOfRegionsAreSeen: a traced step has the nodes of regions in place of the regions, also where there is a program.
+// TestNodesOfRegionsAreSeen: the trace of a step has the nodes of regions instead of the regions, even if there is a program.
 func TestNodesOfRegionsAreSeen(t *testing.T) {
 	b := newText()
 	b.send("out", b.layers(b.recv("x")))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// patience is how often inputs of the same sizes come before there is a program for them: most graphs run once or twice.
+	// patience is how often inputs of the same sizes are seen before a program is made: most graphs run once or twice.
 	patience = 2
-	// maxSizes are the sizes for which a region has programs. Where there are more, it runs op by op.
+	// maxSizes is how many sizes a region has programs for. With more, it runs op by op.
 	maxSizes = 8
 )
 
@@ -25,8 +25,8 @@ const (
 type region struct {
 	nodes   []*graph.Node
 	feeds   []graph.Output // of other nodes
-	fetches []graph.Output // that others read
-	node    *graph.Node    // stands for them
+	fetches []graph.Output // read by other nodes
+	node    *graph.Node    // replaces them
 
 	steps  []step // the nodes one by one
 	slots  int    // values of a run
@@ -37,14 +37,14 @@ type region struct {
 	session *session.Session
 
 	mu    sync.Mutex
-	seen  map[string]int // runs by sizes of inputs
+	seen  map[string]int // number of runs by input sizes
 	plain bool           // there will be no programs
-	// holder pays for what idle programs hold.
+	// holder pays for the memory of idle programs.
 	holder *budget.Account
 	held   int
 }
 
-// step is one node: its kernel and the slots of its inputs. The slots of its outputs follow each other.
+// step is one node: its kernel and the slots of its inputs. The slots of its outputs are consecutive.
 type step struct {
 	node    *graph.Node
 	kernel  eager.Kernel
@@ -114,7 +114,7 @@ func (r *region) prepare() (err error) {
 // run is the kernel of the region's node.
 func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
 	sizes, ready := r.ready(in)
-	if !ready || env.Ran != nil { // one by one each node is seen
+	if !ready || env.Ran != nil { // one by one, each node is reported
 		err := r.oneByOne(ctx, env, in, out)
 		if err == nil && sizes != "" {
 			r.saw(sizes)
@@ -128,7 +128,7 @@ func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := r.oneByOne(ctx, env, in, out); err != nil { // which names the node
+	if err := r.oneByOne(ctx, env, in, out); err != nil { // the error names the node
 		return err
 	}
 	r.mu.Lock()
@@ -137,8 +137,8 @@ func (r *region) run(ctx context.Context, env *eager.Env, in, out []eager.Value)
 	return nil
 }
 
-// compiled runs the programs. An account of the run's own pays for their memory meanwhile: it ends with the run, whatever other steps
-// of the session hold. What programs keep for the next run is paid for by the session's account.
+// compiled runs the programs. Their memory is charged to a separate account that ends with the run, whatever other steps of the
+// session hold. The session's account pays for memory that programs keep for the next run.
 func (r *region) compiled(ctx context.Context, session *budget.Account, in []eager.Value) ([]*tensor.Tensor, error) {
 	feeds := make(map[string]*tensor.Tensor, len(in))
 	for i := range in {
@@ -151,7 +151,7 @@ func (r *region) compiled(ctx context.Context, session *budget.Account, in []eag
 	return got, err
 }
 
-// hold makes an account pay for what idle programs keep. Without room for them there will be none.
+// hold makes an account pay for the memory of idle programs. If there is no room, there will be no programs.
 func (r *region) hold(by *budget.Account) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *region) hold(by *budget.Account) {
 	}
 }
 
-// pay makes tensors outputs, for which the payer then pays.
+// pay makes tensors outputs, which the payer then pays for.
 func pay(p eager.Payer, made []*tensor.Tensor, out []eager.Value) error {
 	for i, t := range made {
 		paid, err := p.Make(t.MemoryBytes(), func() (*tensor.Tensor, error) { return t, nil })
@@ -179,7 +179,7 @@ func pay(p eager.Payer, made []*tensor.Tensor, out []eager.Value) error {
 	return nil
 }
 
-// ready reports whether inputs of such sizes are worth a program. If they may be later, it returns what tells the sizes apart.
+// ready reports whether inputs of these sizes are worth a program. If they may be later, it returns a key for the sizes.
 func (r *region) ready(in []eager.Value) (sizes string, ok bool) {
 	var room [256]byte
 	key := room[:0]
@@ -203,7 +203,7 @@ func (r *region) ready(in []eager.Value) (sizes string, ok bool) {
 	return "", true
 }
 
-// saw notes that the nodes ran for inputs of some sizes. Runs that fail do not count: they would compile a program each time.
+// saw records that the nodes ran for inputs of some sizes. Failed runs do not count: they would compile a program each time.
 func (r *region) saw(sizes string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,7 +242,7 @@ func (r *region) oneByOne(ctx context.Context, env *eager.Env, in, out []eager.V
 	return nil
 }
 
-// now is when a node begins, where somebody wants to know.
+// now is the time at which a node begins, if times are recorded.
 func now(env *eager.Env) time.Time {
 	if env.Ran == nil {
 		return time.Time{}

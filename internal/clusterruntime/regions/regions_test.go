@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction))
 }
 
-// box is a rendezvous: what is sent can be received, by the name of the edge.
+// box is a rendezvous in which sent items can be received by the name of the edge.
 type box struct{ *rendezvous.Table }
 
 func (b box) Send(key rendezvous.Key, item rendezvous.Item) error {
@@ -40,7 +40,7 @@ type text struct{ *graph.Builder }
 
 func newText() text { return text{graph.NewBuilder(graph.New())} }
 
-// recv is a tensor that another task sends.
+// recv is a tensor sent by another task.
 func (b text) recv(edge string) graph.Output {
 	return b.Op("_Recv", edge, graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"tensor_name": []byte(edge), "tensor_type": tensor.Float32})
 }
@@ -82,7 +82,7 @@ func program(t rapid.TB, b text, fused bool) (*dataflow.Program, *regions.Region
 	return p, set
 }
 
-// run runs a step and returns the table, where what it sent is.
+// run runs a step and returns the table with the items that it sent.
 func run(p *dataflow.Program, sent map[string]rendezvous.Item) (*rendezvous.Table, error) {
 	table := rendezvous.New()
 	for edge, item := range sent {
@@ -95,7 +95,7 @@ func run(p *dataflow.Program, sent map[string]rendezvous.Item) (*rendezvous.Tabl
 	return table, p.Run(ctx, dataflow.Step{Env: &eager.Env{}, Rendezvous: box{table}, Parallel: 2})
 }
 
-// draws are the choices by which a graph is built, as often as wanted.
+// draws are the choices from which the same graph can be built repeatedly.
 type draws []int
 
 func (d draws) graph() (b text, outputs int) {
@@ -128,7 +128,7 @@ func (d draws) graph() (b text, outputs int) {
 	return b, outputs
 }
 
-// TestNumbersStay: graphs give the same with regions as without, run after run, for matrices of several sizes.
+// TestNumbersStay: graphs give the same results with regions as without, run after run, for matrices of several sizes.
 func TestNumbersStay(t *testing.T) {
 	fused, drawn := 0, rapid.SliceOfN(rapid.IntRange(0, 1<<20), 9, 90)
 	for seed := range 30 {
@@ -161,7 +161,7 @@ func TestNumbersStay(t *testing.T) {
 	}
 }
 
-// equal compares what two steps sent.
+// equal compares the items that two steps sent.
 func equal(t rapid.TB, got, want *rendezvous.Table, edge string) {
 	t.Helper()
 	a, err1 := got.Recv(context.Background(), edge)
@@ -188,7 +188,7 @@ func (b text) layers(o graph.Output) graph.Output {
 	return o
 }
 
-// echoes is a task that answers what is sent as "there" by what is received as "back".
+// echoes is a task that answers an item sent as "there" with an item received as "back".
 type echoes struct{ box }
 
 func (e echoes) Send(key rendezvous.Key, item rendezvous.Item) error {
@@ -198,7 +198,7 @@ func (e echoes) Send(key rendezvous.Key, item rendezvous.Item) error {
 	return e.box.Send(key, item)
 }
 
-// TestRegionsDoNotWaitForThemselves: what a task receives may follow from what it sends in the same step.
+// TestRegionsDoNotWaitForThemselves: a tensor that a task receives may depend on one that it sends in the same step.
 func TestRegionsDoNotWaitForThemselves(t *testing.T) {
 	b := newText()
 	first := b.layers(b.recv("x"))
@@ -224,7 +224,7 @@ func TestRegionsDoNotWaitForThemselves(t *testing.T) {
 	}
 }
 
-// TestDeadRegions: where a branch of another task was not taken, what follows is dead, and nothing else.
+// TestDeadRegions: if a branch of another task was not taken, everything after it is dead, and nothing else.
 func TestDeadRegions(t *testing.T) {
 	b := newText()
 	x := b.layers(b.recv("x"))
@@ -247,7 +247,7 @@ func TestDeadRegions(t *testing.T) {
 	}
 }
 
-// TestRegionsOfManySizes: where sizes change all the time, and where they do not fit, a region runs op by op.
+// TestRegionsOfManySizes: a region runs op by op if sizes keep changing, or do not fit.
 func TestRegionsOfManySizes(t *testing.T) {
 	b, plain := newText(), newText()
 	for _, g := range []text{b, plain} {

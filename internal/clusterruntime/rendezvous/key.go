@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Key says what is sent from one device to another in a step.
+// Key identifies a tensor sent from one device to another in a step.
 type Key struct {
 	From        string // the name of the sending device
 	Incarnation uint64 // of the sending device
-	To          string // the name of the receiving device
+	To          string // the name of the tensor
 	Edge        string // which tensor
 	Iteration   string // "frame:iteration" of a loop, "0:0" outside of loops
 
 	text string // of In
 }
 
-// Outside is the Iteration of what is not in a loop.
+// Outside is the Iteration outside of loops.
 const Outside = "0:0"
 
 // String returns the key in TensorFlow's form; ParseKey reads it back.
@@ -28,7 +28,8 @@ func (k Key) String() string {
 	return k.From + ";" + fmt.Sprintf("%016x", k.Incarnation) + ";" + k.To + ";" + k.Edge + ";" + k.Iteration
 }
 
-// In returns the key of an iteration. Its text is made once: the key is used often, and not changed.
+// In returns the key for an iteration. Its text is made once, since the key is used often and does
+// not change.
 func (k Key) In(iteration string) Key {
 	k.text, k.Iteration = "", iteration
 	k.text = k.String()

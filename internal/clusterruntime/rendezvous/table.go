@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Item is what is sent: a tensor, or the message that there is none, as the branch of the sender was not taken.
+// Item is a sent item: a tensor, or the message that there is none because the sender's branch was not taken.
 type Item struct {
 	Tensor *tensor.Tensor
 	Dead   bool
@@ -21,7 +21,7 @@ type Table struct {
 	ended chan struct{} // closed by Abort
 }
 
-// slot is a key with what was sent or is awaited. Items of one key are received in the order in which they were sent.
+// slot is a key with its sent items, or its receivers. Items of one key are received in the order in which they were sent.
 type slot struct {
 	items   []Item
 	waiting []chan Item
@@ -32,7 +32,7 @@ func New() *Table {
 	return &Table{slots: map[string]*slot{}, ended: make(chan struct{})}
 }
 
-// Send hands an item to who waits for it, or keeps it. It fails after Abort.
+// Send passes an item to a waiting receiver, or keeps it. It returns an error after Abort.
 func (t *Table) Send(key string, item Item) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *Table) Recv(ctx context.Context, key string) (Item, error) {
 	return t.leave(key, wait, err)
 }
 
-// take returns an item that is there, or a channel where it will come.
+// take returns an available item, or a channel on which it will arrive.
 func (t *Table) take(key string) (Item, chan Item, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *Table) take(key string) (Item, chan Item, error) {
 	return Item{}, wait, nil
 }
 
-// leave ends waiting. An item that came meanwhile is returned, as nobody else would get it.
+// leave ends waiting. An item that has arrived meanwhile is returned, since no one else would get it.
 func (t *Table) leave(key string, wait chan Item, err error) (Item, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +116,7 @@ func (t *Table) slot(key string) *slot {
 	return s
 }
 
-// drop forgets a slot with nothing in it.
+// drop removes an empty slot.
 func (t *Table) drop(key string, s *slot) {
 	if len(s.items) == 0 && len(s.waiting) == 0 {
 		delete(t.slots, key)

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// patience is how long a task may take to answer that it is there, before it counts as lost.
+	// patience is how long a task may take to answer that it is alive, before it counts as lost.
 	patience = 30 * time.Second
-	// askEvery is how often a task is asked while a call to it goes on. It is a call of GetStatus, as TensorFlow's servers refuse
-	// pings of HTTP/2 that come often.
+	// askEvery is how often a task is asked during a call to it, by a call of GetStatus, since TensorFlow's servers refuse frequent
+	// HTTP/2 pings.
 	askEvery = 10 * time.Second
 )
 
-// alive is another task's worker, whose calls end with UNAVAILABLE where it hangs: where it neither answers nor closes the connection.
+// alive is another task's worker. Its calls end with UNAVAILABLE if it hangs, neither answering nor closing the connection.
 type alive struct {
 	service.Remote
 	task            string
 	every, patience time.Duration
 
 	mu       sync.Mutex
-	answered time.Time // when it was asked last and answered
+	answered time.Time // last successful answer
 }
 
 // Call implements service.Caller.
@@ -55,7 +55,7 @@ func (a *alive) Call(ctx context.Context, method string, in, out proto.Message) 
 	return answer, err
 }
 
-// answers asks the task whether it is there. One answer is enough for all calls that go on.
+// answers asks the task whether it is alive. One answer is enough for all running calls.
 func (a *alive) answers(ctx context.Context) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,5 +71,5 @@ func (a *alive) answers(ctx context.Context) bool {
 	if err == nil {
 		a.answered = time.Now()
 	}
-	return true // a connection that is lost ends the calls by itself
+	return true // a lost connection ends the calls by itself
 }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTaskHangs: a call to a task that hangs ends with UNAVAILABLE; one to a task that answers goes on.
+// TestTaskHangs: a call to a hanging task ends with UNAVAILABLE; a call to a task that answers continues.
 func TestTaskHangs(t *testing.T) {
 	for _, hangs := range []bool{true, false} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func TestTaskHangs(t *testing.T) {
 		if hangs {
 			a.patience = 10 * time.Millisecond
 		}
-		go func() { // three answers later
+		go func() { // after three answers
 			for range 3 {
 				<-asked
 			}
@@ -65,7 +65,7 @@ func TestTaskHangs(t *testing.T) {
 		if !hangs && err != nil {
 			t.Errorf("a task that answers: %v", err)
 		}
-		for range 3 { // lets the helper go
+		for range 3 { // releases the helper
 			asked <- struct{}{}
 		}
 		if err := conn.Close(); err != nil {

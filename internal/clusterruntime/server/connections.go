@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxForeign are the connections to addresses that clients named, beyond the server's own cluster.
+// maxForeign is the most connections to addresses that clients named, outside of the server's own cluster.
 const maxForeign = 1 << 10
 
-// connections are those to other tasks, by address. All clusters that have an address share its connection.
+// connections are the connections to other tasks, by address. All clusters with an address share its connection.
 type connections struct {
 	options transport.Options
 	own     map[string]bool // addresses of the server's own cluster
@@ -73,7 +73,7 @@ func (c *connections) close(used map[string]*connection) error {
 	return errors.Join(all...)
 }
 
-// end closes all connections, also those that are used.
+// end closes all connections, even if they are in use.
 func (c *connections) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

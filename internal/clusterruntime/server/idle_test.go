@@ -10,7 +10,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// TestContextIsUse: a context that ends by its keep-alive is use of the server, also while nobody calls.
+// TestContextIsUse: a context with a keep-alive time is use of the server, even without calls.
 func TestContextIsUse(t *testing.T) {
 	s, err := New(Config{Cluster: runconfig.NewClusterSpec(map[string][]string{"local": {"127.0.0.1:1"}}), Job: "local", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Bounds of a cluster that a client names, which is kept with its session.
+// Limits on a cluster that a client names, which is kept with its session.
 const (
 	maxTasks   = 1 << 14
 	maxCluster = 1 << 20 // bytes of its description
 )
 
-// join returns the peers of a session's own cluster, in which the server may have another name than in its own.
+// join returns the peers in a session's own cluster, in which the server may have another name.
 func (p *peers) join(def *for_core_protos_go_proto.ServerDef) (*peers, error) {
 	own, addresses := master.Task{Job: def.GetJobName(), Index: int(def.GetTaskIndex())}, map[master.Task]string{}
 	if n := proto.Size(def.GetCluster()); n > maxCluster {
@@ -66,4 +66,4 @@ func (p *peers) forWorker(def *for_core_protos_go_proto.ServerDef) (worker.Peers
 	return q, q.leave, nil
 }
 
-func (p *peers) leave() { _ = p.close() } // of connections that nobody uses: nothing can be done
+func (p *peers) leave() { _ = p.close() } // the connections are unused: an error does not matter

@@ -21,7 +21,7 @@ func (r *rig) swapped() *for_core_protos_go_proto.ClusterDef {
 	}}
 }
 
-// openIn opens a session with the counter in a cluster. The product is made on a ps, which gets a factor of the other one.
+// openIn opens a session with the counter in a cluster. The product is computed on a ps, which receives a factor from the other one.
 func (r *rig) openIn(def *for_core_protos_go_proto.ClusterDef, share bool) (string, error) {
 	target, _ := r.spec.Address("worker", 0)
 	config := &for_core_protos_go_proto.ConfigProto{ClusterDef: def, Experimental: &for_core_protos_go_proto.ConfigProto_Experimental{ShareSessionStateInClusterspecPropagation: share}}
@@ -35,7 +35,7 @@ func (r *rig) openIn(def *for_core_protos_go_proto.ClusterDef, share bool) (stri
 	return out.GetSessionHandle(), err
 }
 
-// TestClusterOfSession: a session runs in the cluster of its configuration, with the names and variables of that.
+// TestClusterOfSession: a session runs in the cluster of its configuration, with that cluster's names and variables.
 func TestClusterOfSession(t *testing.T) {
 	r := newRig(t)
 	var sessions []string
@@ -46,7 +46,7 @@ func TestClusterOfSession(t *testing.T) {
 		}
 		sessions = append(sessions, s)
 	}
-	for i, s := range sessions { // each has variables of its own
+	for i, s := range sessions { // each has its own variables
 		if _, err := r.step(s, 2); status.Code(err) != codes.FailedPrecondition {
 			t.Errorf("session %d: expected no variables, got %v", i, err)
 		}
@@ -60,7 +60,7 @@ func TestClusterOfSession(t *testing.T) {
 			t.Errorf("session %d: got %v, %v, expected %v", i, y, err, want)
 		}
 	}
-	again, err := r.openIn(r.swapped(), true) // sees the shared ones
+	again, err := r.openIn(r.swapped(), true) // uses the shared ones
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestClusterOfSession(t *testing.T) {
 	}
 }
 
-// TestMasterStartedAgain: what a master's sessions had at a worker goes when a master of that name comes that was started since.
+// TestMasterStartedAgain: a master's sessions at a worker are removed when a restarted master with that name arrives.
 func TestMasterStartedAgain(t *testing.T) {
 	r := newRig(t)
 	old, err := r.openIn(r.swapped(), false)
@@ -104,7 +104,7 @@ func TestMasterStartedAgain(t *testing.T) {
 	}
 }
 
-// TestClustersRefused: what is wrong with a session's cluster is said.
+// TestClustersRefused: errors in a session's cluster are reported.
 func TestClustersRefused(t *testing.T) {
 	r := newRig(t)
 	worker, _ := r.spec.Address("worker", 0)
@@ -133,7 +133,7 @@ func TestClustersRefused(t *testing.T) {
 	}
 }
 
-// TestForeignAddresses: how many there are is bounded, and with a token there are none.
+// TestForeignAddresses: their number is bounded, and with a token there are none.
 func TestForeignAddresses(t *testing.T) {
 	r := newRig(t)
 	p := r.servers["worker0"].peers

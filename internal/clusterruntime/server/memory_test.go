@@ -18,7 +18,7 @@ import (
 
 const mib = 1 << 20
 
-// keeper is a graph that fills a variable with so many bytes, and one that forgets what it made.
+// keeper is a graph that keeps that many bytes in a variable, or makes and forgets them.
 func keeper(t *testing.T, name string, bytes int) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -46,7 +46,7 @@ func (r *rig) target(session, node string) error {
 	return err
 }
 
-// later runs a node for which there is memory once the collector has found what nobody keeps.
+// later runs a node for which there is memory once the collector has found the garbage.
 func (r *rig) later(session, node string) {
 	r.t.Helper()
 	for end := time.Now().Add(time.Minute); ; runtime.GC() {
@@ -69,7 +69,7 @@ func (r *rig) openWith(def *graph_go_proto.GraphDef) string {
 	return out.GetSessionHandle()
 }
 
-// TestMemory: what steps make is paid for while it lives. Variables outlive their session, and are given back by Reset.
+// TestMemory: values of steps are paid for while they live. Variables outlive their session, and are released by Reset.
 func TestMemory(t *testing.T) {
 	r := newRigWith(t, budget.Limits{Server: 96 * mib, Request: 64 * mib})
 	one := r.openWith(keeper(t, "a", 40*mib))
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 	r.later(r.openWith(keeper(t, "c", 60*mib)), "keep")
 }
 
-// TestMemoryOfFetches: the master's task pays for what it fetches from others, too.
+// TestMemoryOfFetches: the master's task also pays for its fetches from other tasks.
 func TestMemoryOfFetches(t *testing.T) {
 	r := newRigWith(t, budget.Limits{Server: 256 * mib, Request: 64 * mib})
 	b := graph.NewBuilder(graph.New())

@@ -16,13 +16,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// peers are the workers of a cluster: the own one, and connections to the others.
+// peers are the workers of a cluster: this task's, and connections to the others.
 type peers struct {
 	own       master.Task
 	addresses map[master.Task]string
 	local     service.Local
 	shared    *connections
-	closed    bool // to the addresses of other clusters: where callers show a token
+	closed    bool // no connections to other clusters' addresses, as callers send a token
 
 	mu      sync.Mutex
 	conns   map[string]*connection // by address
@@ -50,7 +50,7 @@ func newPeers(c Config) *peers {
 	return p.of(master.Task{Job: c.Job, Index: c.Task}, addresses)
 }
 
-// of returns the peers of another cluster, which shares connections with p.
+// of returns the peers in another cluster, which shares connections with p.
 func (p *peers) of(own master.Task, addresses map[master.Task]string) *peers {
 	return &peers{own: own, addresses: addresses, local: p.local, shared: p.shared, closed: p.closed, conns: map[string]*connection{}, workers: map[master.Task]*alive{}}
 }

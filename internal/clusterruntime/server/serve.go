@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
+	// maxMessage is the largest size of a message: Protocol Buffers cannot be larger.
 	maxMessage = 1<<31 - 1
-	// window is that of the streams and connections of gRPC. Larger ones are slower on loopback: what is on its way leaves the caches.
+	// window is the window of gRPC's streams and connections. Larger ones are slower on loopback: data in transit leaves the caches.
 	window = 4 << 20
-	// buffer is how much a connection writes and reads at once.
+	// buffer is how much a connection reads and writes at once.
 	buffer = 128 << 10
-	// maxStreams is how many calls of one connection go on at the same time. Another task has a call of RecvTensor for each tensor
-	// that it waits for, by one connection.
+	// maxStreams is how many calls may run at the same time on one connection. Another task has a call of RecvTensor for each tensor
+	// that it waits for, on one connection.
 	maxStreams = 1 << 14
-	// maxConnections are the connections of a server.
+	// maxConnections is the most connections of a server.
 	maxConnections = 1 << 12
-	// handshake is the time in which a connection must begin as HTTP/2 does.
+	// handshake is the time in which a connection must begin as HTTP/2.
 	handshake = 10 * time.Second
-	// drainTime is how long steps that run may take when a server ends, where the configuration does not say.
+	// drainTime is how long running steps may take when a server shuts down, by default.
 	drainTime = 10 * time.Second
-	// partingTime is how long answers may take to leave after that.
+	// partingTime is how long sending the answers may take after that.
 	partingTime = time.Second
 )
 
-// Counted returns a listener for another server that has the services, see Register: its connections are this server's clients.
+// Counted returns a listener for another server with these services, see Register: its connections count as this server's clients.
 func (s *Server) Counted(l net.Listener) net.Listener { return s.clients.GRPCListener(l, nil) }
 
-// Serve answers on a listener until ctx ends, and closes it. When ctx ends, steps that run have the time to end that Config.Drain
-// says; new ones are refused.
+// Serve serves on a listener until ctx ends, and closes it. When ctx ends, new steps are refused, and running ones have the time
+// Config.Drain to end.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	direct := transport.NewServer()
 	g := grpc.NewServer(append(append(s.options(), admission.CountCalls()), direct.ServerOptions(s.config.Security.Serve)...)...)
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // options are the options of the server's gRPC.
 func (s *Server) options() []grpc.ServerOption {
 	return []grpc.ServerOption{
-		// A client whose machine vanished is noticed within two minutes: its steps end.
+		// A client whose machine has vanished is noticed within two minutes; then its steps end.
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(admission.MaxHeaders),
@@ -77,7 +77,7 @@ func (s *Server) options() []grpc.ServerOption {
 	}
 }
 
-// Drain refuses new steps, and gives those that run the time to end that Config.Drain says. The rest end with UNAVAILABLE.
+// Drain refuses new steps, and gives running ones the time Config.Drain to end. The rest end with UNAVAILABLE.
 func (s *Server) Drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.config.Drain, drainTime))
 	defer cancel()
@@ -86,5 +86,5 @@ func (s *Server) Drain() {
 	}
 }
 
-// DrainAfter drains the server when ctx ends: for one whose services another server has.
+// DrainAfter drains the server when ctx ends, for services that another server serves.
 func (s *Server) DrainAfter(ctx context.Context) { context.AfterFunc(ctx, s.Drain) }

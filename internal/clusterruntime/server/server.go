@@ -27,31 +27,31 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Config says which task a server is.
+// Config configures a server.
 type Config struct {
 	Cluster runconfig.ClusterSpec
 	Job     string
 	Task    int
 	CPUs    int // how many CPU devices the task has; 0: one
 	Log     *slog.Logger
-	// AllowPaths are the folders where ops of graphs may read and write checkpoints.
+	// AllowPaths are the folders in which ops of graphs may read and write checkpoints.
 	AllowPaths []string
-	// Security is that of the connections between tasks.
+	// Security secures the connections between tasks.
 	Security Security
-	// Memory bounds what the server and each session hold: see [budget.Limits].
+	// Memory bounds the memory of the server and of each session: see [budget.Limits].
 	Memory budget.Limits
-	// Ended is called after each call; nil: nobody wants to know.
+	// Ended is called after each call; may be nil.
 	Ended func(calls.Call)
-	// Drain is how long steps that run may take when the server ends; 0: 10 seconds.
+	// Drain is how long running steps may take when the server shuts down; 0: 10 seconds.
 	Drain time.Duration
-	// Forget is how long a master may be silent before what it left with this task goes; 0: 10 minutes.
+	// Forget is how long a master may be silent before its sessions in this task are removed; 0: 10 minutes.
 	Forget time.Duration
 }
 
-// Security says how the tasks of a cluster trust each other. The zero value: in plaintext, and everybody is let in.
+// Security says how the tasks of a cluster trust each other. The zero value means plaintext, open to everybody.
 type Security struct {
 	Serve, Dial credentials.TransportCredentials // nil: plaintext
-	Token       string                           // that callers show; "": none
+	Token       string                           // that callers send; "": none
 }
 
 // Server is a task of a cluster. It is safe for concurrent use.
@@ -97,10 +97,10 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// processors describes the CPU devices of this task, which share its processors and memory. The incarnations are drawn: they tell
-// a task that was started again from its predecessor.
+// processors describes the CPU devices of this task, which share its processors and memory. The incarnations are random, to
+// distinguish a restarted task from its predecessor.
 func processors(job string, task, n int) (all []*device_attributes_go_proto.DeviceAttributes, err error) {
-	memory, _ := hostmemory.Total() // 0: not known
+	memory, _ := hostmemory.Total() // 0: unknown
 	for i := range n {
 		var id [8]byte
 		if _, err := rand.Read(id[:]); err != nil {

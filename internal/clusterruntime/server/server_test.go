@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	return newRigWith(t, budget.Limits{})
 }
 
-// newRigWith is newRig with bounds on the memory of each task.
+// newRigWith is newRig with limits on the memory of each task.
 func newRigWith(t *testing.T, memory budget.Limits) *rig {
 	t.Helper()
 	ports, err := freeport.Reserve(3)
@@ -78,7 +78,7 @@ func newRigWith(t *testing.T, memory budget.Limits) *rig {
 	return r
 }
 
-// start starts a task, for the first time or again.
+// start starts or restarts a task.
 func (r *rig) start(task string) {
 	r.t.Helper()
 	job, index := task[:len(task)-1], int(task[len(task)-1]-'0')
@@ -114,7 +114,7 @@ func ask[R any, Out interface {
 	return service.Ask[R, Out](ctx, r.master, method, in)
 }
 
-// counter is a graph with a variable on each ps, and a step that adds what is fed to both and gives their product.
+// counter is a graph with a variable on each ps, and a step that adds the fed value to both and returns their product.
 func counter(t *testing.T) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -278,7 +278,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestWorkerRestarts: the session of a lost worker ends with the codes at which TensorFlow's clients open a new one.
+// TestWorkerRestarts: the session of a lost worker ends with the codes after which TensorFlow's clients open a new one.
 func TestWorkerRestarts(t *testing.T) {
 	r := newRig(t)
 	session := r.open()
@@ -291,7 +291,7 @@ func TestWorkerRestarts(t *testing.T) {
 		t.Errorf("a lost worker: got %v", err)
 	}
 	r.start("ps1")
-	for deadline := time.Now().Add(time.Minute); ; { // until the connection is there again
+	for deadline := time.Now().Add(time.Minute); ; { // until the connection is back
 		_, err := r.step(session, 1)
 		if code := status.Code(err); code == codes.Aborted {
 			break

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 )
 
-// State returns what the task has and does.
+// State returns the state of the task.
 func (s *Server) State() status.State {
 	out := status.State{Task: s.peers.own.String(), Uptime: time.Since(s.started).Seconds(), Idle: s.Idle().Seconds(), Connections: int64(s.clients.Open()), Peers: s.peers.state()}
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

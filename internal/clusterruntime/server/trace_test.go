@@ -9,7 +9,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// TestTracedStep: a step says what each node did on which task, where its client asks for that.
+// TestTracedStep: if the client asks for it, a step reports what each node did on which task.
 func TestTracedStep(t *testing.T) {
 	r := newRig(t)
 	session := r.open()

@@ -20,11 +20,11 @@ const (
 	Eager  = "tensorflow.eager.EagerService"
 )
 
-// Method is a function under the name of a method.
+// Method is a function with the name of a method.
 type Method struct {
 	Name   string
 	desc   grpc.MethodDesc
-	stream grpc.StreamHandler // of a method whose callers send one message after the other; nil for others
+	stream grpc.StreamHandler // for methods whose callers send a stream of messages; nil for others
 	call   func(ctx context.Context, in proto.Message) (proto.Message, error)
 }
 
@@ -34,7 +34,7 @@ type message[T any] interface {
 	proto.Message
 }
 
-// guarded returns the function of a method with errors for panics, and with texts that fit into the answer.
+// guarded wraps the function of a method: panics become errors, and error texts are shortened to fit into the answer.
 func guarded[In, Out any](name string, do func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		defer func() {
@@ -48,7 +48,7 @@ func guarded[In, Out any](name string, do func(context.Context, In) (Out, error)
 	}
 }
 
-// maxText are the bytes of an error's text, as in TensorFlow: clients refuse answers with large headers. Names in it may have megabytes.
+// maxText is the largest error text in bytes, as in TensorFlow: clients refuse answers with large headers. Names in it may have megabytes.
 const maxText = 3 << 10
 
 func shortened(err error) error {
@@ -62,8 +62,7 @@ func shortened(err error) error {
 	return status.ErrorProto(s)
 }
 
-// Bind makes a method of a function. Errors of the function should have a status of gRPC.
-// One that panics answers INTERNAL.
+// Bind makes a method from a function. The function's errors should have a gRPC status. A panic answers INTERNAL.
 func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx context.Context, in In) (Out, error)) Method {
 	f := guarded(name, do)
 	handler := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
@@ -86,7 +85,7 @@ func Bind[Q, R any, In message[Q], Out message[R]](name string, do func(ctx cont
 	return Method{Name: name, desc: grpc.MethodDesc{MethodName: name, Handler: handler}, call: call}
 }
 
-// BindStream makes a method of a function that answers each message of a stream before it gets the next one. The first error ends the stream.
+// BindStream makes a method from a function that answers each message of a stream before it gets the next one. The first error ends the stream.
 func BindStream[Q, R any, In message[Q], Out message[R]](name string, f func(ctx context.Context, in In) (Out, error)) Method {
 	m := Bind(name, f)
 	f = guarded(name, f)
@@ -117,7 +116,7 @@ func Refuse[Q any, In message[Q]](name, reason string) Method {
 	})
 }
 
-// Register adds a service of these methods to a server.
+// Register adds a service with these methods to a server.
 func Register(s grpc.ServiceRegistrar, name string, methods []Method) {
 	d := grpc.ServiceDesc{ServiceName: name}
 	for _, m := range methods {
@@ -130,13 +129,13 @@ func Register(s grpc.ServiceRegistrar, name string, methods []Method) {
 	s.RegisterService(&d, nil)
 }
 
-// Caller calls the methods of a service somewhere.
+// Caller calls the methods of a service anywhere.
 type Caller interface {
-	// Call returns the answer. An answer of another process is decoded into out, which then is the answer.
+	// Call returns the answer. An answer from another process is decoded into out, which is then returned.
 	Call(ctx context.Context, method string, in, out proto.Message) (proto.Message, error)
 }
 
-// Ask calls a method whose answer is an R.
+// Ask calls a method that answers with an R.
 func Ask[R any, Out message[R]](ctx context.Context, c Caller, method string, in proto.Message) (Out, error) {
 	out, err := c.Call(ctx, method, in, Out(new(R)))
 	if err != nil {
@@ -149,7 +148,7 @@ func Ask[R any, Out message[R]](ctx context.Context, c Caller, method string, in
 	return typed, nil
 }
 
-// Local is the service of this process as a Caller. Messages are not copied: neither side changes them.
+// Local is a service of this process as a Caller. Messages are not copied: neither side may change them.
 type Local []Method
 
 // Call implements Caller.

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// methods answer with the handle that they are asked with.
+// methods answer with the handle in the request.
 func methods() service.Local {
 	return service.Local{
 		service.Bind("MakeCallable", func(_ context.Context, in *rpcs.MakeCallableRequest) (*rpcs.MakeCallableResponse, error) {
@@ -38,7 +38,7 @@ func methods() service.Local {
 	}
 }
 
-// remote is the service behind a connection.
+// remote is the service over a connection.
 func remote(t *testing.T) service.Caller {
 	l := bufconn.Listen(1 << 10)
 	s := grpc.NewServer()
@@ -84,7 +84,7 @@ func TestCallersAgree(t *testing.T) {
 	}
 }
 
-// TestStreams: messages of a stream are answered in their order, until one fails or the caller ends.
+// TestStreams: messages of a stream are answered in order, until one fails or the caller ends.
 func TestStreams(t *testing.T) {
 	conn := remote(t).(service.Remote).Conn
 	open := func() grpc.ClientStream {

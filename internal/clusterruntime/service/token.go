@@ -2,7 +2,7 @@ package service
 
 import "context"
 
-// Token is the token of a job, as credentials that go with every call.
+// Token is a job token, as credentials for every call.
 type Token string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

@@ -1,3 +1,3 @@
-// Package status shows people and Prometheus what a task of a cluster does: a page, the same as JSON, and metrics, over HTTP. It changes
-// nothing.
+// Package status shows people and Prometheus the state of a cluster task: a page, the same as JSON, and metrics, over HTTP. It is
+// read-only.
 package status

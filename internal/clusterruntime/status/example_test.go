@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/status"
 )
 
-// A page of a task.
+// The page of a task.
 func Example() {
 	p := status.New(func() status.State { return status.State{Task: "/job:ps/task:0"} })
 	w := httptest.NewRecorder()

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// metrics are a task's, for Prometheus. Names that clients choose, such as a variable's, are no labels.
+// metrics are a task's metrics for Prometheus. Names that clients choose, such as a variable's, are not used as labels.
 type metrics struct {
 	registry *prometheus.Registry
 	handled  *prometheus.CounterVec
@@ -35,7 +35,7 @@ func (m metrics) add(c calls.Call) {
 // gauges are the numbers of a State.
 type gauges struct{ now func() State }
 
-// gauge is a number of a State under its name.
+// gauge is a number of a State with its name.
 type gauge struct {
 	name, help string
 	value      func(s State) float64

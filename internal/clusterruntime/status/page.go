@@ -18,10 +18,10 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{"bytes": size, "seconds": seconds, "add": add}).Parse(pageText))
 
-// MetricsPath is where metrics are, as for servers of models.
+// MetricsPath is the path of the metrics, the same as in model servers.
 const MetricsPath = "/monitoring/prometheus/metrics"
 
-// maxRows are the variables, sessions and queues that the page and its JSON show.
+// maxRows is the most variables, sessions and queues that the page and its JSON show.
 const maxRows = 1000
 
 // Page shows a task. It is safe for concurrent use.
@@ -32,7 +32,7 @@ type Page struct {
 	mux     *http.ServeMux
 }
 
-// New returns a page of what now returns.
+// New returns a page that shows the result of now.
 func New(now func() State) *Page {
 	p := &Page{now: now, mux: http.NewServeMux()}
 	p.metrics = newMetrics(now)
@@ -46,7 +46,7 @@ func New(now func() State) *Page {
 // stepping are the methods that run steps.
 var stepping = map[string]bool{"RunStep": true, "RunCallable": true, "RunGraph": true}
 
-// Ended notes a call that ended: it is for [calls.Options].
+// Ended counts a finished call, for [calls.Options].
 func (p *Page) Ended(c calls.Call) {
 	p.metrics.add(c)
 	if stepping[c.Method] {
@@ -63,7 +63,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// state is what is shown.
+// state is the state to show.
 func (p *Page) state() State {
 	s := p.now()
 	running := s.Steps.Running
@@ -88,7 +88,7 @@ func (p *Page) html(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(text.Bytes()) // the reader may have gone
+	_, _ = w.Write(text.Bytes()) // the reader may have disconnected
 }
 
 func (p *Page) json(w http.ResponseWriter, _ *http.Request) {
@@ -98,10 +98,10 @@ func (p *Page) json(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // the reader may have gone
+	_, _ = w.Write(text) // the reader may have disconnected
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for people.
 func size(of any) string {
 	var n int64
 	switch of := of.(type) {
@@ -121,7 +121,7 @@ func size(of any) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// seconds is a time for people.
+// seconds formats a time for people.
 func seconds(s float64) string {
 	return (time.Duration(s*1000) * time.Millisecond).Round(100 * time.Millisecond).String()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/calls"
 )
 
-// TestPage: the page, its JSON and the metrics say what the task has; names that clients chose are escaped, and no labels.
+// TestPage: the page, its JSON and the metrics show the task's state; names that clients chose are escaped, and are not labels.
 func TestPage(t *testing.T) {
 	p := New(func() State {
 		return State{Task: "/job:ps/task:0", Uptime: 90, Memory: Memory{Held: 3 << 20, Limit: 8 << 30},
@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestRate: steps count for ten seconds, and quantiles are at most a class too large.
+// TestRate: steps count for ten seconds, and quantiles are at most one class too large.
 func TestRate(t *testing.T) {
 	var r rate
 	now := time.Unix(1_000_000, 0)

@@ -12,7 +12,7 @@ const (
 	classes   = 120
 )
 
-// rate counts steps by second, and how long they took.
+// rate counts steps by second, and their latencies.
 type rate struct {
 	mu    sync.Mutex
 	slots [window + 1]slot
@@ -36,7 +36,7 @@ func (r *rate) add(now time.Time, took time.Duration) {
 	s.latencies[class(took)]++
 }
 
-// class is the latency class: 0 up to a microsecond, then four for each doubling.
+// class is the latency class: 0 up to a microsecond, then four classes per doubling.
 func class(d time.Duration) int {
 	us := float64(d) / float64(time.Microsecond)
 	if us <= 1 {
@@ -45,7 +45,7 @@ func class(d time.Duration) int {
 	return min(int(math.Ceil(perDouble*math.Log2(us))), classes-1)
 }
 
-// steps are the steps of the last seconds, without the second that is not over.
+// steps are the steps of the last seconds, without the current second.
 func (r *rate) steps(now time.Time) (s Steps) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,8 @@ func (r *rate) steps(now time.Time) (s Steps) {
 	return s
 }
 
-// quantile is the upper end of the class that holds it, in milliseconds: at most 19% too much.
+// quantile is the upper end of the latency class with the quantile, in milliseconds: at most
+// 19% too high.
 func (s *slot) quantile(q float64) float64 {
 	need := int(math.Ceil(q * float64(s.count)))
 	for c, n := range s.latencies {

@@ -1,11 +1,11 @@
 package status
 
-// State is what a task has and does at some time. Sizes are bytes, times seconds.
+// State is the state of a task at some time. Sizes are bytes, times seconds.
 type State struct {
 	Task        string     `json:"task"`
 	Build       string     `json:"build,omitempty"`
 	Uptime      float64    `json:"uptime_seconds"`
-	Idle        float64    `json:"idle_seconds"` // nobody has used it for so long
+	Idle        float64    `json:"idle_seconds"` // time since the last use
 	Connections int64      `json:"connections"`
 	Memory      Memory     `json:"memory"`
 	Steps       Steps      `json:"steps"`
@@ -16,7 +16,7 @@ type State struct {
 	Peers       []Peer     `json:"peers"`
 }
 
-// Memory is what tensors, variables, graphs and messages hold, and what they may hold.
+// Memory is the memory of tensors, variables, graphs and messages, and its limit.
 type Memory struct {
 	Held       int64 `json:"held"`
 	Limit      int64 `json:"limit"`
@@ -32,7 +32,7 @@ type Steps struct {
 	P99       float64 `json:"p99_ms"`
 }
 
-// Session is a session that the task is the master of.
+// Session is a session whose master is this task.
 type Session struct {
 	Handle  string  `json:"handle"`
 	Nodes   int     `json:"nodes"`

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestCancelledBeside: calls that are given up at any moment change nothing of the answers of others, and leave nothing.
+// TestCancelledBeside: calls that are cancelled at any moment do not affect the answers of others, and leave nothing behind.
 func TestCancelledBeside(t *testing.T) {
 	for _, w := range []way{ways[1], ways[3]} {
 		r := serve(t, w)
@@ -41,7 +41,7 @@ func TestCancelledBeside(t *testing.T) {
 	}
 }
 
-// cancelled has a tensor of n bytes, all with one value, echoed, unless that takes longer.
+// cancelled sends a tensor of n equal bytes and checks the echo, unless that takes longer than limit.
 func (r *rig) cancelled(value byte, n int, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), limit)
 	defer cancel()

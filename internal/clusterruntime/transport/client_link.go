@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientLink is the link of a client, which sends requests and gets responses.
+// clientLink is the client's end of a link, which sends requests and receives responses.
 type clientLink struct {
 	*link
 	address string
@@ -24,7 +24,7 @@ type clientLink struct {
 	incoming map[uint32]*incomingResponse
 }
 
-// waiting is a call that waits for its response.
+// waiting is a call waiting for its response.
 type waiting struct {
 	answered chan struct{}
 	head     responseHead
@@ -32,18 +32,18 @@ type waiting struct {
 	err      error // of the link
 }
 
-// incomingResponse is a response in parts. The reader alone uses it.
+// incomingResponse is a response in parts. Only the reader uses it.
 type incomingResponse struct {
 	incoming
 	head responseHead
-	left int // bytes that did not come yet
+	left int // missing bytes
 }
 
 func newClientLink(l *link, address string) *clientLink {
 	return &clientLink{link: l, address: address, waiting: map[uint32]*waiting{}, incoming: map[uint32]*incomingResponse{}}
 }
 
-// begin numbers a call. There is none where the link is closed, or has too many calls.
+// begin numbers a call. It returns no call if the link is closed, or has too many calls.
 func (l *clientLink) begin() (uint32, *waiting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *clientLink) begin() (uint32, *waiting) {
 	return l.last, w
 }
 
-// forget takes a call away, and reports whether it was there.
+// forget removes a call and returns it, or nil if there is none.
 func (l *clientLink) forget(call uint32) *waiting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *clientLink) forget(call uint32) *waiting {
 	return w
 }
 
-// invoke calls a method. It reports false where the call did not begin, so that it may go another way.
+// invoke calls a method. It returns false if the call did not begin, so that it may take another way.
 func (l *clientLink) invoke(ctx context.Context, method string, in, out any) (*responseHead, bool, error) {
 	head := requestHead{method: method}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -111,7 +111,7 @@ func (l *clientLink) invoke(ctx context.Context, method string, in, out any) (*r
 func (l *clientLink) exchange(ctx context.Context, o *outgoing, w *waiting) error {
 	stop, sent := func() {}, (chan struct{})(nil)
 	if len(o.parts) == 0 {
-		_ = l.send(ctx, o) // a link that fails tells all that wait, and the end of ctx is found below
+		_ = l.send(ctx, o) // a failed link ends all waiting calls, and the end of ctx is found below
 		o.free()
 	} else {
 		var sending context.Context
@@ -127,7 +127,7 @@ func (l *clientLink) exchange(ctx context.Context, o *outgoing, w *waiting) erro
 	select {
 	case <-w.answered:
 	case <-ctx.Done():
-		if l.forget(o.call) == nil { // the response is there
+		if l.forget(o.call) == nil { // the response has arrived
 			<-w.answered
 			break
 		}
@@ -139,14 +139,14 @@ func (l *clientLink) exchange(ctx context.Context, o *outgoing, w *waiting) erro
 		})
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	if sent != nil { // an error may be there earlier than the message has been sent
+	if sent != nil { // an error may arrive before the whole message was sent
 		stop()
 		<-sent
 	}
 	return nil
 }
 
-// beside runs f in a goroutine, or, where the link is closed, at once.
+// beside runs f in a goroutine or, if the link is closed, at once.
 func (l *clientLink) beside(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,7 +173,7 @@ func (l *clientLink) run() {
 	l.done.Wait()
 }
 
-// handle reads what follows a header.
+// handle reads the data after a header.
 func (l *clientLink) handle(h header) (err error) {
 	switch h.kind {
 	case response:
@@ -241,7 +241,7 @@ func (l *clientLink) data(h header) error {
 	return nil
 }
 
-// answer ends a call, unless it has been given up.
+// answer ends a call, unless it was cancelled.
 func (l *clientLink) answer(call uint32, head responseHead, body mem.BufferSlice) {
 	w := l.forget(call)
 	if w == nil {
@@ -252,8 +252,8 @@ func (l *clientLink) answer(call uint32, head responseHead, body mem.BufferSlice
 	close(w.answered)
 }
 
-// maxCalls are the calls of a link that go on at the same time. Another task has a call of RecvTensor for each tensor that it waits for.
-// A client begins half as many: at the server, a call that was given up or has just been answered may still go on.
+// maxCalls is how many calls of a link may run at the same time. Another task has a call of RecvTensor for each tensor that it waits
+// for. A client begins half as many: at the server, a cancelled or just answered call may still be running.
 const maxCalls = 1 << 14
 
 func sum(all []int) (n int) {

@@ -19,27 +19,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// offer is the header by which a client says that it knows this transport, and a server that it serves it.
+// offer is the header with which clients announce that they know this transport, and servers that they serve it.
 const offer, version = "goestimator-transport", "1"
 
 const (
-	// dialTime is how long a connection and its preface may take.
+	// dialTime is the time limit for connecting and exchanging prefaces.
 	dialTime = 10 * time.Second
-	// retryAfter is the time between attempts to connect to a server that answers the offer and cannot be reached.
+	// retryAfter is the time between attempts to connect to a server that answers the offer but cannot be reached.
 	retryAfter = 5 * time.Second
 )
 
 // Options of a Conn.
 type Options struct {
-	Credentials credentials.TransportCredentials // of the connections of both kinds
+	Credentials credentials.TransportCredentials // for connections of both kinds
 	PerCall     credentials.PerRPCCredentials    // metadata of each call; nil: none
-	GRPC        []grpc.DialOption                // further options of gRPC
+	GRPC        []grpc.DialOption                // further gRPC options
 }
 
-// often makes gRPC try again soon to reach a server that starts again. Its own pauses grow to two minutes; TensorFlow's to a second.
+// often makes gRPC retry soon while a server restarts. Its default pauses grow to two minutes; TensorFlow's to a second.
 var often = grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}, MinConnectTimeout: dialTime}
 
-// Dial returns all options of gRPC's connection.
+// Dial returns all options for gRPC's connection.
 func (o Options) Dial() []grpc.DialOption {
 	all := append([]grpc.DialOption{grpc.WithTransportCredentials(o.Credentials), grpc.WithNoProxy(), grpc.WithConnectParams(often)}, o.GRPC...)
 	if o.PerCall != nil {
@@ -48,7 +48,7 @@ func (o Options) Dial() []grpc.DialOption {
 	return all
 }
 
-// Conn calls the services of a server, by gRPC or by this transport, as the server offers. It is safe for concurrent use.
+// Conn calls the services of a server, through gRPC or this transport, as the server offers. It is safe for concurrent use.
 type Conn struct {
 	*grpc.ClientConn
 	address string
@@ -59,7 +59,7 @@ type Conn struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	retry time.Duration // after which it connects again where that failed
+	retry time.Duration // time to the next attempt after a failed one
 
 	mu         sync.Mutex
 	connecting bool
@@ -68,7 +68,7 @@ type Conn struct {
 
 var _ grpc.ClientConnInterface = (*Conn)(nil)
 
-// NewConn returns a Conn to an address, host:port, which connects when it is first used. Close ends it.
+// NewConn returns a Conn to an address, host:port, which connects on first use. Close ends it.
 func NewConn(address string, o Options) (*Conn, error) {
 	g, err := grpc.NewClient("passthrough:///"+address, o.Dial()...)
 	if err != nil {
@@ -79,7 +79,7 @@ func NewConn(address string, o Options) (*Conn, error) {
 	return c, nil
 }
 
-// Invoke implements grpc.ClientConnInterface. Options that this transport does not know make the call go by gRPC.
+// Invoke implements grpc.ClientConnInterface. Calls with options that this transport does not know go through gRPC.
 func (c *Conn) Invoke(ctx context.Context, method string, in, out any, opts ...grpc.CallOption) error {
 	l := c.link.Load()
 	if l == nil || !known(opts) {
@@ -110,7 +110,7 @@ func (c *Conn) Invoke(ctx context.Context, method string, in, out any, opts ...g
 	return err
 }
 
-// known reports whether the transport does what these options ask for.
+// known reports whether the transport supports these options.
 func known(opts []grpc.CallOption) bool {
 	for _, o := range opts {
 		switch o.(type) {
@@ -137,7 +137,7 @@ func (c *Conn) perCall(ctx context.Context) (context.Context, error) {
 	return ctx, nil
 }
 
-// offer calls by gRPC, and connects by this transport where the server offers it, too.
+// offer calls through gRPC and, if the server offers this transport, also connects with it.
 func (c *Conn) offer(ctx context.Context, method string, in, out any, opts []grpc.CallOption) error {
 	var got metadata.MD
 	ctx = metadata.AppendToOutgoingContext(ctx, offer, version)
@@ -150,7 +150,7 @@ func (c *Conn) offer(ctx context.Context, method string, in, out any, opts []grp
 	return err
 }
 
-// connect begins to connect by this transport, unless that is done already, or failed a moment ago.
+// connect begins to connect with this transport, unless that was done already, or failed recently.
 func (c *Conn) connect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,10 +208,10 @@ func (c *Conn) dial() (net.Conn, error) {
 	return conn, err
 }
 
-// Direct reports whether calls go by this transport now.
+// Direct reports whether calls use this transport at present.
 func (c *Conn) Direct() bool { return c.link.Load() != nil }
 
-// GetState is that of the connection which calls go by.
+// GetState returns the state of the connection that calls use.
 func (c *Conn) GetState() connectivity.State {
 	if c.Direct() {
 		return connectivity.Ready

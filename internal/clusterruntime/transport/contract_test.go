@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// contract is what callers and methods may expect of either transport.
+// contract is the behaviour that callers and methods may expect from either transport.
 var contract = map[string]func(*rig){
 	"messages": func(r *rig) {
 		for _, sizes := range [][]int{nil, {0}, {1}, {4 << 10}, {5000, 3, 70_000}, {maxWhole}, {believed - 1, believed}, {3<<20 + 1, 7}} {
@@ -159,14 +159,14 @@ func TestContract(t *testing.T) {
 	for _, w := range ways {
 		for name, f := range contract {
 			if w.direct == false && name == "token" {
-				continue // gRPC keeps the credentials of a connection to itself
+				continue // gRPC does not expose the credentials of a connection
 			}
 			t.Run(w.name+"/"+name, func(t *testing.T) { f(serve(t, w)) })
 		}
 	}
 }
 
-// requestOf asks for an echo of tensors of these sizes.
+// requestOf requests an echo of tensors with these sizes.
 func requestOf(handle string, sizes ...int) *rpcs.RunStepRequest {
 	in := &rpcs.RunStepRequest{SessionHandle: handle}
 	for _, n := range sizes {
@@ -175,7 +175,7 @@ func requestOf(handle string, sizes ...int) *rpcs.RunStepRequest {
 	return in
 }
 
-// echoed has tensors and a text sent there and back.
+// echoed sends tensors and a text, and checks the echo.
 func (r *rig) echoed(handle string, sizes ...int) {
 	r.t.Helper()
 	in := requestOf(handle, sizes...)

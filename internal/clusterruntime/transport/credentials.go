@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// ServerOptions are options of a gRPC server that shares its port with s. Connections that begin with this transport's preface go
-// to s. Where creds are not nil, all connections use TLS. Answers tell clients that know the transport that it is there.
+// ServerOptions are options for a gRPC server that shares its port with s. Connections that begin with this transport's preface
+// go to s. If creds is not nil, all connections use TLS. Answers tell clients that know the transport that it is available.
 func (s *Server) ServerOptions(creds credentials.TransportCredentials) []grpc.ServerOption {
 	if creds == nil {
 		creds = insecure.NewCredentials()
@@ -28,16 +28,16 @@ func answerOffer(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc
 	return next(ctx, in)
 }
 
-// dividing are credentials whose handshake looks at how a connection begins.
+// dividing are credentials whose handshake checks how a connection begins.
 type dividing struct {
 	credentials.TransportCredentials
 	to *Server
 }
 
-// magic is how many bytes tell this transport's preface from that of HTTP/2.
+// magic is how many bytes distinguish this transport's preface from HTTP/2's.
 const magic = 4
 
-// ServerHandshake implements credentials.TransportCredentials. gRPC bounds its time.
+// ServerHandshake implements credentials.TransportCredentials. gRPC limits its time.
 func (d dividing) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d dividing) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo,
 	first := make([]byte, magic)
 	if _, err := io.ReadFull(conn, first); err != nil {
 		_ = conn.Close()
-		return nil, nil, io.EOF // as of a caller that leaves: gRPC does not log it
+		return nil, nil, io.EOF // as for a caller that disconnects, which gRPC does not log
 	}
 	if string(first) != preface[:magic] {
 		return &begun{conn, first}, info, nil
@@ -60,7 +60,7 @@ func (d dividing) Clone() credentials.TransportCredentials {
 	return dividing{d.TransportCredentials.Clone(), d.to}
 }
 
-// begun is a connection some of whose bytes were read already.
+// begun is a connection whose first bytes were read already.
 type begun struct {
 	net.Conn
 	first []byte

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// preface begins a connection. Its first byte is that of HTTP/2's preface, by which a parameter server of this project's jobs finds
-// the connections for its TensorFlow services.
+// preface begins a connection. Its first byte is the same as in HTTP/2's preface, by which a parameter server of this project's
+// jobs recognizes the connections for its TensorFlow services.
 const preface = "PGOEST1\n"
 
-// kind says what a frame is.
+// kind is the kind of a frame.
 type kind byte
 
 const (
@@ -24,27 +24,27 @@ const (
 
 const (
 	headerSize = 16
-	// maxHead are the bytes of the head of a frame.
+	// maxHead is the largest head of a frame in bytes.
 	maxHead = 32 << 10
-	// maxWhole are the bytes of a message that comes in one frame with its head.
+	// maxWhole is the largest message in bytes that is sent in one frame with its head.
 	maxWhole = 32 << 10
-	// maxData are the bytes of a frame of data.
+	// maxData is the largest data frame in bytes.
 	maxData = 256 << 10
-	// maxMessage are the bytes of a message: Protocol Buffers cannot be larger.
+	// maxMessage is the largest message in bytes: Protocol Buffers cannot be larger.
 	maxMessage = 1<<31 - 1
-	// maxParts are the parts of a message.
+	// maxParts is the most parts of a message.
 	maxParts = 1 << 10
 )
 
-// errMalformed says that a peer sent what is no frame.
+// errMalformed reports that a peer sent an invalid frame.
 var errMalformed = errors.New("malformed frame")
 
-// header is that of a frame.
+// header is the header of a frame.
 type header struct {
 	kind   kind
 	call   uint32
-	length uint32 // of what follows
-	head   uint32 // how many bytes of that are the head
+	length uint32 // of the following data
+	head   uint32 // bytes of that which are the head
 }
 
 // put writes the header to the first bytes of b.
@@ -55,7 +55,7 @@ func (h header) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[12:], h.head)
 }
 
-// parseHeader reads a header, whose lengths are possible.
+// parseHeader reads a header and checks its lengths.
 func parseHeader(b []byte) (header, error) {
 	first := binary.LittleEndian.Uint32(b)
 	h := header{kind(first), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])}

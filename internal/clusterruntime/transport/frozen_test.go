@@ -14,14 +14,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// frozenFor is how long a peer may do nothing before its connection ends.
+// frozenFor is how long a peer may do nothing before its connection is closed.
 const frozenFor = 2 * time.Minute
 
-// TestFrozenServer: calls to a server that freezes, wherever it was, end with UNAVAILABLE.
+// TestFrozenServer: calls to a server that freezes at any point end with UNAVAILABLE.
 func TestFrozenServer(t *testing.T) {
 	for _, read := range []int64{0, 7, headerSize, 100, 70_000, 1 << 20, 9 << 20} {
 		synctest.Test(t, func(t *testing.T) {
-			client, server := net.Pipe() // which has no buffer: a write waits for the reader
+			client, server := net.Pipe() // it has no buffer: a write waits for the reader
 			l := newClientLink(newLink(client), "there")
 			go l.run()
 			go func() { _, _ = io.CopyN(io.Discard, server, read) }()
@@ -44,7 +44,7 @@ func TestFrozenServer(t *testing.T) {
 	}
 }
 
-// frozenClients are what clients sent before they froze. None of them reads.
+// frozenClients is the data that clients sent before they froze. None of them reads.
 func frozenClients() map[string][]byte {
 	rest := []byte(preface[magic:])
 	with := func(all ...[]byte) []byte {
@@ -78,7 +78,7 @@ func frozenClients() map[string][]byte {
 	}
 }
 
-// TestFrozenClient: a connection whose client freezes ends with its calls, whatever was sent before.
+// TestFrozenClient: the connection of a frozen client ends with its calls, whatever was sent before.
 func TestFrozenClient(t *testing.T) {
 	for name, b := range frozenClients() {
 		for _, reads := range []bool{false, true} {

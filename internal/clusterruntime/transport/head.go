@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxStatus are the bytes of the text of an error; the rest is cut off.
+// maxStatus is the longest error text in bytes; the rest is cut off.
 const maxStatus = 16 << 10
 
 // requestHead is the head of a request.
@@ -55,7 +55,8 @@ func (h *responseHead) append(b []byte) []byte {
 	return appendMetadata(appendMetadata(b, h.header), h.trailer)
 }
 
-// encodeStatus encodes a status without what is too much for a head.
+// encodeStatus encodes a status without the details that are too large for a
+// head.
 func encodeStatus(s *status.Status) []byte {
 	p := s.Proto()
 	if b, err := proto.Marshal(p); err == nil && len(b) <= maxStatus {
@@ -63,7 +64,7 @@ func encodeStatus(s *status.Status) []byte {
 	}
 	text := []rune(p.GetMessage())
 	b, err := proto.Marshal(&statuspb.Status{Code: p.GetCode(), Message: string(text[:min(len(text), maxStatus/4)])})
-	if err != nil { // a text that is not UTF-8 became one
+	if err != nil { // not for the text, which has become valid UTF-8
 		return nil
 	}
 	return b

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// raw is a frame of a request with a head that may be wrong.
+// raw is a frame of a request with a head that may be invalid.
 func raw(k kind, call uint32, head, body []byte) []byte {
 	b := make([]byte, headerSize)
 	header{kind: k, call: call, length: uint32(len(head) + len(body)), head: uint32(len(head))}.put(b)
@@ -29,7 +29,7 @@ func asking(sizes ...int) []byte {
 	return appendSizes(h.append(nil), sizes)
 }
 
-// malformed is what no client sends.
+// malformed is data that no client sends.
 func malformed() map[string][]byte {
 	long := make([]byte, headerSize)
 	header{kind: request, call: 1, length: 1 << 31, head: 4}.put(long)
@@ -75,7 +75,7 @@ func (r *rig) greeted(first string) net.Conn {
 	return c
 }
 
-// TestMalformed: a connection with malformed frames is closed, and others go on.
+// TestMalformed: a connection with malformed frames is closed, and others continue.
 func TestMalformed(t *testing.T) {
 	r := serve(t, ways[1])
 	for name, b := range malformed() {
@@ -97,7 +97,7 @@ func TestMalformed(t *testing.T) {
 	r.echoed("after all", 1<<20)
 }
 
-// TestAnnounced: what a client announces takes no memory before it comes, and what came is given back with the connection.
+// TestAnnounced: announced data takes no memory before it arrives, and received data is released with the connection.
 func TestAnnounced(t *testing.T) {
 	r := serve(t, ways[1])
 	c := r.greeted(preface)
@@ -119,7 +119,7 @@ func TestAnnounced(t *testing.T) {
 	until(t, "nothing is held", func() bool { return r.memory.Used() == 0 })
 }
 
-// TestGivenUp: a message whose rest does not come because its call is cancelled is given back.
+// TestGivenUp: the memory of an incomplete message is released when its call is cancelled.
 func TestGivenUp(t *testing.T) {
 	r := serve(t, ways[1])
 	c := r.greeted(preface)
@@ -137,7 +137,7 @@ func TestGivenUp(t *testing.T) {
 	until(t, "nothing is held", func() bool { return r.memory.Used() == 0 })
 }
 
-// TestSmallPieces: a large part that comes byte by byte takes no more memory than is paid for.
+// TestSmallPieces: a large part that arrives byte by byte takes no more memory than is paid for.
 func TestSmallPieces(t *testing.T) {
 	paid := 0
 	in := &incoming{sizes: []int{1 << 30}, pay: func(n int) error { paid += n; return nil }}
@@ -153,7 +153,7 @@ func TestSmallPieces(t *testing.T) {
 	}
 }
 
-// TestLetGo: a call whose client stops within a frame lets its memory go when it ends, and the connection goes on.
+// TestLetGo: a call whose client stops within a frame releases its memory when it ends, and the connection continues.
 func TestLetGo(t *testing.T) {
 	for _, w := range []way{ways[1], ways[3]} {
 		r := serve(t, w)
@@ -194,7 +194,7 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// answered reads a response that comes whole.
+// answered reads a response in one frame.
 func answered(t *testing.T, c net.Conn) (head responseHead) {
 	t.Helper()
 	b := make([]byte, headerSize)
@@ -215,7 +215,7 @@ func answered(t *testing.T, c net.Conn) (head responseHead) {
 	return head
 }
 
-// TestInTheClear: a server with TLS answers no preface in the clear.
+// TestInTheClear: a server with TLS does not answer a preface without TLS.
 func TestInTheClear(t *testing.T) {
 	r := serve(t, ways[3])
 	c, err := net.Dial("tcp", r.conn.address)
@@ -232,14 +232,14 @@ func TestInTheClear(t *testing.T) {
 	}
 }
 
-// pipe serves one end of a connection in memory.
+// pipe serves one end of an in-memory connection.
 func (s *Server) pipe() (client net.Conn) {
 	client, server := net.Pipe()
 	s.accept(server, credentials.AuthInfo(nil))
 	return client
 }
 
-// FuzzServer: whatever comes, a server ends with its connection.
+// FuzzServer: with any input, the server's side ends with its connection.
 func FuzzServer(f *testing.F) {
 	for _, b := range malformed() {
 		f.Add(b)
@@ -259,7 +259,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzClient: whatever a server sends, a call ends with its connection.
+// FuzzClient: with any data from a server, a call ends with its connection.
 func FuzzClient(f *testing.F) {
 	h := responseHead{}
 	f.Add(raw(response, 1, appendSizes(h.append(nil), nil), []byte("\n\x01x")))

@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// believed are the bytes of a part for which there is memory as soon as something of it comes.
+	// believed is the size up to which memory for a part is allocated with its first bytes.
 	believed = 1 << 20
-	// ahead is how many times what has come of a larger part its memory may be. What a peer announces is not believed further.
+	// ahead limits the memory of a larger part, as a multiple of the received bytes. The announced size is not trusted further.
 	ahead = 16
-	// early are the bytes in which a larger part comes before it has memory.
+	// early is the size of the pieces in which a larger part is received before it has memory.
 	early = 64 << 10
 )
 
-// errUnwanted says that nobody wants the rest of a message.
+// errUnwanted reports that nobody wants the rest of a message.
 var errUnwanted = errors.New("nobody wants the message")
 
-// incoming is a message in parts, while it comes. Each part gets memory of its own.
+// incoming is a message in parts that is being received. Each part gets its own memory.
 type incoming struct {
-	pay  func(n int) error // takes memory that is about to be allocated; nil: nobody pays
-	give func(n int)       // gives it back
-	stop func(bool)        // ends a read of the connection, or allows reading again; nil: nobody pays, and a read may end late
+	pay  func(n int) error // reserves memory that is about to be allocated; nil: memory is not counted
+	give func(n int)       // releases it
+	stop func(bool)        // ends a read of the connection, or allows reading again; nil: memory is not counted, and a read may end late
 
 	mu    sync.Mutex
-	sizes []int // of the parts that have not come whole
+	sizes []int // of the incomplete parts
 	whole mem.BufferSlice
 	part  []byte
-	got   int      // bytes of part, or of the part that has no memory yet
-	early [][]byte // what came of a part that has no memory yet: all but the last one are full
-	fills bool     // the reader has memory of room
+	got   int      // bytes of part, or of the part without memory
+	early [][]byte // received data of a part without memory: all but the last buffer are full
+	fills bool     // the reader has memory from room
 	ended bool     // nobody wants it any more
 }
 
-// room returns memory for the next bytes, for at least one. The frame has announced n.
+// room returns memory for the next bytes, at least for one. The frame has announced n.
 func (in *incoming) room(n int) ([]byte, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -66,7 +66,7 @@ func (in *incoming) room(n int) ([]byte, error) {
 	return in.part[in.got : in.got+n], nil
 }
 
-// begin takes the memory of a part. The mutex is held.
+// begin allocates the memory of a part. The mutex is held.
 func (in *incoming) begin(size int) error {
 	if err := in.take(size); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (in *incoming) take(n int) error {
 	return in.pay(n)
 }
 
-// came notes that the memory of room is filled, and reports whether the message is there.
+// came records that the memory from room is filled, and reports whether the message is complete.
 func (in *incoming) came(n int) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -106,14 +106,14 @@ func (in *incoming) came(n int) bool {
 	return len(in.sizes) == 0
 }
 
-// allow lets the connection be read again, where end stopped that. The mutex is held.
+// allow lets the connection be read again after end stopped that. The mutex is held.
 func (in *incoming) allow() {
 	if in.stop != nil {
 		in.stop(false)
 	}
 }
 
-// end gives the message up. A reader that waits for more of it lets its memory go: somebody pays for that until now.
+// end gives up the message. A reader that waits for more of it must release its memory, which is paid for only until now.
 func (in *incoming) end() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -138,8 +138,8 @@ func (in *incoming) stopped(err error) bool {
 	return true
 }
 
-// receive reads what a frame of data has. It reports whether the message is there. fault is an error of the message, not of
-// the connection: the frame has been read nevertheless.
+// receive reads the content of a data frame. It reports whether the message is complete. fault is an error of the message, not
+// of the connection: the frame was read nevertheless.
 func (in *incoming) receive(r *reader, n int) (whole bool, fault, err error) {
 	for n > 0 {
 		b, fault := in.room(n)

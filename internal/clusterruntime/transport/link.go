@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// link is a connection after its preface. Its two ends differ in what they do with the frames that come.
+// link is a connection after its preface. Its two ends handle received frames differently.
 type link struct {
 	conn   net.Conn
-	direct net.Conn      // for writing: conn, or the connection below that writes several buffers at once
-	turn   chan struct{} // has an element while somebody writes
-	bulk   chan struct{} // has an element while somebody sends parts; their frames leave the turn to others in between
+	direct net.Conn      // for writing: conn, or the connection below it that can write several buffers at once
+	turn   chan struct{} // has an element during a write
+	bulk   chan struct{} // has an element while parts are sent; others may write between their frames
 	in     *reader
 	done   sync.WaitGroup // goroutines of the link
 
@@ -22,16 +22,16 @@ type link struct {
 	once   sync.Once
 	cause  error // why it was closed
 
-	writes  atomic.Uint64 // how often a write began, or ended: odd while one goes on
-	ponging atomic.Bool   // a pong is on its way
+	writes  atomic.Uint64 // writes begun plus writes ended: odd during a write
+	ponging atomic.Bool   // a pong is being sent
 	space   [2 * headerSize]byte
 	vector  [maxVector][]byte
 }
 
-// maxVector are the buffers that are written at once without another allocation.
+// maxVector is how many buffers are written at once without another allocation.
 const maxVector = 8
 
-// direct is a connection that changes nothing of what is written to it, and says what is below.
+// direct is a connection that writes data unchanged, and returns the connection below it.
 type direct interface{ Direct() net.Conn }
 
 func newLink(c net.Conn) *link {
@@ -45,7 +45,7 @@ func newLink(c net.Conn) *link {
 	}
 }
 
-// close closes the connection, for the first cause that there is.
+// close closes the connection; the first cause counts.
 func (l *link) close(cause error) {
 	l.once.Do(func() {
 		l.cause = cause
@@ -54,7 +54,7 @@ func (l *link) close(cause error) {
 	})
 }
 
-// read reads frames until one fails. What follows the header of a frame is left to handle: pings and pongs are headers alone.
+// read reads frames until one fails. handle reads the data after a frame's header; pings and pongs are headers only.
 func (l *link) read(handle func(header) error) error {
 	for {
 		b, err := l.in.next(headerSize)
@@ -95,7 +95,7 @@ func (l *link) acquire(ctx context.Context, turn chan struct{}) error {
 	}
 }
 
-// write writes bytes. The caller has the turn. A link that fails is closed.
+// write writes bytes. The caller has the turn. On failure the link is closed.
 func (l *link) write(b []byte) error {
 	l.writes.Add(1)
 	_, err := l.direct.Write(b)
@@ -106,7 +106,7 @@ func (l *link) write(b []byte) error {
 	return err
 }
 
-// send writes a message. Other frames may come between its frames. It stops where ctx ends; the peer has a part of the message then.
+// send writes a message. Other frames may come between its frames. If ctx ends it stops, and the peer has a part of the message.
 func (l *link) send(ctx context.Context, o *outgoing) error {
 	if len(o.parts) > 0 {
 		return l.sendParts(ctx, o)
@@ -118,8 +118,8 @@ func (l *link) send(ctx context.Context, o *outgoing) error {
 	return l.write(*o.frame)
 }
 
-// share is how many bytes of a message in parts are sent before another message has its turn. Tensors of some megabytes then arrive
-// one after another: the first is used while it is in the processor's cache, and while the next one arrives.
+// share is how many bytes of a message in parts are sent before another message gets its turn. Tensors of some megabytes then arrive
+// one after the other: the first is used while it is in the processor's cache, and while the next one arrives.
 const share = 4 << 20
 
 // sendParts writes a message in parts.
@@ -138,7 +138,7 @@ func (l *link) sendParts(ctx context.Context, o *outgoing) error {
 	}
 }
 
-// sendShare writes the next frames of a message, after its first frame where there is one. The caller sends parts alone.
+// sendShare writes the next frames of a message, after its first frame if there is one. No other parts are sent meanwhile.
 func (l *link) sendShare(ctx context.Context, first []byte, p *pieces) error {
 	for end := max(p.left-share, 0); p.left > end; first = nil {
 		if err := l.acquire(ctx, l.turn); err != nil {
@@ -156,7 +156,7 @@ func (l *link) sendShare(ctx context.Context, first []byte, p *pieces) error {
 	return nil
 }
 
-// writePiece writes a frame of data, after another frame where there is one. The caller has the turn. A link that fails is closed.
+// writePiece writes a data frame, after another frame if there is one. The caller has the turn. On failure the link is closed.
 func (l *link) writePiece(first []byte, p *pieces) error {
 	all := net.Buffers(l.vector[:0])
 	if first != nil {
@@ -181,10 +181,10 @@ func (l *link) sendEmpty(k kind, call uint32) {
 	defer func() { <-l.turn }()
 	var b [headerSize]byte
 	header{kind: k, call: call}.put(b[:])
-	_ = l.write(b[:]) // it closes the link where it fails
+	_ = l.write(b[:]) // it closes the link on failure
 }
 
-// answerPing sends a pong, while the link is read: a peer that does not read holds up no more than one goroutine.
+// answerPing sends a pong without blocking reads: a peer that does not read blocks at most one goroutine.
 func (l *link) answerPing() {
 	if l.ponging.CompareAndSwap(false, true) {
 		l.done.Go(func() {
@@ -194,8 +194,8 @@ func (l *link) answerPing() {
 	}
 }
 
-// Keepalive in beats of the watch, which is one in 10 seconds: when a peer that was silent is asked whether it is there, and when it
-// counts as lost; and for how long it may take nothing of a write.
+// Keepalive times in beats of 10 seconds: when a silent peer is sent a ping, when it counts as lost, and how long it may receive
+// nothing of a write.
 const (
 	beat        = 10 * time.Second
 	askAfter    = 6
@@ -205,7 +205,7 @@ const (
 	doesNotRead = "the peer does not read"
 )
 
-// watch closes the link when the peer hangs or is gone, until it is closed.
+// watch closes the link when the peer hangs or is gone, until the link is closed.
 func (l *link) watch(every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()

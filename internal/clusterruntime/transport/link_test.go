@@ -18,7 +18,7 @@ func TestSilentPeer(t *testing.T) {
 		reads bool
 		cause string
 	}{"silent": {true, noAnswer}, "stuck": {false, doesNotRead}} {
-		client, server := net.Pipe() // which has no buffer: a write waits for the reader
+		client, server := net.Pipe() // it has no buffer: a write waits for the reader
 		l := newClientLink(newLink(client), "there")
 		ended := make(chan struct{})
 		go func() {
@@ -57,7 +57,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestGracefulStop: calls that run are answered before the connections are closed.
+// TestGracefulStop: running calls are answered before the connections are closed.
 func TestGracefulStop(t *testing.T) {
 	r := serve(t, ways[1])
 	got := make(chan error)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// pool has buffers for messages that came whole, frames has buffers for first frames.
+// pool has buffers for messages in one frame, frames has buffers for first frames.
 var (
 	pool   = mem.DefaultBufferPool()
 	frames = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
@@ -22,7 +22,7 @@ type outgoing struct {
 	kind  kind
 	call  uint32
 	frame *[]byte         // the first frame
-	parts mem.BufferSlice // what follows it as data
+	parts mem.BufferSlice // the following data
 }
 
 // encode encodes a message with a head. The result refers to the content of its large tensors.
@@ -65,7 +65,7 @@ func encode(k kind, call uint32, head interface{ append([]byte) []byte }, m any)
 	return o, nil
 }
 
-// wholeSize is the size of a message that may go in one frame, and more than that of others.
+// wholeSize is the size of a message that fits into one frame, and a larger number for others.
 func wholeSize(m proto.Message) int {
 	switch {
 	case m == nil:
@@ -76,7 +76,7 @@ func wholeSize(m proto.Message) int {
 	return proto.Size(m)
 }
 
-// sizesOf returns the sizes of the parts. The parts of a message with very many of them are as one.
+// sizesOf returns the sizes of the parts. If there are very many, they count as one.
 func sizesOf(parts mem.BufferSlice) []int {
 	var all []int
 	for _, b := range parts {
@@ -90,7 +90,7 @@ func sizesOf(parts mem.BufferSlice) []int {
 	return all
 }
 
-// free gives back the buffers.
+// free returns the buffers.
 func (o *outgoing) free() {
 	frames.Put(o.frame)
 	o.parts.Free()
@@ -112,7 +112,7 @@ func (o *outgoing) pieces() *pieces {
 	return p
 }
 
-// next appends the next frame to what is written at once. The header is put into space.
+// next appends the next frame to the buffers of a write. The header is put into space.
 func (p *pieces) next(to net.Buffers, space []byte) net.Buffers {
 	n := min(p.left, maxData)
 	header{kind: data, call: p.call, length: uint32(n)}.put(space)

@@ -11,21 +11,22 @@ import (
 type reader struct {
 	conn net.Conn
 	buf  []byte
-	r, w int           // what is in buf and was not read
-	came atomic.Uint64 // how often something came
-	bulk bool          // parts of a message come: nothing is read ahead, which would be copied once more
+	r, w int           // unread data in buf
+	came atomic.Uint64 // number of reads with data
+	bulk bool          // parts are being received: reading ahead would cause another copy
 }
 
 const (
-	// fewRead are the bytes that a reader reads ahead until there is a larger frame: many connections have none.
+	// fewRead is how many bytes a reader reads ahead until there is a larger frame, which many connections never
+	// have.
 	fewRead = 4 << 10
-	// mostRead are the bytes of the largest frame that is read at once.
+	// mostRead is the size of the largest frame that is read at once.
 	mostRead = headerSize + maxHead + maxWhole
 )
 
 func newReader(c net.Conn) *reader { return &reader{conn: c, buf: make([]byte, fewRead)} }
 
-// next returns the next n bytes, where n is at most the size of a frame. They are valid until the next call.
+// next returns the next n bytes, at most the size of a frame. They are valid until the next call.
 func (r *reader) next(n int) ([]byte, error) {
 	if n > len(r.buf) {
 		r.buf = append(make([]byte, 0, mostRead), r.buf...)[:mostRead]
@@ -50,7 +51,8 @@ func (r *reader) next(n int) ([]byte, error) {
 	return b, nil
 }
 
-// full reads into all of b, and returns how much came. What is not in the buffer yet is read straight to it.
+// full reads into all of b, and returns the number of bytes. Data that is not in the buffer is read directly
+// into b.
 func (r *reader) full(b []byte) (n int, err error) {
 	n = copy(b, r.buf[r.r:r.w])
 	r.r += n
@@ -64,16 +66,16 @@ func (r *reader) full(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// stop ends a read that waits, or allows reading again.
+// stop ends a waiting read, or allows reading again.
 func (r *reader) stop(now bool) {
 	at := time.Time{}
 	if now {
 		at = time.Unix(1, 0)
 	}
-	_ = r.conn.SetReadDeadline(at) // a connection that fails here fails to be read, too
+	_ = r.conn.SetReadDeadline(at) // if it fails, reads fail, too
 }
 
-// discard reads n bytes that nobody wants.
+// discard reads and drops n bytes.
 func (r *reader) discard(n int) error {
 	for n > 0 {
 		k := min(n, len(r.buf))

@@ -33,7 +33,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// way is how calls go.
+// way is how calls are transported.
 type way struct {
 	name   string
 	direct bool
@@ -49,12 +49,12 @@ type rig struct {
 	memory *budget.Server
 	direct *Server
 	stop   func()
-	began  chan struct{} // has an element for each call of "wait" that began
-	ended  chan error    // and for each that ended, why
-	let    chan struct{} // lets one go
+	began  chan struct{} // has an element for each call of "wait" that has begun
+	ended  chan error    // and the reason for each that has ended
+	let    chan struct{} // releases one
 }
 
-// pair are credentials of a server and its clients.
+// pair returns credentials of a server and its clients.
 func pair(t *testing.T, secured bool) (serve, dial credentials.TransportCredentials) {
 	t.Helper()
 	if !secured {
@@ -79,7 +79,7 @@ func pair(t *testing.T, secured bool) (serve, dial credentials.TransportCredenti
 	return credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}), credentials.NewTLS(&tls.Config{RootCAs: roots})
 }
 
-// serve serves methods that show what a transport must do.
+// serve serves methods that exercise a transport.
 func serve(t *testing.T, w way) *rig {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -142,7 +142,7 @@ func (r *rig) methods() service.Local {
 	}
 }
 
-// echo answers with the tensors that it is sent.
+// echo answers with the received tensors.
 func (r *rig) echo(_ context.Context, in *rpcs.RunStepRequest) (*rpcs.RunStepResponse, error) {
 	return &rpcs.RunStepResponse{Tensor: in.GetFeed(), StatusErrorMessage: in.GetSessionHandle()}, nil
 }
@@ -159,7 +159,7 @@ func (r *rig) fail(ctx context.Context, in *rpcs.MakeCallableRequest) (*rpcs.Mak
 	return nil, s.Err()
 }
 
-// wait waits until it is let go, or its context ends.
+// wait waits until it is released, or its context ends.
 func (r *rig) wait(ctx context.Context, _ *rpcs.CloseSessionRequest) (*rpcs.CloseSessionResponse, error) {
 	r.began <- struct{}{}
 	select {
@@ -172,7 +172,7 @@ func (r *rig) wait(ctx context.Context, _ *rpcs.CloseSessionRequest) (*rpcs.Clos
 	}
 }
 
-// describe answers with what the server knows of the call, in the header.
+// describe answers with the server's view of the call, in the header.
 func (r *rig) describe(ctx context.Context, _ *rpcs.ListDevicesRequest) (*rpcs.ListDevicesResponse, error) {
 	got, _ := metadata.FromIncomingContext(ctx)
 	told := metadata.Pairs("told", got.Get("tell")[0])
@@ -185,7 +185,7 @@ func (r *rig) describe(ctx context.Context, _ *rpcs.ListDevicesRequest) (*rpcs.L
 	return &rpcs.ListDevicesResponse{}, grpc.SetHeader(ctx, told)
 }
 
-// becomes waits until calls go by this transport, or by gRPC.
+// becomes waits until calls use this transport, or gRPC.
 func (r *rig) becomes(direct bool) {
 	r.t.Helper()
 	until(r.t, "the way of calls", func() bool {
@@ -194,7 +194,7 @@ func (r *rig) becomes(direct bool) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		_ = r.conn.Invoke(ctx, "/"+service.Master+"/RunStep", &rpcs.RunStepRequest{}, &rpcs.RunStepResponse{}, grpc.WaitForReady(true)) // tells what the server offers
+		_ = r.conn.Invoke(ctx, "/"+service.Master+"/RunStep", &rpcs.RunStepRequest{}, &rpcs.RunStepResponse{}, grpc.WaitForReady(true)) // so that the server's offer is seen
 		return false
 	})
 }

@@ -19,7 +19,7 @@ import (
 // prefaceTime is how long a client may take for the rest of its preface.
 const prefaceTime = 10 * time.Second
 
-// Server serves the methods of services to connections of this transport. Streams are left to gRPC. It is safe for concurrent use
+// Server serves the methods of services on connections of this transport. Streams are left to gRPC. It is safe for concurrent use
 // once its services are registered.
 type Server struct {
 	services map[string]bool
@@ -32,9 +32,9 @@ type Server struct {
 	links   map[*serverLink]bool
 	none    chan struct{} // closed when no link is left
 	running int           // calls
-	free    int           // workers that wait for work
+	free    int           // workers waiting for work
 	stopped bool
-	idle    chan struct{} // closed when no call runs, once it is set
+	idle    chan struct{} // closed when no call is running, if set
 }
 
 // method is a method of a service.
@@ -58,7 +58,7 @@ func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 }
 
-// find returns a method by its full name, or the error of gRPC.
+// find returns a method by its full name, or gRPC's error.
 func (s *Server) find(name string) (method, error) {
 	if m, ok := s.methods[name]; ok {
 		return m, nil
@@ -70,7 +70,7 @@ func (s *Server) find(name string) (method, error) {
 	return method{}, status.Errorf(codes.Unimplemented, "unknown method %v for service %v", short, service)
 }
 
-// accept serves a connection, the first bytes of whose preface have been read.
+// accept serves a connection; the first bytes of its preface were read already.
 func (s *Server) accept(conn net.Conn, info credentials.AuthInfo) {
 	ctx, cancel := context.WithCancel(peer.NewContext(context.Background(), &peer.Peer{Addr: conn.RemoteAddr(), LocalAddr: conn.LocalAddr(), AuthInfo: info}))
 	l := &serverLink{link: newLink(conn), server: s, ctx: ctx, cancel: cancel, calls: map[uint32]*serverCall{}}
@@ -114,10 +114,10 @@ func (l *serverLink) greet() error {
 	return l.write([]byte(preface))
 }
 
-// maxFree are the goroutines that wait for calls of any connection. Others end after their call.
+// maxFree is how many goroutines wait for calls of any connection. Others end after their call.
 const maxFree = 16
 
-// dispatch has a call answered by a goroutine that waits, or a new one.
+// dispatch passes a call to a waiting goroutine, or to a new one.
 func (s *Server) dispatch(c *serverCall) {
 	select {
 	case s.work <- c:
@@ -132,7 +132,7 @@ func (s *Server) dispatch(c *serverCall) {
 	})
 }
 
-// next waits for the next call, nil where enough others wait, or no connection is left.
+// next waits for the next call; it returns nil if enough others wait, or no connection is left.
 func (s *Server) next() *serverCall {
 	s.mu.Lock()
 	if s.free == maxFree {
@@ -155,14 +155,14 @@ func (s *Server) next() *serverCall {
 	}
 }
 
-// begin notes that a call runs.
+// begin records the beginning of a call.
 func (s *Server) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running++
 }
 
-// end notes that one was answered.
+// end records that a call was answered.
 func (s *Server) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Server) end() {
 	}
 }
 
-// GracefulStop waits until no call runs, and stops.
+// GracefulStop waits until no call is running, and stops.
 func (s *Server) GracefulStop() {
 	s.mu.Lock()
 	if s.running > 0 && !s.stopped {
@@ -188,7 +188,7 @@ func (s *Server) GracefulStop() {
 	s.Stop()
 }
 
-// Stop closes all connections, and waits for the methods that run.
+// Stop closes all connections, and waits for running methods.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopped = true

@@ -23,23 +23,23 @@ type serverCall struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	body  mem.BufferSlice // the message, where it came whole
-	parts *incoming       // the message, where it comes in parts
-	taken chan struct{}   // closed when the method takes a message in parts
-	come  chan struct{}   // closed when it is there, or fault is set
+	body  mem.BufferSlice // the message, if it came in one frame
+	parts *incoming       // the message, if it comes in parts
+	taken chan struct{}   // closed when the method asks for a message in parts
+	come  chan struct{}   // closed when it is complete, or fault is set
 	over  chan struct{}   // closed when the method has returned
 
 	mu              sync.Mutex
 	arrived         bool
 	fault           error
-	timer           *time.Timer // ends the call where the message does not come
+	timer           *time.Timer // ends the call if the message does not arrive
 	since           int         // bytes since the timer was set
 	arrival         time.Duration
-	gone            bool // the client does not wait for the response
+	gone            bool // the client no longer waits for the response
 	header, trailer metadata.MD
 }
 
-// newCall makes a call, which ends by end.
+// newCall makes a call; end ends it.
 func (l *serverLink) newCall(number uint32, head requestHead) *serverCall {
 	c := &serverCall{link: l, number: number, method: head.method}
 	ctx := l.ctx
@@ -59,7 +59,7 @@ func (l *serverLink) newCall(number uint32, head requestHead) *serverCall {
 	return c
 }
 
-// answer runs the method, and sends what it returns.
+// answer runs the method, and sends its result.
 func (c *serverCall) answer() {
 	defer c.link.done.Done()
 	defer c.link.server.end()
@@ -84,7 +84,7 @@ func (c *serverCall) answer() {
 		c.link.close(err)
 		return
 	}
-	_ = c.link.send(context.Background(), o) // a link that fails is closed
+	_ = c.link.send(context.Background(), o) // a failed link is closed
 	o.free()
 }
 
@@ -97,7 +97,7 @@ func (c *serverCall) run() (any, error) {
 	return m.Handler(m.impl, c.ctx, c.take, nil)
 }
 
-// statusOf is the status that gRPC gives an error.
+// statusOf returns the status that gRPC gives an error.
 func statusOf(err error) *status.Status {
 	if s, ok := status.FromError(err); ok {
 		return s
@@ -105,14 +105,14 @@ func statusOf(err error) *status.Status {
 	return status.FromContextError(err)
 }
 
-// end takes the call from its link. A client that does not read responses has no more calls than there may be.
+// end removes the call from its link. A client that does not read responses cannot have more calls than the limit.
 func (c *serverCall) end() {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
 	delete(c.link.calls, c.number)
 }
 
-// leave ends the method, and frees what there is of its message.
+// leave ends the method, and frees the received part of its message.
 func (c *serverCall) leave() {
 	c.cancel()
 	c.body.Free()
@@ -123,7 +123,7 @@ func (c *serverCall) leave() {
 	}
 }
 
-// lost ends a call whose client does not wait any more.
+// lost ends a call whose client no longer waits.
 func (c *serverCall) lost() {
 	c.mu.Lock()
 	c.gone = true
@@ -131,7 +131,7 @@ func (c *serverCall) lost() {
 	c.cancel()
 }
 
-// take receives the message for nobody's account.
+// take receives the message without an account.
 func (c *serverCall) take(m any) error {
 	typed, ok := m.(proto.Message)
 	if !ok {
@@ -169,7 +169,7 @@ func (c *serverCall) Receive(m proto.Message, p admission.Payer) error {
 	return nil
 }
 
-// kept are the bytes of a message that its tensors keep, and that are paid for.
+// kept is the number of bytes of a message that its tensors keep, and that are paid for.
 func kept(data mem.BufferSlice) (n int) {
 	for _, b := range data {
 		if _, ok := b.(codec.Owned); ok {
@@ -179,10 +179,10 @@ func kept(data mem.BufferSlice) (n int) {
 	return n
 }
 
-// window is how much of a message must come in the time that there is for it.
+// window is how much of a message must arrive within the time limit.
 const window = 16 << 20
 
-// await waits for a message in parts, which the payer pays for as it comes.
+// await waits for a message in parts; the payer pays as they arrive.
 func (c *serverCall) await(p admission.Payer) (mem.BufferSlice, error) {
 	c.parts.pay, c.parts.give, c.parts.stop = p.Account.Reserve, p.Account.Release, c.link.in.stop
 	if p.Arrival > 0 {
@@ -207,7 +207,7 @@ func (c *serverCall) await(p admission.Payer) (mem.BufferSlice, error) {
 	return c.parts.whole, nil
 }
 
-// arrive notes that the message is there, or why it will not be.
+// arrive records that the message is complete, or why it will not be.
 func (c *serverCall) arrive(fault error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +224,7 @@ func (c *serverCall) arrive(fault error) {
 	close(c.come)
 }
 
-// progress notes that a part of the message has come.
+// progress records that a part of the message has arrived.
 func (c *serverCall) progress(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// serverLink is the link of a server, which gets requests and sends responses.
+// serverLink is the server's end of a link, which receives requests and sends responses.
 type serverLink struct {
 	*link
 	server *Server
@@ -19,7 +19,7 @@ type serverLink struct {
 	calls map[uint32]*serverCall
 }
 
-// run reads requests until the link is closed, and waits for the calls, which end then.
+// run reads requests until the link is closed; then it ends the calls and waits for them.
 func (l *serverLink) run() {
 	l.done.Go(func() { l.watch(beat) })
 	l.close(l.read(l.handle))
@@ -32,7 +32,7 @@ func (l *serverLink) run() {
 	l.done.Wait()
 }
 
-// handle reads what follows a header.
+// handle reads the data after a header.
 func (l *serverLink) handle(h header) error {
 	switch h.kind {
 	case request:
@@ -77,13 +77,13 @@ func (l *serverLink) request(h header) error {
 	return nil
 }
 
-// data reads a frame of a request. It waits until the method takes the message, which says who pays for it.
+// data reads a frame of a request. It waits until the method asks for the message, and so decides who pays.
 func (l *serverLink) data(h header) error {
 	l.mu.Lock()
 	c := l.calls[h.call]
 	l.mu.Unlock()
 	if c == nil || c.parts == nil {
-		return l.in.discard(int(h.length)) // of a call that has been answered
+		return l.in.discard(int(h.length)) // the call was answered already
 	}
 	select {
 	case <-c.taken:
@@ -107,7 +107,7 @@ func (l *serverLink) data(h header) error {
 	return nil
 }
 
-// cancelled ends a call that its client has given up.
+// cancelled ends a call that its client has cancelled.
 func (l *serverLink) cancelled(call uint32) {
 	l.mu.Lock()
 	c := l.calls[call]

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// TestMessagesTakeTurns: a message in parts goes in shares, between which no other message has parts.
+// TestMessagesTakeTurns: a message in parts is sent in shares, which parts of other messages do not interrupt.
 func TestMessagesTakeTurns(t *testing.T) {
 	const size = 2*share + share/2
 	here, there := net.Pipe()
@@ -52,7 +52,7 @@ func TestMessagesTakeTurns(t *testing.T) {
 	senders.Wait()
 }
 
-// TestShareEndsWithContext: who gives a message up while another one goes leaves the connection to others.
+// TestShareEndsWithContext: a message that is cancelled while it waits for another one leaves the connection usable.
 func TestShareEndsWithContext(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
@@ -62,7 +62,7 @@ func TestShareEndsWithContext(t *testing.T) {
 	cancel()
 	frame := make([]byte, headerSize)
 	o := &outgoing{frame: &frame, parts: mem.BufferSlice{mem.SliceBuffer(make([]byte, share))}}
-	l.bulk <- struct{}{} // somebody sends
+	l.bulk <- struct{}{} // another message is being sent
 	if err := l.send(ctx, o); err != context.Canceled {
 		t.Errorf("expected the end of the context, got %v", err)
 	}

@@ -17,13 +17,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// storm is a way to a server on which bytes come late and in small pieces, and connections end at any byte.
+// storm is a path to a server on which bytes arrive late and in small pieces, and connections end at any byte.
 type storm struct {
 	t    *testing.T
 	l    net.Listener
 	to   string
 	done sync.WaitGroup
-	over atomic.Bool // nothing happens to connections that begin now
+	over atomic.Bool // new connections are not disturbed
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -81,7 +81,7 @@ func (s *storm) accept() {
 	}
 }
 
-// serve copies both ways until one of them ends.
+// serve copies in both directions until one of them ends.
 func (s *storm) serve(from net.Conn) {
 	s.note(from, true)
 	defer s.note(from, false)
@@ -102,7 +102,7 @@ func (s *storm) serve(from net.Conn) {
 	both.Wait()
 }
 
-// copy copies what comes in pieces, with pauses, until the connection ends or has had enough bytes.
+// copy copies data in pieces, with pauses, until the connection ends or its number of bytes is reached.
 func (s *storm) copy(from, to net.Conn) {
 	if s.over.Load() {
 		_, _ = io.Copy(to, from)
@@ -124,8 +124,8 @@ func (s *storm) copy(from, to net.Conn) {
 	}
 }
 
-// TestStorm: whenever connections end, and however late their bytes come, each call ends with its own answer or an error that says
-// why. Calls go by this transport again in the end, and nothing is held.
+// TestStorm: whenever connections end, and however late their bytes arrive, each call ends with its own answer or an error that
+// says why. In the end, calls use this transport again, and no memory is held.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(2) {
 		r := serve(t, ways[1+seed%2*2])
@@ -158,7 +158,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// stormy calls with messages of all sizes, and gives some calls up.
+// stormy calls with messages of all sizes, and cancels some calls.
 func (r *rig) stormy(draw *rand.Rand, answered *atomic.Int64) {
 	for range 12 {
 		in := requestOf("x", draw.IntN([]int{10, 50_000, 400_000, 6 << 20}[draw.IntN(4)]))

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestServerOfAnotherKind: where a server is started again without this transport, calls go by gRPC, and the other way round.
+// TestServerOfAnotherKind: if a server is restarted without this transport, calls use gRPC, and vice versa.
 func TestServerOfAnotherKind(t *testing.T) {
 	r := serve(t, way{"direct", true, false})
 	address := r.conn.address
@@ -23,7 +23,7 @@ func TestServerOfAnotherKind(t *testing.T) {
 		}
 		r.stop = r.start(l, nil, direct)
 		r.becomes(direct)
-		until(t, "a call", func() bool { // the first may still go to the server that has gone
+		until(t, "a call", func() bool { // the first may still go to the old server
 			_, err := call[rpcs.RunStepResponse](t.Context(), r, "RunStep", requestOf("", 1<<20), grpc.WaitForReady(true))
 			if err != nil && status.Code(err) != codes.Unavailable {
 				t.Error(err)
@@ -36,7 +36,7 @@ func TestServerOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestStrangeServer: a server that answers the offer, but not the preface, is called by gRPC.
+// TestStrangeServer: a server that answers the offer, but not the preface, is called through gRPC.
 func TestStrangeServer(t *testing.T) {
 	for name, answer := range map[string]string{"closes": "", "another preface": "PGOEST2\n"} {
 		r := serve(t, way{"gRPC", false, false})

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxGraphs are the bytes of all registered graphs.
+	// maxGraphs is the most bytes of all registered graphs.
 	maxGraphs = 4 << 30
-	// maxSteps are the steps that a worker takes part in, and those that were not cleaned up.
+	// maxSteps is the most steps of a worker, including those that were not cleaned up.
 	maxSteps = 1 << 14
-	// maxWaiting are the calls of RecvTensor that wait for what was not sent yet.
+	// maxWaiting is the most calls of RecvTensor that wait for a tensor.
 	maxWaiting = 1 << 15
-	// maxName are the bytes of a session's handle and of its master's name, which are kept with the session. TensorFlow's are much shorter.
+	// maxName is the longest handle of a session and name of its master in bytes, which are kept with the session. TensorFlow's are much shorter.
 	maxName = 1 << 10
 )
 
@@ -26,7 +26,7 @@ func checkNames(names ...string) error {
 	return nil
 }
 
-// hold counts the bytes of a graph that a session is to register, and returns who pays for it and its steps.
+// hold counts the bytes of a graph that a session will register, and returns the payer for it and its steps.
 func (w *Worker) hold(session string, size int64) (eager.Payer, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,13 +44,13 @@ func (w *Worker) hold(session string, size int64) (eager.Payer, error) {
 	return p, nil
 }
 
-// letGo takes back hold. The mutex is held.
+// letGo undoes hold. The mutex is held.
 func (w *Worker) letGo(p eager.Payer, size int64) {
 	w.bytes -= size
 	p.Account.ReleaseModel(int(graphCost * size))
 }
 
-// wait counts a call that waits, until the result is called.
+// wait counts a waiting call until the result is called.
 func (w *Worker) wait() (func(), error) {
 	if n := w.waiting.Add(1); n > maxWaiting {
 		w.waiting.Add(-1)
@@ -59,7 +59,7 @@ func (w *Worker) wait() (func(), error) {
 	return func() { w.waiting.Add(-1) }, nil
 }
 
-// room makes room for one more step. Where there are too many, one that nobody uses goes: its master did not clean it up. The mutex is held.
+// room makes room for one more step. If there are too many, it ends an unused one, which its master did not clean up. The mutex is held.
 func (w *Worker) room() error {
 	if len(w.steps) < maxSteps {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestHandlesOfRestartedWorkers: a session of before must not run a graph of another session.
+// TestHandlesOfRestartedWorkers: a session from before a restart must not run a graph of another session.
 func TestHandlesOfRestartedWorkers(t *testing.T) {
 	def := negate(t, link("0", "0", "x:0"), link("0", "0", "y:0"))
 	if a, b := register(t, newPair()[0], def), register(t, newPair()[0], def); a == b {
@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Graphs of no nodes are paid for, too: a stranger registers them without end.
+// Empty graphs are paid for, too, since a stranger could register any number of them.
 func TestSmallGraphsArePaidFor(t *testing.T) {
 	const most = 1 << 20
 	w := New(Config{Devices: []*device_attributes_go_proto.DeviceAttributes{{Name: cpu("0"), Incarnation: 1}}, Peers: &pair{}, Memory: budget.NewServer(budget.Limits{Server: most})})

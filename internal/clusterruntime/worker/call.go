@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Graph is a graph that is ready to run by calls in this process.
+// Graph is a graph prepared for calls in this process.
 type Graph struct{ registered *registered }
 
-// Prepare makes a graph ready to run. It is not registered: who keeps it bounds what it takes. The states of its random ops are its own.
+// Prepare prepares a graph for running. It is not registered: the caller has to bound its memory. The states of its random ops are its own.
 func Prepare(def *graph_go_proto.GraphDef) (*Graph, error) {
 	r, err := prepare(def, &eager.Generators{})
 	return &Graph{r}, err
@@ -27,11 +27,11 @@ func Prepare(def *graph_go_proto.GraphDef) (*Graph, error) {
 
 // Call is a run of a Graph.
 type Call struct {
-	Step    int64         // whose rendezvous it shares
-	Peers   Peers         // workers that it receives from
-	Payer   eager.Payer   // of what it makes
-	Args    []eager.Value // of its _Arg nodes
-	Results []eager.Value // of its _Retval nodes
+	Step    int64         // the step whose rendezvous it shares
+	Peers   Peers         // workers from which it receives
+	Payer   eager.Payer   // pays for new values
+	Args    []eager.Value // values of its _Arg nodes
+	Results []eager.Value // values of its _Retval nodes
 }
 
 // Run runs a graph once. The step stays until EndStep.
@@ -46,12 +46,12 @@ func (w *Worker) Run(ctx context.Context, g *Graph, c Call) error {
 	return g.registered.program.Run(ctx, at)
 }
 
-// Payer returns who pays for what somebody holds: an account of its own. It need not be closed.
+// Payer returns a payer with its own account. It need not be closed.
 func (w *Worker) Payer() eager.Payer {
 	return eager.Payer{Account: w.memory.OpenLasting(), Lasting: true}
 }
 
-// Decode reads a tensor that somebody sent.
+// Decode reads a received tensor.
 func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, error) {
 	t, err := payer.Make(decodedSize(p), func() (*tensor.Tensor, error) { return graphdef.ViewTensorProto(p, nil) })
 	if err == nil || isShortage(err) {
@@ -60,14 +60,14 @@ func Decode(p *tensor_go_proto.TensorProto, payer eager.Payer) (*tensor.Tensor, 
 	return nil, status.Error(codes.InvalidArgument, err.Error())
 }
 
-// step is what a run of a graph needs of the worker.
+// step returns the worker's part of a graph's run.
 func (w *Worker) step(g *registered, resources *eager.Resources, at *meeting) dataflow.Step {
 	env := w.env
 	env.Resources, env.Session, env.Functions, env.Payer = resources, g.session, g.functions, g.payer
 	return dataflow.Step{Env: &env, Rendezvous: at, Parallel: w.parallel}
 }
 
-// here reports whether a device name is one of the worker's.
+// here reports whether a device name belongs to this worker.
 func (w *Worker) here(text string) (bool, error) {
 	asked, err := device.Parse(text)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w *Worker) here(text string) (bool, error) {
 	}), nil
 }
 
-// EndStep forgets a step. What still waits in it ends with err.
+// EndStep forgets a step. Nodes that still wait in it end with err.
 func (w *Worker) EndStep(id int64, err error) {
 	w.mu.Lock()
 	s := w.steps[id]
@@ -90,7 +90,7 @@ func (w *Worker) EndStep(id int64, err error) {
 	}
 }
 
-// FailStep ends what waits in a step, now and later, with err. The step stays until EndStep.
+// FailStep ends waiting in a step, now and later, with err. The step stays until EndStep.
 func (w *Worker) FailStep(id int64, err error) {
 	if table, release, e := w.use(id, true); e == nil {
 		table.Abort(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/clusterruntime/rpcs"
 )
 
-// cleanupAll forgets the variables and queues of containers. What names no container is in that of the job's name, as under
-// TensorFlow, which is forgotten where none is named.
+// cleanupAll forgets the variables and queues of containers. As in TensorFlow, the default container has the job's name,
+// and is the one that is forgotten if none is named.
 func (w *Worker) cleanupAll(_ context.Context, in *rpcs.CleanupAllRequest) (*rpcs.CleanupAllResponse, error) {
 	own, err := device.Parse(w.devices[0].GetName())
 	if err != nil {

@@ -61,7 +61,7 @@ library {
 	}
 }`
 
-// TestDescriptions: what describes a dataset makes the same elements elsewhere, and its description, too.
+// TestDescriptions: the description of a dataset produces the same elements elsewhere, and so does the description of that.
 func TestDescriptions(t *testing.T) {
 	gd := &graph_go_proto.GraphDef{}
 	if err := prototext.Unmarshal([]byte(describedText), gd); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// folders are where ops may read and write checkpoints.
+// folders are the folders in which ops may read and write checkpoints.
 type folders []*atomicfile.Root
 
-// of returns the folder that holds a path.
+// of returns the folder that contains a path.
 func (f folders) of(path string) (atomicfile.FS, error) {
 	for _, r := range f {
 		if r.Holds(path) {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestFolders: files are where --allow-path says, and nowhere else.
+// TestFolders: files are in the folders of --allow-path, and nowhere else.
 func TestFolders(t *testing.T) {
 	dir := t.TempDir()
 	_, err := folders(nil).of(filepath.Join(dir, "model"))

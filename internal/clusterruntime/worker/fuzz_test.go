@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FuzzMessages: a worker answers any graph, any run and any call for a tensor, at the latest when the caller gives up. Nothing is left.
+// FuzzMessages: a worker answers any graph, any run and any call for a tensor, at the latest when the caller gives up. Nothing is left over.
 func FuzzMessages(f *testing.F) {
 	from, to := link("0", "0", "x:0"), link("0", "0", "y:0")
 	run := &rpcs.RunGraphRequest{Send: value(f, from, 1), RecvKey: []string{to.String()}}

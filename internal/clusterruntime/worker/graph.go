@@ -14,22 +14,22 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// registered is a graph that is ready to run.
+// registered is a prepared graph.
 type registered struct {
 	session   string
 	payer     eager.Payer
 	program   *dataflow.Program
-	graph     *graph.Graph               // that program runs, without regions
+	graph     *graph.Graph               // the program's graph, without regions
 	bytes     int64                      // of its GraphDef
-	functions map[string]*eager.Function // what its branches and loops call
+	functions map[string]*eager.Function // functions that its branches and loops call
 	regions   *regions.Regions           // of program
-	meets     bool                       // it sends to others than its caller, or receives from them
+	meets     bool                       // it exchanges tensors with tasks other than its caller
 
 	users int  // runs
-	gone  bool // not registered any more: the last user closes the regions
+	gone  bool // no longer registered: the last user closes the regions
 }
 
-// prepare makes a graph ready to run. Its random ops go on from the states.
+// prepare prepares a graph for running. Its random ops continue from the states in random.
 func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registered, error) {
 	callees, err := inline.Callees(def)
 	if err != nil {
@@ -59,7 +59,7 @@ func prepare(def *graph_go_proto.GraphDef, random *eager.Generators) (*registere
 	return r, nil
 }
 
-// begin returns a registered graph for a run, which calls the function that comes with it in the end.
+// begin returns a registered graph for a run, and a function to call after the run.
 func (w *Worker) begin(handle string) (*registered, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,18 +70,18 @@ func (w *Worker) begin(handle string) (*registered, func(), error) {
 	return p, w.keep(p), nil
 }
 
-// drop takes a graph from those that are registered. The mutex is held.
+// drop removes a registered graph. The mutex is held.
 func (w *Worker) drop(handle string, p *registered) {
 	p.gone = true
 	w.letGo(p.payer, p.bytes)
 	delete(w.graphs, handle)
 	w.leave(p.session)
 	if p.users == 0 {
-		_ = p.regions.Close() // memory on the host: nothing can be done
+		_ = p.regions.Close() // host memory: an error does not matter
 	}
 }
 
-// keep holds a graph for a run, which calls the returned function in the end. The mutex is held.
+// keep holds a graph for a run, which calls the returned function at its end. The mutex is held.
 func (w *Worker) keep(p *registered) (release func()) {
 	p.users++
 	return func() {
@@ -90,7 +90,7 @@ func (w *Worker) keep(p *registered) (release func()) {
 		unused := p.gone && p.users == 0
 		w.mu.Unlock()
 		if unused {
-			_ = p.regions.Close() // memory on the host: nothing can be done
+			_ = p.regions.Close() // host memory: an error does not matter
 		}
 	}
 }

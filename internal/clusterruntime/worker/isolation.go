@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	// maxApart are the sessions of a worker that have variables or a cluster of their own.
+	// maxApart is the most sessions of a worker that have their own variables or cluster.
 	maxApart = 1 << 10
-	// maxOpened are the other sessions that masters opened. Beyond, sessions without graphs go, the one that was used the longest ago first.
+	// maxOpened is the most other sessions that masters opened. Beyond that, sessions without graphs are removed, the least recently used first.
 	maxOpened = 1 << 16
 )
 
-// Join returns the workers of a session's own cluster, and what ends the use of them.
+// Join returns the workers of a session's own cluster, and a function that ends their use.
 type Join func(*for_core_protos_go_proto.ServerDef) (Peers, func(), error)
 
 // opened is a session that its master opened here.
 type opened struct {
-	resources *eager.Resources // nil: the worker's
-	task      device.Name      // the worker's, in the cluster of the session
-	peers     Peers            // of that cluster
-	leave     func()           // nil where the cluster is that of the worker
+	resources *eager.Resources // nil: the worker's resources
+	task      device.Name      // this worker's name in the session's cluster
+	peers     Peers            // workers of that cluster
+	leave     func()           // nil if the session uses the worker's cluster
 
 	master      string // the task that asked for it,
-	incarnation int64  // before it was started again
+	incarnation int64  // and its incarnation at that time
 
 	used   time.Time // last
-	silent time.Time // since when the master does not answer; zero: it does, or was not asked yet
+	silent time.Time // since when the master has not answered; zero: it answers, or was not asked yet
 }
 
-// apart reports whether a session has something of its own.
+// apart reports whether a session has its own variables or cluster.
 func (s *opened) apart() bool { return s.resources != nil || s.leave != nil }
 
-// createSession notes a session. With isolate_session_state it has variables of its own, and with a cluster the names of that
-// cluster. What a master left behind that was started again since goes.
+// createSession records a session. With isolate_session_state it has its own variables, and with a cluster that cluster's names. Sessions
+// that a restarted master left behind are removed.
 func (w *Worker) createSession(_ context.Context, in *rpcs.CreateWorkerSessionRequest) (*rpcs.CreateWorkerSessionResponse, error) {
 	if in.GetSessionHandle() == "" {
 		return nil, status.Error(codes.InvalidArgument, "expected the handle of a session")
@@ -86,7 +86,7 @@ func (w *Worker) newSession(in *rpcs.CreateWorkerSessionRequest) (*opened, error
 	return s, nil
 }
 
-// roomFor sees that there is room for one more session. The mutex is held.
+// roomFor makes room for one more session. The mutex is held.
 func (w *Worker) roomFor(handle string, s *opened) error {
 	if w.opened[handle] != nil {
 		return status.Errorf(codes.AlreadyExists, "session %s is there already", handle)
@@ -111,7 +111,7 @@ func (w *Worker) roomFor(handle string, s *opened) error {
 	return nil
 }
 
-// endSession forgets a session with its graphs and steps, and what it alone has. The mutex is held.
+// endSession forgets a session with its graphs, steps and own state. The mutex is held.
 func (w *Worker) endSession(handle string) {
 	s := w.opened[handle]
 	if s == nil {
@@ -122,7 +122,7 @@ func (w *Worker) endSession(handle string) {
 			w.drop(h, p)
 		}
 	}
-	for id, one := range w.steps { // that its master did not clean up
+	for id, one := range w.steps { // steps that its master did not clean up
 		if one.session == handle && one.users == 0 {
 			delete(w.steps, id)
 			one.end(errCleaned)
@@ -132,18 +132,18 @@ func (w *Worker) endSession(handle string) {
 	s.end()
 }
 
-// end frees what a session alone has.
+// end frees a session's own state.
 func (s *opened) end() {
 	if s.resources != nil {
-		go s.resources.Close() // it may wait for what iterators do
+		go s.resources.Close() // it may wait for iterators
 	}
 	if s.leave != nil {
 		s.leave()
 	}
 }
 
-// known returns a session, nil for one that has nothing of its own. It fails for one that its master opened and that is
-// not there any more. The text and the code are TensorFlow's. The mutex is held.
+// known returns a session, or nil for one without its own state. It returns an error if its master opened the session and it no longer
+// exists. The text and the code are TensorFlow's. The mutex is held.
 func (w *Worker) known(handle string, wasOpened bool) (*opened, error) {
 	s := w.opened[handle]
 	if s == nil && wasOpened {

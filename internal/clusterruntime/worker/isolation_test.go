@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestIsolatedSessions: each has resources of its own until it is deleted, or its master comes back as another one.
+// TestIsolatedSessions: each has its own resources until it is deleted, or its master returns as another one.
 func TestIsolatedSessions(t *testing.T) {
 	w := newPair()[0]
 	create := func(handle string, incarnation int64) error {
@@ -47,7 +47,7 @@ func TestIsolatedSessions(t *testing.T) {
 	}
 }
 
-// TestOldestSessionGoes: where there are as many sessions as are possible, the one goes that was used the longest ago. It has no graphs.
+// TestOldestSessionGoes: if there are too many sessions, the least recently used one without graphs is removed.
 func TestOldestSessionGoes(t *testing.T) {
 	w := newPair()[0]
 	for i := range maxOpened {

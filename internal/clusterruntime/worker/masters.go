@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// askMasters is how often a worker asks the masters of its sessions whether they are still there.
+	// askMasters is how often a worker asks the masters of its sessions whether they are alive.
 	askMasters = time.Minute
 	// masterPatience is how long a master has to answer.
 	masterPatience = 30 * time.Second
-	// mastersAtOnce are how many masters are asked at the same time.
+	// mastersAtOnce is how many masters are asked at the same time.
 	mastersAtOnce = 16
-	// forgetAfter is how long a master may be silent, and a session unused, where Config does not say.
+	// forgetAfter is the default time for which a master may be silent and a session unused.
 	forgetAfter = 10 * time.Minute
 )
 
-// masters asks the tasks that opened sessions whether they are still there. A master that was killed, and its client, close no session:
-// without this, graphs stay as long as the worker does.
+// masters asks the tasks that opened sessions whether they are alive. A master that was killed, with its client, closes no session:
+// without this, graphs would stay as long as the worker runs.
 type masters struct {
 	forget time.Duration
 	ctx    context.Context // ends with the worker
 	cancel context.CancelFunc
 	asking sync.WaitGroup
-	timer  *time.Timer // nil: nobody is to be asked
+	timer  *time.Timer // nil: there is no one to ask
 }
 
 func newMasters(forget time.Duration) *masters {
@@ -48,7 +48,7 @@ type masterTask struct {
 	peers Peers
 }
 
-// watch sees that masters are asked after a while. The mutex is held.
+// watch schedules asking the masters. The mutex is held.
 func (w *Worker) watch() {
 	if w.masters.timer != nil || w.masters.ctx.Err() != nil || len(w.opened) == 0 {
 		return
@@ -72,7 +72,7 @@ func (w *Worker) watch() {
 	})
 }
 
-// Close ends what the worker does by itself. Calls are to be over.
+// Close ends the worker's background work. All calls must have ended.
 func (w *Worker) Close() {
 	w.mu.Lock()
 	w.masters.cancel()
@@ -108,14 +108,14 @@ func (w *Worker) askMasters() {
 	done.Wait()
 }
 
-// askMaster asks a master for its devices. Without an error and devices, nothing is known of it.
+// askMaster asks a master for its devices. It returns neither an error nor devices if nothing is known.
 func (w *Worker) askMaster(t masterTask) (*rpcs.GetStatusResponse, error) {
 	n, err := device.Parse(t.name)
 	if err != nil {
 		return nil, nil
 	}
 	peer, err := t.peers.Worker(n.Job, n.Task)
-	if err != nil { // none of the cluster's tasks: it cannot be asked
+	if err != nil { // it is not a task of the cluster: it cannot be asked
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(w.masters.ctx, masterPatience)
@@ -123,8 +123,8 @@ func (w *Worker) askMaster(t masterTask) (*rpcs.GetStatusResponse, error) {
 	return service.Ask[rpcs.GetStatusResponse](ctx, peer, "GetStatus", &rpcs.GetStatusRequest{})
 }
 
-// judge ends the sessions of a master that was started again since it opened them, and those that nobody has used since it became
-// silent, if that is long enough ago. The mutex is held.
+// judge ends the sessions of a master that was restarted since it opened them, and unused sessions of a master that has been silent for
+// long enough. The mutex is held.
 func (w *Worker) judge(t masterTask, out *rpcs.GetStatusResponse, err error) {
 	if w.masters.ctx.Err() != nil {
 		return
@@ -149,7 +149,7 @@ func (w *Worker) judge(t masterTask, out *rpcs.GetStatusResponse, err error) {
 	}
 }
 
-// openedBy reports whether a task that has these devices opened the session, and was not started again since.
+// openedBy reports whether a task with these devices opened the session, and was not restarted since.
 func (s *opened) openedBy(out *rpcs.GetStatusResponse) bool {
 	for _, d := range out.GetDeviceAttributes() {
 		if int64(d.GetIncarnation()) == s.incarnation {
@@ -159,7 +159,7 @@ func (s *opened) openedBy(out *rpcs.GetStatusResponse) bool {
 	return s.incarnation == 0 // it did not say
 }
 
-// runs reports whether a graph of the session runs. The mutex is held.
+// runs reports whether a graph of the session is running. The mutex is held.
 func (w *Worker) runs(session string) bool {
 	for _, g := range w.graphs {
 		if g.session == session && g.users > 0 {

@@ -23,13 +23,13 @@ func (m *oneMaster) Worker(string, int) (service.Caller, error) {
 	})}, nil
 }
 
-// TestVanishedMasters: what a master registered goes when it was started again, or is silent for long and nobody uses its session. The
-// error is then TensorFlow's for a worker that was started again.
+// TestVanishedMasters: what a master registered is removed when the master was restarted, or has long been silent while nobody uses
+// its session. The error is then TensorFlow's for a restarted worker.
 func TestVanishedMasters(t *testing.T) {
 	gone := status.Error(codes.Unavailable, "no such host")
 	for name, c := range map[string]struct {
 		answer func() (uint64, error)
-		used   bool // again and again
+		used   bool // repeatedly
 		after  time.Duration
 		stays  bool
 	}{

@@ -16,12 +16,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// meeting is the rendezvous of a run: its caller, the table of this worker, and the workers that other senders are on.
+// meeting is the rendezvous of a run: with its caller, this worker's table, and the workers of other senders.
 type meeting struct {
 	own   device.Name // the task of this worker
 	peers Peers
 	step  int64
-	table *rendezvous.Table // nil where the graph meets nobody but its caller
+	table *rendezvous.Table // nil if the graph exchanges tensors only with its caller
 	payer eager.Payer
 	sent  inbox // by the caller
 
@@ -29,20 +29,20 @@ type meeting struct {
 	wanted inbox // by the caller
 }
 
-// letter is a value that goes between a run and its caller.
+// letter is a value that is passed between a run and its caller.
 type letter struct {
 	key  string
 	item rendezvous.Item
 	here bool
 }
 
-// inbox are letters that are found by their key.
+// inbox is a list of letters that are found by key.
 type inbox struct {
 	all []letter
 	at  map[string]int // nil for a few
 }
 
-// few are so many letters that looking at each is faster than a map.
+// few is the number of letters up to which a linear search is faster than a map.
 const few = 8
 
 func inboxOf(all []letter) inbox {
@@ -56,7 +56,7 @@ func inboxOf(all []letter) inbox {
 	return b
 }
 
-// wanted returns empty letters.
+// wanted returns empty letters for the keys.
 func wanted(keys []string) inbox {
 	all := make([]letter, len(keys))
 	for i, key := range keys {
@@ -65,7 +65,7 @@ func wanted(keys []string) inbox {
 	return inboxOf(all)
 }
 
-// find returns the letter of a key, nil for none.
+// find returns the letter with a key, nil for none.
 func (b *inbox) find(key string) *letter {
 	if b.at != nil {
 		if i, ok := b.at[key]; ok {
@@ -93,7 +93,7 @@ func (w *Worker) meet(v visit) *meeting {
 	return m
 }
 
-// Send implements dataflow.Rendezvous. The receiver asks for the item where it is elsewhere. What nobody can ask for is dropped.
+// Send implements dataflow.Rendezvous. A receiver elsewhere asks for the item. An item that cannot be asked for is dropped.
 func (m *meeting) Send(key rendezvous.Key, item rendezvous.Item) error {
 	if m.deliver(key.String(), item) || m.table == nil {
 		return nil
@@ -101,7 +101,7 @@ func (m *meeting) Send(key rendezvous.Key, item rendezvous.Item) error {
 	return m.table.Send(key.String(), item)
 }
 
-// deliver keeps what the caller wants.
+// deliver keeps an item that the caller wants.
 func (m *meeting) deliver(key string, item rendezvous.Item) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,7 @@ func (m *meeting) deliver(key string, item rendezvous.Item) bool {
 	return true
 }
 
-// answer returns what the caller wants of a run that has ended.
+// answer returns the items that the caller wants from a run that has ended.
 func (m *meeting) answer() (*rpcs.RunGraphResponse, error) {
 	out := &rpcs.RunGraphResponse{}
 	for _, l := range m.wanted.all {
@@ -129,7 +129,7 @@ func (m *meeting) answer() (*rpcs.RunGraphResponse, error) {
 	return out, nil
 }
 
-// Take implements dataflow.Taker: what the caller sent is there.
+// Take implements dataflow.Taker: items that the caller sent are available.
 func (m *meeting) Take(key rendezvous.Key) (rendezvous.Item, bool) {
 	if l := m.sent.find(key.String()); l != nil {
 		return l.item, true
@@ -167,7 +167,7 @@ func (m *meeting) Recv(ctx context.Context, key rendezvous.Key) (rendezvous.Item
 	return rendezvous.Item{Tensor: t}, err
 }
 
-// viewed reads a tensor of another task.
+// viewed reads a tensor from another task.
 func viewed(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	if tensor.DType(p.GetDtype()) == tensor.Variant {
 		return graphdef.ViewVariantProto(p, nil)

@@ -11,13 +11,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// graphCost is about how many times the bytes of its GraphDef a registered graph takes.
+// graphCost is the approximate memory of a registered graph as a multiple of its GraphDef's size.
 const graphCost = 8
 
-// leastGraph are the bytes that a graph counts as besides its GraphDef: one of no nodes takes memory, and so does its session's handle.
+// leastGraph is the number of bytes that a graph counts in addition to its GraphDef: an empty graph takes memory, and so does its
+// session's handle.
 const leastGraph = 512
 
-// payer says who pays for what a session makes. The mutex is held.
+// payer returns who pays for the values of a session. The mutex is held.
 func (w *Worker) payer(session string) eager.Payer {
 	a := w.accounts[session]
 	if a == nil && w.memory != nil {
@@ -27,18 +28,18 @@ func (w *Worker) payer(session string) eager.Payer {
 	return eager.Payer{Account: a, Lasting: true}
 }
 
-// isShortage reports whether an error says that there is no memory.
+// isShortage reports whether an error means that there is no memory.
 func isShortage(err error) bool {
 	var e *budget.Error
 	return errors.As(err, &e)
 }
 
-// decodedSize is about how many bytes a tensor takes once it is read.
+// decodedSize is the approximate size of a decoded tensor in bytes.
 func decodedSize(p *tensor_go_proto.TensorProto) int {
 	n := 1
 	for _, d := range p.GetTensorShape().GetDim() {
 		if d.GetSize() < 0 || d.GetSize() > 0 && n > math.MaxInt/64/int(d.GetSize()) {
-			return 0 // it is refused where it is read
+			return 0 // decoding refuses it
 		}
 		n *= int(d.GetSize())
 	}

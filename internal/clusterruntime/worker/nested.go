@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// returnOf runs a graph that is an input of a node, and returns what its only _Retval node takes. The graph may not hold further ones:
-// one that makes its own text would never end.
+// returnOf runs a graph that is an input of a node, and returns the input of its only _Retval node. The graph may not contain further
+// graphs: one that makes its own text would never end.
 func returnOf(ctx context.Context, env *eager.Env, def []byte) (v eager.Value, err error) {
 	gd := &graph_go_proto.GraphDef{}
 	if err := proto.Unmarshal(def, gd); err != nil {
@@ -56,7 +56,7 @@ func returnOf(ctx context.Context, env *eager.Env, def []byte) (v eager.Value, e
 	return results[0], errors.Join(err, r.regions.Close())
 }
 
-// ownState replaces handles of what a dataset keeps in the process that described it.
+// ownState replaces handles to state that a dataset keeps in the process that described it.
 func ownState(nodes []*node_def_go_proto.NodeDef) error {
 	for _, n := range nodes {
 		t := n.GetAttr()["value"].GetTensor()
@@ -80,7 +80,7 @@ func ownState(nodes []*node_def_go_proto.NodeDef) error {
 	return nil
 }
 
-// nowhere is the rendezvous of graphs that meet no others.
+// nowhere is the rendezvous of graphs without communication.
 type nowhere struct{}
 
 var errNowhere = errors.New("a graph that is an input of a node cannot send or receive")

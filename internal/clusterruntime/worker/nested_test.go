@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestNestedGraphs: a node may run a graph that describes a dataset, and nothing that does not end.
+// TestNestedGraphs: a node may run a graph that describes a dataset, but not one that might not end.
 func TestNestedGraphs(t *testing.T) {
 	number := func(name, v string) string {
 		return `node { name: "` + name + `" op: "Const" attr { key: "dtype" value { type: DT_INT64 } } attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape {} int64_val: ` + v + ` } } } }`

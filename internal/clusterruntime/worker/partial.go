@@ -19,7 +19,7 @@ const partialIdle = time.Hour
 // errIdle ends a partial run whose master has left it.
 var errIdle = status.Errorf(codes.Aborted, "the partial run had no call for %v", partialIdle)
 
-// partial is a run that calls feed and fetch part by part. It goes on between the calls.
+// partial is a run that calls feed and fetch in parts. It continues between the calls.
 type partial struct {
 	cancel context.CancelCauseFunc
 	ended  context.Context // canceled by the end of the run, whose error is the cause
@@ -27,7 +27,7 @@ type partial struct {
 	idle   *time.Timer
 }
 
-// errEnded is the cause where a run has ended without an error.
+// errEnded is the cause if a run has ended without an error.
 var errEnded = errors.New("the run has ended")
 
 // partial returns the partial run of a step. The first call starts it.
@@ -82,7 +82,7 @@ func (w *Worker) runPart(ctx context.Context, in *rpcs.RunGraphRequest, c partia
 	})
 }
 
-// fetch takes what a partial run makes for its caller. What is not there when the run has ended will not come.
+// fetch takes values of a partial run for its caller. Values that are missing when the run has ended will not arrive.
 func fetch(ended context.Context, table *rendezvous.Table, keys []string) (*rpcs.RunGraphResponse, error) {
 	out := &rpcs.RunGraphResponse{}
 	for _, key := range keys {
@@ -102,13 +102,13 @@ func fetch(ended context.Context, table *rendezvous.Table, keys []string) (*rpcs
 	return out, nil
 }
 
-// answer waits for what a call fetches. The last call waits for the end of the run.
+// answer waits for the fetches of a call. The last call waits for the end of the run.
 func (r *partial) answer(ctx context.Context, in *rpcs.RunGraphRequest, fetch func(context.Context) (*rpcs.RunGraphResponse, error)) (*rpcs.RunGraphResponse, error) {
 	r.idle.Reset(partialIdle)
 	stop := context.AfterFunc(ctx, func() { r.cancel(context.Cause(ctx)) })
 	defer stop()
 	if in.GetIsLastPartialRun() {
-		<-r.ended.Done() // after ctx, too
+		<-r.ended.Done() // even if ctx has ended
 		if r.err != nil {
 			return nil, r.err
 		}

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// takes is a graph that takes elements out of a queue, one for each node, and puts as many in as it is asked to.
+// takes is a graph with out nodes that each dequeue an element, and in nodes that each enqueue one.
 func takes(t *testing.T, out, in int) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -34,7 +34,7 @@ func takes(t *testing.T, out, in int) *graph_go_proto.GraphDef {
 	return def
 }
 
-// TestQueuesOfSteps: steps that wait do not keep others from running, end with their caller, and leave nothing behind their session.
+// TestQueuesOfSteps: waiting steps do not keep others from running, end with their caller, and leave nothing behind after their session.
 func TestQueuesOfSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPair()[0]
@@ -51,7 +51,7 @@ func TestQueuesOfSteps(t *testing.T) {
 			synctest.Wait()
 			return out.GetGraphHandle(), end
 		}
-		const more = 10 // than run at the same time
+		const more = 10 // than may run at the same time
 		ctx, cancel := context.WithCancel(t.Context())
 		first, waits := run(ctx, 1, takes(t, more, 0))
 		second, both := run(t.Context(), 2, takes(t, more, 2*more))

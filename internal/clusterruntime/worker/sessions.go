@@ -6,21 +6,21 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/eager"
 )
 
-// Bounds of what is kept of sessions that have no graph now: their master may register one anew.
+// Limits on the state of sessions that have no graph at present; their master may register another one.
 const (
 	maxIdle       = 64
 	maxIdleStates = 1 << 18 // of random ops, of all idle sessions
 )
 
-// sessions are what a worker keeps for each session: as TensorFlow's workers do, the states of its random ops by the nodes'
-// names, so that a node goes on where it was in another graph of the session.
+// sessions is the state that a worker keeps for each session. As in TensorFlow's workers, it has the states of random ops
+// by node name, so that a node continues where it stopped in another graph of the session.
 type sessions struct {
 	of   map[string]*session
-	idle []string // the one that was used last comes last
+	idle []string // the most recently used last
 }
 
 type session struct {
-	graphs int // that are registered or prepared
+	graphs int // registered or prepared
 	random eager.Generators
 }
 
@@ -41,7 +41,7 @@ func (w *Worker) enter(handle string) *eager.Generators {
 	return &s.random
 }
 
-// leave takes back an enter. Of a session without graphs only the states of random ops are kept. The mutex is held.
+// leave undoes enter. For a session without graphs, only the states of random ops are kept. The mutex is held.
 func (w *Worker) leave(handle string) {
 	s := w.sessions.of[handle]
 	if s.graphs--; s.graphs > 0 {
@@ -52,7 +52,7 @@ func (w *Worker) leave(handle string) {
 	} else {
 		w.resources.Forget(handle)
 	}
-	delete(w.accounts, handle) // what it holds is paid for until the collector finds it
+	delete(w.accounts, handle) // its memory is paid for until the collector finds it
 	if s.random.Len() == 0 {
 		delete(w.sessions.of, handle)
 		return
@@ -61,7 +61,7 @@ func (w *Worker) leave(handle string) {
 	w.sessions.shrink()
 }
 
-// shrink forgets the idle sessions that were used the longest ago, as far as there are too many.
+// shrink forgets the least recently used idle sessions, as far as there are too many.
 func (s *sessions) shrink() {
 	states := 0
 	for _, h := range s.idle {
@@ -74,7 +74,7 @@ func (s *sessions) shrink() {
 	}
 }
 
-// forget ends a session for which its master says so, if it has no graph.
+// forget ends a session without graphs when its master says so.
 func (s *sessions) forget(handle string) {
 	if at := slices.Index(s.idle, handle); at >= 0 {
 		delete(s.of, handle)

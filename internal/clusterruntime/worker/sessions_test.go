@@ -61,7 +61,7 @@ func tensorOf(t *testing.T, v []int32) *tensor.Tensor {
 	return x
 }
 
-// expect says which run of the node the numbers are of.
+// expect checks that the numbers are those of the given run of the node.
 func expect(t *testing.T, got []float32, run uint64) {
 	t.Helper()
 	want := make([]float32, 3)
@@ -71,8 +71,8 @@ func expect(t *testing.T, got []float32, run uint64) {
 	}
 }
 
-// TestRandomState: a random op of a graph that is registered anew goes on in its session, begins in another one, and is gone with the
-// session, or when many sessions came after it.
+// TestRandomState: a random op in a newly registered graph continues in its session, and starts over in another one. Its state is
+// dropped with the session, or after many more sessions.
 func TestRandomState(t *testing.T) {
 	w := newPair()[0]
 	a, b := &draws{t: t, w: w, session: "a"}, &draws{t: t, w: w, session: "b"}
@@ -93,7 +93,7 @@ func TestRandomState(t *testing.T) {
 	expect(t, b.once(), 0)
 }
 
-// TestSessionEndsMeanwhile: a graph that is being registered when its session ends is not kept: nobody would take it away.
+// TestSessionEndsMeanwhile: a graph that is being registered when its session ends is not kept, since nobody would remove it.
 func TestSessionEndsMeanwhile(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	for i := range 500 {
@@ -110,7 +110,7 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		var registering sync.WaitGroup
-		registering.Go(func() { // fails where the session ended first
+		registering.Go(func() { // fails if the session ended first
 			_, _ = w.registerGraph(t.Context(), &rpcs.RegisterGraphRequest{GraphDef: def, SessionHandle: handle, CreateWorkerSessionCalled: true})
 		})
 		for range i {

@@ -2,7 +2,7 @@ package worker
 
 import "github.com/goestimator/goestimator/internal/clusterruntime/status"
 
-// Describe fills in what the worker has.
+// Describe fills in the worker's state.
 func (w *Worker) Describe(s *status.State) {
 	w.mu.Lock()
 	s.Graphs = status.Graphs{Count: len(w.graphs), Bytes: w.bytes}

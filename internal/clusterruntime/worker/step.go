@@ -20,20 +20,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// errCleaned ends what still waits when a step is over.
+// errCleaned ends nodes that still wait when a step is over.
 var errCleaned = status.Error(codes.Aborted, "the step is over: it was cleaned up")
 
-// step is a step that this worker takes part in.
+// step is a step in which this worker takes part.
 type step struct {
 	table *rendezvous.Table
 	users int  // calls that use it
 	ran   bool // a graph ran in it: it stays until it is cleaned up
 
 	session string   // whose graph ran in it
-	partial *partial // nil where the step is not run part by part
+	partial *partial // nil if the step is not a partial run
 }
 
-// end ends what waits in a step with err.
+// end ends waiting in a step with err.
 func (s *step) end(err error) {
 	s.table.Abort(err)
 	if s.partial != nil {
@@ -41,7 +41,7 @@ func (s *step) end(err error) {
 	}
 }
 
-// use returns the step of that number. It may be new: who receives may come before what sends.
+// use returns the step with that number. It may be new: a receiver may come before the sender.
 func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *Worker) use(id int64, runs bool) (*rendezvous.Table, func(), error) {
 	}, nil
 }
 
-// enterStep returns the step of that number for a call, which leaves it in the end. The mutex is held.
+// enterStep returns the step with that number for a call, which must leave it. The mutex is held.
 func (w *Worker) enterStep(id int64, runs bool) (*step, error) {
 	s := w.steps[id]
 	if s == nil {
@@ -71,7 +71,7 @@ func (w *Worker) enterStep(id int64, runs bool) (*step, error) {
 	return s, nil
 }
 
-// leaveStep ends the use of a step. One in which nothing ran is gone then. The mutex is held.
+// leaveStep ends the use of a step. A step in which nothing ran is then removed. The mutex is held.
 func (w *Worker) leaveStep(id int64, s *step) {
 	if s.users--; s.users == 0 && !s.ran && w.steps[id] == s {
 		delete(w.steps, id)
@@ -83,7 +83,7 @@ func (w *Worker) cleanupGraph(_ context.Context, in *rpcs.CleanupGraphRequest) (
 	return &rpcs.CleanupGraphResponse{}, nil
 }
 
-// runGraph runs a registered graph once, on what is sent, and answers what it is asked for.
+// runGraph runs a registered graph once with the values sent, and answers with the requested ones.
 func (w *Worker) runGraph(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGraphResponse, error) {
 	for _, over := range in.GetCleanupStepId() {
 		w.EndStep(int64(over), errCleaned)
@@ -131,7 +131,7 @@ func (w *Worker) run(ctx context.Context, in *rpcs.RunGraphRequest) (*rpcs.RunGr
 	return out, err
 }
 
-// decode reads what the caller of a run sends.
+// decode reads the values that the caller of a run sends.
 func decode(feeds []*for_core_protos_go_proto.NamedTensorProto, payer eager.Payer) ([]letter, error) {
 	all := make([]letter, len(feeds))
 	for i, feed := range feeds {
@@ -147,7 +147,7 @@ func decode(feeds []*for_core_protos_go_proto.NamedTensorProto, payer eager.Paye
 	return all, nil
 }
 
-// named is a value as the caller of a run gets it.
+// named returns a value in the form for the caller of a run.
 func named(key string, item rendezvous.Item) (*for_core_protos_go_proto.NamedTensorProto, error) {
 	if item.Dead {
 		return nil, status.Errorf(codes.InvalidArgument, "The tensor returned for %s was not valid.", edgeOf(key))
@@ -167,7 +167,7 @@ func edgeOf(key string) string {
 	return k.Edge
 }
 
-// recvTensor sends a tensor to the worker that asks for it, when it is there.
+// recvTensor sends a tensor to the worker that asks for it, once it is available.
 func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*rpcs.RecvTensorResponse, error) {
 	key, err := rendezvous.ParseKey(in.GetRendezvousKey())
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *Worker) recvTensor(ctx context.Context, in *rpcs.RecvTensorRequest) (*r
 	return out, nil
 }
 
-// incarnation returns that of the worker's device with a name. Clusters of sessions may give its task other names.
+// incarnation returns the incarnation of the worker's device with a name. Sessions' clusters may give its task other names.
 func (w *Worker) incarnation(n device.Name) (uint64, bool) {
 	for _, d := range w.devices {
 		if own, err := device.Parse(d.GetName()); err == nil && own.Type == n.Type && own.ID == n.ID {
@@ -219,7 +219,7 @@ func (w *Worker) incarnation(n device.Name) (uint64, bool) {
 	return 0, false
 }
 
-// StatusOf gives an error a status of gRPC. The codes are TensorFlow's for what happened.
+// StatusOf gives an error a gRPC status, with TensorFlow's codes.
 func StatusOf(err error) error {
 	if err == nil {
 		return nil

@@ -24,7 +24,7 @@ func TestCleanupEndsPartialRuns(t *testing.T) {
 	}
 }
 
-// TestStepsThatAreOver: a master says with a step which others are over.
+// TestStepsThatAreOver: a master announces steps that are over along with another step.
 func TestStepsThatAreOver(t *testing.T) {
 	p := newPair()
 	in, out := link("0", "0", "x:0"), link("0", "0", "y:0")
@@ -40,7 +40,7 @@ func TestStepsThatAreOver(t *testing.T) {
 	}
 }
 
-// TestStepsEndWithTheirSession: what a step sent to a task that never asks for it goes with the session, when its master vanished.
+// TestStepsEndWithTheirSession: items sent to a task that never asks for them are removed with the session, when its master has vanished.
 func TestStepsEndWithTheirSession(t *testing.T) {
 	p := newPair()
 	in, out := link("0", "0", "x:0"), link("0", "1", "y:0")

@@ -17,10 +17,10 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// maxTraced are the runs of nodes that a trace keeps: loops run a node often.
+// maxTraced is how many runs of nodes a trace keeps: loops run a node often.
 const maxTraced = 1 << 16
 
-// trace keeps when the nodes of a step ran, and what they made.
+// trace records when the nodes of a step ran, and their outputs.
 type trace struct {
 	mu      sync.Mutex
 	devices map[string]*step_stats_go_proto.DeviceStepStats
@@ -28,7 +28,7 @@ type trace struct {
 	runs    int
 }
 
-// ran notes a run of a node. It is an eager.Env.Ran.
+// ran records a run of a node. It is an eager.Env.Ran.
 func (t *trace) ran(n *graph.Node, began time.Time, out []eager.Value) {
 	took := time.Since(began)
 	t.mu.Lock()
@@ -70,7 +70,7 @@ func label(n *graph.Node) string {
 	return fmt.Sprintf("%s = %s(%s)", n.Name, n.Op, strings.Join(in, ", "))
 }
 
-// outputs describes the tensors that a node made.
+// outputs describes the output tensors of a node.
 func outputs(out []eager.Value) (all []*step_stats_go_proto.NodeOutput) {
 	for slot, v := range out {
 		if v.T == nil {
@@ -88,14 +88,14 @@ func outputs(out []eager.Value) (all []*step_stats_go_proto.NodeOutput) {
 	return all
 }
 
-// observe notes the nodes of a step where its master asked for that.
+// observe records the nodes of a step if its master asked for that.
 func (t *trace) observe(env *eager.Env, o *rpcs.ExecutorOpts) {
 	if o.GetRecordTimeline() {
 		env.Ran = t.ran
 	}
 }
 
-// report adds what the master asked for to the answer of a step.
+// report adds the information that the master asked for to the answer of a step.
 func (t *trace) report(out *rpcs.RunGraphResponse, p *registered, o *rpcs.ExecutorOpts) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

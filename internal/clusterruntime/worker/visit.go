@@ -9,12 +9,12 @@ import (
 type visit struct {
 	id        int64 // of the step
 	graph     *registered
-	session   *opened // nil for one that has nothing of its own
+	session   *opened // nil for a session without its own state
 	resources *eager.Resources
-	step      *step // nil where the graph meets nobody but its caller
+	step      *step // nil if the graph exchanges tensors only with its caller
 }
 
-// visit begins a call, which calls leaveVisit in the end.
+// visit begins a call, which must call leaveVisit.
 func (w *Worker) visit(in *rpcs.RunGraphRequest) (v visit, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,6 +46,6 @@ func (w *Worker) leaveVisit(v visit) {
 	unused := v.graph.gone && v.graph.users == 0
 	w.mu.Unlock()
 	if unused {
-		_ = v.graph.regions.Close() // memory on the host: nothing can be done
+		_ = v.graph.regions.Close() // host memory: an error does not matter
 	}
 }

@@ -36,7 +36,7 @@ type Worker struct {
 	folders   folders
 	memory    *budget.Server
 	resources *eager.Resources
-	env       eager.Env // what all runs have
+	env       eager.Env // shared by all runs
 
 	mu       sync.Mutex
 	graphs   map[string]*registered
@@ -44,22 +44,22 @@ type Worker struct {
 	sessions sessions
 	opened   map[string]*opened // by session
 	masters  *masters
-	next     uint64 // number of the next graph. The first is drawn: a worker that was started again does not know the handles of its predecessor
+	next     uint64 // number of the next graph. The first is random: a restarted worker must not accept its predecessor's handles
 	bytes    int64  // of all graphs
 	steps    map[int64]*step
 
 	waiting atomic.Int64 // calls of RecvTensor
 }
 
-// Config says what a worker is.
+// Config configures a worker.
 type Config struct {
 	Devices  []*device_attributes_go_proto.DeviceAttributes // its devices, the processor first
 	Peers    Peers                                          // a pointer
-	Parallel int                                            // nodes of a step that run at the same time
-	Folders  []*atomicfile.Root                             // where ops may read and write checkpoints
-	Memory   *budget.Server                                 // pays for tensors and graphs; nil: nobody counts
+	Parallel int                                            // concurrent nodes of a step
+	Folders  []*atomicfile.Root                             // in which ops may read and write checkpoints
+	Memory   *budget.Server                                 // pays for tensors and graphs; nil: not counted
 	Join     Join                                           // nil: sessions have no clusters of their own
-	// Forget is how long a master may be silent, and its session unused, before the session goes; 0: 10 minutes.
+	// Forget is how long a master may be silent, and its session unused, before the session is removed; 0: 10 minutes.
 	Forget time.Duration
 }
 
@@ -107,7 +107,7 @@ func (w *Worker) getStatus(context.Context, *rpcs.GetStatusRequest) (*rpcs.GetSt
 	return &rpcs.GetStatusResponse{DeviceAttributes: w.devices}, nil
 }
 
-// deleteSession forgets what is kept for a session.
+// deleteSession forgets the state of a session.
 func (w *Worker) deleteSession(_ context.Context, in *rpcs.DeleteWorkerSessionRequest) (*rpcs.DeleteWorkerSessionResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,14 +151,14 @@ func (w *Worker) registerGraph(ctx context.Context, in *rpcs.RegisterGraphReques
 	p, err := prepare(in.GetGraphDef(), random)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil { // the session may have ended meanwhile, and nobody would take the graph away
+	if err == nil { // the session may have ended meanwhile, and then nobody would remove the graph
 		_, err = w.known(in.GetSessionHandle(), in.GetCreateWorkerSessionCalled())
 	}
-	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would learn the handle
+	if err = cmp.Or(err, ctx.Err()); err != nil { // nobody would get the handle
 		w.letGo(payer, size)
 		w.leave(in.GetSessionHandle())
 		if p != nil {
-			_ = p.regions.Close() // memory on the host: nothing can be done
+			_ = p.regions.Close() // host memory: an error does not matter
 		}
 		return nil, StatusOf(err)
 	}
@@ -184,7 +184,7 @@ func (w *Worker) deregisterGraph(_ context.Context, in *rpcs.DeregisterGraphRequ
 	return &rpcs.DeregisterGraphResponse{}, nil
 }
 
-// noGraph has TensorFlow's text and code: clients then make a new session.
+// noGraph returns an error with TensorFlow's text and code, after which clients make a new session.
 func noGraph(handle string) error {
 	return status.Errorf(codes.Aborted, "Graph handle is not found: %s. Possibly, this worker just restarted.", handle)
 }

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pair are two workers that reach each other.
+// pair are two connected workers.
 type pair [2]*Worker
 
 func (p pair) Worker(_ string, task int) (service.Caller, error) {
@@ -47,7 +47,7 @@ func newPair() *pair {
 	return p
 }
 
-// link is a key from a task to another one.
+// link is a key from one task to another.
 func link(from, to, edge string) rendezvous.Key {
 	k := rendezvous.Key{From: cpu(from), Incarnation: 1, To: cpu(to), Edge: edge, Iteration: rendezvous.Outside}
 	if from == "1" {
@@ -61,7 +61,7 @@ func attrs(k rendezvous.Key) graph.Attrs {
 		"T": tensor.Float32, "tensor_type": tensor.Float32}
 }
 
-// negate is a graph that receives a value, and sends it on with the other sign.
+// negate is a graph that receives a value, and sends its negative.
 func negate(t testing.TB, from, to rendezvous.Key) *graph_go_proto.GraphDef {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -85,7 +85,7 @@ func register(t *testing.T, w *Worker, def *graph_go_proto.GraphDef) string {
 	return out.GetGraphHandle()
 }
 
-// value is what is sent under a key.
+// value is the value to send under a key.
 func value(t testing.TB, k rendezvous.Key, v float32) []*for_core_protos_go_proto.NamedTensorProto {
 	t.Helper()
 	p, err := graphdef.ToTensorProto(tensor.Scalar(v), true)
@@ -95,7 +95,7 @@ func value(t testing.TB, k rendezvous.Key, v float32) []*for_core_protos_go_prot
 	return []*for_core_protos_go_proto.NamedTensorProto{{Name: k.String(), Tensor: p}}
 }
 
-// TestTwoWorkers: one sends on what it was sent, and the other one gets it, whichever begins.
+// TestTwoWorkers: one forwards a value that it received, and the other one receives it, whichever begins.
 func TestTwoWorkers(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestTwoWorkers(t *testing.T) {
 	}
 }
 
-// TestCleanupEndsWaiting: who waits for a tensor of a step that is over gets an error.
+// TestCleanupEndsWaiting: waiting for a tensor of a finished step ends with an error.
 func TestCleanupEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPair()[0]
@@ -223,7 +223,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorOfANodeEndsTheStep: others that wait for a tensor of the failed part get its error.
+// TestErrorOfANodeEndsTheStep: parts that wait for a tensor of the failed part get its error.
 func TestErrorOfANodeEndsTheStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPair()[0]

@@ -1,3 +1,3 @@
-// Package attention turns the engine's ops of attention, which keep no matrix of scores, into TensorFlow's ops:
-// softmax(Q·Kᵀ)·V and its gradient. Exports, and comparisons with TensorFlow, consist of these.
+// Package attention expands the engine's attention ops, which never store the matrix of scores, into TensorFlow's ops:
+// softmax(Q·Kᵀ)·V and its gradient. Exports and comparisons with TensorFlow use the expanded form.
 package attention

@@ -9,17 +9,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// hidden is the score of a key that a query does not see: exp of it is 0 beside any score that is above it.
+// hidden is the score of a key that a query must not attend to. Beside any ordinary score its softmax is 0.
 const hidden = -1e9
 
-// Expand adds, for each attention of a graph and each gradient of one, TensorFlow's ops that compute it. The node itself
-// becomes one that passes their results on, so that what names its results goes on to do so.
+// Expand adds TensorFlow's ops for each attention and each attention gradient of a graph. The original node becomes an
+// Identity or IdentityN of their results, so that references to its outputs stay valid.
 func Expand(b *graph.Builder) error {
 	for _, n := range b.Graph.Nodes() {
 		switch n.Op {
 		case ops.Attention.Name:
 			out := newExpansion(b, n, n.Inputs[3:]).forward()
-			become(n, "Identity", graph.Attrs{"T": out.DType()}, out) // the sums are for the gradient alone
+			become(n, "Identity", graph.Attrs{"T": out.DType()}, out) // only the gradient reads lse
 		case ops.AttentionGrad.Name:
 			by := newExpansion(b, n, n.Inputs[6:]).backward(n.Inputs[5])
 			d := by[0].DType()
@@ -32,19 +32,19 @@ func Expand(b *graph.Builder) error {
 	return nil
 }
 
-// become makes n an op that passes its inputs on.
+// become turns n into an op that returns its inputs.
 func become(n *graph.Node, op string, attrs graph.Attrs, in ...graph.Output) {
 	n.Op, n.Attrs, n.Inputs, n.Outputs = op, attrs, in, n.Outputs[:len(in)]
 }
 
-// expansion is an attention on its way to TensorFlow's ops. Tensors are [batch, heads, length, depth] here.
+// expansion is the state of expanding one attention. Its tensors are [batch, heads, length, depth].
 type expansion struct {
 	*graph.Builder
 	name          string
 	d             tensor.DType
 	heads, groups int
 	q, k, v       graph.Output
-	mask          graph.Output   // of the caller, or none
+	mask          graph.Output   // the caller's, or none
 	numbers       []graph.Output // key and counter of dropout
 	causal        bool
 	rate          float64
@@ -92,7 +92,7 @@ func (x *expansion) swapped(name string, t graph.Output) graph.Output {
 		t, x.ints(name+"/perm", 0, 2, 1, 3))
 }
 
-// shared is swapped for keys or values, each head as often as queries' heads share it.
+// shared is swapped for keys or values, with each head repeated for the query heads that share it.
 func (x *expansion) shared(name string, t graph.Output) graph.Output {
 	t = x.swapped(name, t)
 	each := x.heads / x.groups
@@ -119,7 +119,7 @@ func (x *expansion) reshape(name string, t graph.Output, dims ...graph.Dim) grap
 	return x.op("Reshape", name, dims, graph.Attrs{"T": x.d, "Tshape": tensor.Int32}, t, x.ints(name+"/shape", sizes...))
 }
 
-// product is a·b, of their last dimensions, either of them transposed first.
+// product is a·b over the last two dimensions; ta and tb transpose an operand first.
 func (x *expansion) product(name string, a, b graph.Output, ta, tb bool) graph.Output {
 	da, db := a.Shape().Dims, b.Shape().Dims
 	rows, cols := da[2], db[3]
@@ -155,7 +155,7 @@ func (x *expansion) weights() graph.Output {
 	return p
 }
 
-// sees joins the caller's mask and that of the places.
+// sees sets seen to the caller's mask and, where causal, the mask of earlier positions.
 func (x *expansion) sees(queries, keys int) {
 	x.seen = x.mask
 	if !x.causal {
@@ -175,7 +175,7 @@ func (x *expansion) sees(queries, keys int) {
 	}
 }
 
-// keeps makes what dropout multiplies the weights by.
+// keeps adds the ops for the factors that dropout multiplies the weights by.
 func (x *expansion) keeps(p graph.Output) {
 	d := p.Shape()
 	shape := x.Op("Shape", x.name+"/shape", graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(4)}, graph.Attrs{"T": x.d, "out_type": tensor.Int32}, p)
@@ -213,7 +213,7 @@ func (x *expansion) backward(dout graph.Output) []graph.Output {
 	return []graph.Output{x.swapped("dq", dq), x.swapped("dk", x.gathered("dk", dk)), x.swapped("dv", x.gathered("dv", dv))}
 }
 
-// gathered sums over the heads that share keys and values.
+// gathered sums gradients over the query heads that share a head of keys and values.
 func (x *expansion) gathered(name string, t graph.Output) graph.Output {
 	each := x.heads / x.groups
 	if each == 1 {

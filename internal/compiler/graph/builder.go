@@ -76,7 +76,7 @@ func (b *Builder) Scalar(name string, d tensor.DType, v float64) Output {
 	return b.Const(name, t)
 }
 
-// Cast converts x to another element type; x itself where it has that type.
+// Cast converts x to another element type. It returns x itself if x already has that type.
 func (b *Builder) Cast(name string, x Output, to tensor.DType) Output {
 	if !x.Valid() || x.DType() == to {
 		return x
@@ -90,8 +90,8 @@ func (b *Builder) Placeholder(name string, t Type) Output {
 }
 
 // Variable adds a VarHandleOp for the variable of that name and returns its
-// resource; the same name gives the same node, even where another op has taken
-// the name for its own node.
+// resource. Later calls with the name return the same node, even if another op
+// had taken the name for its own node.
 func (b *Builder) Variable(name string, t Type) Output {
 	n := b.Graph.Node(name)
 	for i := 1; n != nil; i++ {

@@ -9,5 +9,5 @@
 //
 // A model is built at two batch sizes, and Unify finds the dimensions that
 // depend on the batch by comparing the two graphs. Prune, Clone, Sort and Validate
-// work on graphs of whatever origin.
+// work on any graph.
 package graph

@@ -48,7 +48,7 @@ func (o Output) String() string {
 // []Func), EmptyList, or PlaceholderAttr.
 type Attrs map[string]any
 
-// EmptyList is the attribute value of an empty list of whatever kind.
+// EmptyList is the attribute value of an empty list of any kind.
 type EmptyList struct{}
 
 // PlaceholderAttr names an attribute of the enclosing function (GraphDef's AttrValue.placeholder).
@@ -64,7 +64,7 @@ type Func struct {
 type Node struct {
 	Name    string
 	Op      string
-	Device  string // TensorFlow device string, "" where left to placement
+	Device  string // TensorFlow device string, "" to leave it to placement
 	Inputs  []Output
 	Control []*Node // must have run before
 	Attrs   Attrs
@@ -74,7 +74,7 @@ type Node struct {
 // Out returns output i of n.
 func (n *Node) Out(i int) Output { return Output{n, i} }
 
-// Int returns an integer attribute, or def where it is absent.
+// Int returns an integer attribute, or def if it is absent.
 func (n *Node) Int(name string, def int) int {
 	if v, ok := n.Attrs[name].(int64); ok {
 		return int(v)
@@ -82,10 +82,10 @@ func (n *Node) Int(name string, def int) int {
 	return def
 }
 
-// Bool returns a boolean attribute, false where it is absent.
+// Bool returns a boolean attribute, false if it is absent.
 func (n *Node) Bool(name string) bool { v, _ := n.Attrs[name].(bool); return v }
 
-// Float returns a float attribute, or def where it is absent.
+// Float returns a float attribute, or def if it is absent.
 func (n *Node) Float(name string, def float32) float32 {
 	if v, ok := n.Attrs[name].(float32); ok {
 		return v
@@ -93,7 +93,7 @@ func (n *Node) Float(name string, def float32) float32 {
 	return def
 }
 
-// Str returns a string attribute, "" where it is absent.
+// Str returns a string attribute, "" if it is absent.
 func (n *Node) Str(name string) string { v, _ := n.Attrs[name].([]byte); return string(v) }
 
 // Ints returns an integer-list attribute.
@@ -107,13 +107,13 @@ var ErrDuplicate = errors.New("duplicate node name")
 type Graph struct {
 	nodes  []*Node
 	byName map[string]*Node
-	next   map[string]int // by name: suffixes below are taken
+	next   map[string]int // by name: lower suffixes are taken
 
 	// Library holds the functions of an imported graph as a serialized
 	// tensorflow.FunctionDefLibrary; it is carried along, not interpreted.
 	Library []byte
-	// Extra is a serialized tensorflow.GraphDef with what else an imported graph
-	// said outside of its nodes (bad consumers, debug info); carried along likewise.
+	// Extra is a serialized tensorflow.GraphDef with the rest of an imported graph
+	// outside of its nodes (bad consumers, debug info); it is carried along too.
 	Extra []byte
 	// Producer and MinConsumer are the GraphDef's versions.
 	Producer, MinConsumer int32
@@ -122,7 +122,7 @@ type Graph struct {
 // New returns an empty graph.
 func New() *Graph { return &Graph{byName: map[string]*Node{}} }
 
-// Add appends n. It fails with ErrDuplicate where its name is taken.
+// Add appends n. It fails with ErrDuplicate if n's name is taken.
 func (g *Graph) Add(n *Node) error {
 	if n.Name == "" || n.Op == "" {
 		return fmt.Errorf("node %q with op %q: expected both a name and an op", n.Name, n.Op)
@@ -141,7 +141,7 @@ func (g *Graph) Nodes() []*Node { return g.nodes }
 // Node returns the node of that name, or nil.
 func (g *Graph) Node(name string) *Node { return g.byName[name] }
 
-// UniqueName returns name, or name_1, name_2, ... where it is taken.
+// UniqueName returns name, or name_1, name_2, ... if it is taken.
 func (g *Graph) UniqueName(name string) string {
 	if g.byName[name] == nil {
 		return name

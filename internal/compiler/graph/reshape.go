@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Reshape returns the sizes that TensorFlow's Reshape gives a tensor of sizes in: the sizes to, where a -1 is what the others
-// leave. Sizes of 0 do not count where both have some, and then what is left need not divide evenly.
+// Reshape returns the sizes that TensorFlow's Reshape gives a tensor of sizes in: the sizes to, with a -1 inferred from the
+// others. If to contains a 0, the -1 ignores sizes of 0 in both, and is rounded down.
 func Reshape(in, to []int) ([]int, error) {
 	out := slices.Clone(to)
 	free, known := -1, make([]int, 0, len(to))
@@ -38,7 +38,7 @@ func Reshape(in, to []int) ([]int, error) {
 	return out, nil
 }
 
-// left is what the known sizes of a shape leave of a tensor's sizes.
+// left infers the size that the known sizes of a shape leave open.
 func left(in, to, known []int) (int, error) {
 	zeros := slices.Contains(to, 0)
 	if zeros {
@@ -52,7 +52,7 @@ func left(in, to, known []int) (int, error) {
 	return n / by, nil
 }
 
-// countOf returns the product of sizes that are not negative, false where it overflows.
+// countOf returns the product of sizes that are not negative, false if it overflows.
 func countOf(sizes []int) (int, bool) {
 	if slices.Contains(sizes, 0) {
 		return 0, true

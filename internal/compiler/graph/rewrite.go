@@ -35,7 +35,7 @@ func Reachable(from ...*Node) map[*Node]bool {
 	return seen
 }
 
-// extract copies the nodes that keep accepts; it must accept what they need.
+// extract copies the nodes that keep accepts; keep must also accept all nodes that they need.
 func extract(g *Graph, keep func(*Node) bool) *Graph {
 	out := New()
 	out.Extra = slices.Clone(g.Extra)

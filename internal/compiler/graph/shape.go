@@ -62,7 +62,7 @@ func BatchOf(sizes ...int) Shape {
 	return Shape{Dims: append([]Dim{Batch}, ShapeOf(sizes...).Dims...)}
 }
 
-// Rank returns the number of dimensions, -1 where unknown.
+// Rank returns the number of dimensions, -1 if unknown.
 func (s Shape) Rank() int {
 	if s.UnknownRank {
 		return -1

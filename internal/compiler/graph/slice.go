@@ -6,16 +6,16 @@ import "fmt"
 type SliceEntry struct {
 	Begin, End, Stride int
 	NoBegin, NoEnd     bool // from the first, to the last
-	Shrink             bool // Begin alone, whatever else is said; the dimension goes
+	Shrink             bool // takes index Begin alone, whatever End and the masks say; drops the dimension
 }
 
-// Resolve returns the first index of a dimension of that size, and how many there are.
+// Resolve returns the first index taken of a dimension of that size, and the number of indices taken.
 func (e SliceEntry) Resolve(dim int) (first, size int, err error) {
 	if e.Stride == 0 {
 		return 0, 0, fmt.Errorf("strides must be non-zero")
 	}
 	if e.Shrink {
-		i := e.Begin // whatever the mask says
+		i := e.Begin // even if masked
 		if i < 0 {
 			i += dim
 		}
@@ -27,7 +27,7 @@ func (e SliceEntry) Resolve(dim int) (first, size int, err error) {
 		}
 		return i, 1, nil
 	}
-	lo, hi := 0, dim // where begin and end are clamped to
+	lo, hi := 0, dim // the range that begin and end are clamped to
 	if e.Stride < 0 {
 		lo, hi = -1, dim-1
 	}
@@ -36,7 +36,7 @@ func (e SliceEntry) Resolve(dim int) (first, size int, err error) {
 			return def
 		}
 		if v < 0 {
-			v += dim // of a very negative one, this stays negative
+			v += dim // may still be negative
 		}
 		return min(max(v, lo), hi)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// BatchError says what in a graph does not depend on the batch size as a
-// program needs it, or at all as it seems to.
+// BatchError says which part of a graph differs between two batch sizes in a way
+// that Unify cannot describe for all batch sizes.
 type BatchError struct {
 	Op, Node string
 	What     string // "dimension 1 of output 0", "attribute strides", ...
@@ -26,7 +26,7 @@ func (e *BatchError) Error() string {
 // graph for any batch. Both must have the same nodes in the same order. A
 // dimension that differs becomes PerBatch·B + Const, where it is linear in the
 // batch with PerBatch > 0 and Const >= 0; the target of a Reshape becomes -1
-// where it differs. Whatever else differs is a *BatchError that names the node.
+// where it differs. Any other difference is a *BatchError that names the node.
 //
 // The arguments stay as they are; the result's nodes have the same names and positions.
 func Unify(a *Graph, batchA int, b *Graph, batchB int) (*Graph, error) {
@@ -203,7 +203,7 @@ func (u *unifier) attrs(n, x, y *Node) error {
 	return nil
 }
 
-// tensor unifies constants: those that differ must be targets of Reshape.
+// tensor unifies constants. Constants that differ must be targets of Reshape.
 func (u *unifier) tensor(n *Node, name string, x, y *tensor.Tensor) (*tensor.Tensor, error) {
 	if reflect.DeepEqual(x, y) {
 		return x, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrCycle is returned by Sort for a graph whose nodes need each other in a circle.
+// ErrCycle is returned by Sort for a graph whose nodes depend on each other in a circle.
 var ErrCycle = errors.New("graph has a cycle")
 
 // loopOps close the cycles that TensorFlow's v1 while loops make.
@@ -17,7 +17,7 @@ var loopOps = map[string]bool{"NextIteration": true, "RefNextIteration": true}
 
 // Sort returns the nodes so that each comes after its inputs and control
 // inputs, otherwise in the graph's order. The back edges of v1 while loops
-// (out of NextIteration) do not count. It fails with ErrCycle, naming the nodes of one.
+// (out of NextIteration) do not count. It fails with ErrCycle, naming the nodes of one cycle.
 func Sort(g *Graph) ([]*Node, error) {
 	const visiting, done = 1, 2
 	state := make(map[*Node]int, len(g.nodes))
@@ -70,10 +70,10 @@ func nth(n *Node, i int) *Node {
 	return nil
 }
 
-// Validate checks that every edge leads to an output of a node of g, that there
-// is no cycle but through NextIteration, that the attributes that state an
-// element type (dtype, T, DstT, ...) agree with the outputs, and that constants
-// hold what they say. It returns all violations, by errors.Join.
+// Validate checks that every edge leads to an output of a node of g, that cycles
+// only go through NextIteration, that attributes for element types (dtype, T,
+// DstT, ...) agree with the outputs, and that constants have a value of their
+// output's type. It returns all violations, joined by errors.Join.
 func Validate(g *Graph) error {
 	var errs []error
 	mine := make(map[*Node]bool, len(g.nodes))

@@ -15,8 +15,8 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// rawModel is a model of Gorgonia's own ops: its inputs, where the first has
-// the batch, and its loss.
+// rawModel returns the inputs and the loss of a model of Gorgonia's own ops. The
+// first input has the batch.
 type rawModel func(t *testing.T, g *G.ExprGraph, batch int) (in []*G.Node, loss *G.Node)
 
 func param(g *G.ExprGraph, name string, shape ...int) *G.Node {

@@ -69,7 +69,7 @@ func (l *lowering) builtin(n *G.Node, t graph.Type) (Value, error) {
 	return Value{Output: out}, err
 }
 
-// patterns lowers what is more than one op: sums of sparse values, and the products inside a convolution.
+// patterns lowers nodes that need more than their own op: sums of sparse values, and the products inside a convolution.
 func (l *lowering) patterns(n *G.Node, t graph.Type, name string) (Value, bool, error) {
 	switch name {
 	case "elemBinOp":

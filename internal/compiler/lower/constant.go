@@ -99,7 +99,7 @@ func printsExactly(d *gtensor.Dense, t *tensor.Tensor) bool {
 	for _, f := range fields {
 		x, err := strconv.ParseFloat(f, 64)
 		if err != nil {
-			continue // the matrix brackets R and C, elision dots
+			continue // matrix brackets R and C, elision dots
 		}
 		if i >= len(want) || !exact(x, want[i], t.DType) {
 			return false

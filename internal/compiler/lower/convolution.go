@@ -129,7 +129,7 @@ func lowerCol2Im(s *site) (graph.Output, error) {
 	return s.transpose(dx, 0, 3, 1, 2), nil
 }
 
-// shapeOf packs a shape whose first dimension is that of like, read at run time.
+// shapeOf packs a shape whose first dimension is like's, read at run time.
 func (s *site) shapeOf(shape []int, like graph.Output) graph.Output {
 	dims := []graph.Output{s.size(like, 0)}
 	for _, n := range shape[1:] {

@@ -7,9 +7,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// SetAsideDerivatives lets a graph be differentiated once more: Gorgonia keeps the
-// derivative of a first loss in each node and takes it for that of a second one.
-// What it returns puts those derivatives back where no other one has come.
+// SetAsideDerivatives lets a graph be differentiated a second time: Gorgonia keeps
+// a first loss's derivative in each node and would use it for a second loss. The
+// function returned restores the derivatives of nodes that have not got a new one.
 func SetAsideDerivatives(g *G.ExprGraph) (restore func()) {
 	first := map[*G.Node]*G.Node{}
 	for _, n := range g.AllNodes() {

@@ -36,8 +36,8 @@ func lowerBinary(s *site) (graph.Output, error) {
 	return s.reshape(s.cast(truth, s.out.DType), s.shape...), nil
 }
 
-// align returns operands that broadcast by NumPy's rules as Gorgonia's do by
-// its own: a vector equals a matrix of one row or column, one element is a scalar.
+// align reshapes operands so that NumPy's broadcasting does what Gorgonia's does:
+// there a vector equals a matrix of one row or column, and one element is a scalar.
 func (s *site) align(x, y graph.Output) (graph.Output, graph.Output, error) {
 	if x.DType() != y.DType() {
 		return x, y, refuse(s.node, "NewConstant", fmt.Sprintf("its operands are %v and %v, because Gorgonia merges constants that print alike whatever their type",

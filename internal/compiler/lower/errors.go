@@ -25,7 +25,7 @@ func (e *RefusedError) Error() string {
 type UnsupportedError struct {
 	Op     string // the op's Go type and its printed form
 	Node   string
-	Reason string // "" where the op is unknown altogether
+	Reason string // "" if the op is unknown
 }
 
 // Error describes what is missing.

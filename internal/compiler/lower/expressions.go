@@ -12,10 +12,10 @@ import (
 // Options say how expressions are lowered.
 type Options struct {
 	Seed       int64        // graph-level seed, for ops that draw random numbers
-	GlobalStep graph.Output // int64 scalar; may be invalid where no op asks for it
+	GlobalStep graph.Output // int64 scalar; may be invalid if no op needs it
 	// NameOf suggests a node's name, scopes included, "" for none. An Op gets it
-	// as Emitter.Name; for a built-in op it is the scope of the nodes made, which
-	// by default is "gradients" for those that Grad made. Nil suggests nothing.
+	// as Emitter.Name. A built-in op's nodes get it as their scope; the default
+	// scope is "gradients" for nodes that Grad made. Nil suggests nothing.
 	NameOf func(*G.Node) string
 	// Made, if not nil, is called with the nodes that an expression became.
 	Made func(from *G.Node, nodes []*graph.Node)
@@ -29,8 +29,8 @@ type lowering struct {
 	memo   map[*G.Node][]Value
 	kids   map[*G.Node][]*G.Node
 
-	// untiled maps the result of a broadcasting repeat to what was repeated, so
-	// that elementwise ops, which broadcast by themselves, need not wait for it.
+	// untiled maps the result of a broadcasting repeat to the repeated value.
+	// Elementwise ops broadcast by themselves and take that value instead.
 	untiled map[graph.Output]graph.Output
 	// sizes maps a float count of elements to the int32 scalar it was cast from.
 	sizes map[graph.Output]graph.Output
@@ -85,8 +85,8 @@ func checkGraphs(roots []*G.Node) error {
 	return nil
 }
 
-// walk lowers what root needs and root, without recursion: unrolled sequences
-// make graphs deeper than a comfortable stack.
+// walk lowers root and all that it needs, without recursion: unrolled sequences
+// make very deep graphs.
 func (l *lowering) walk(root *G.Node) error {
 	type frame struct {
 		n    *G.Node
@@ -128,8 +128,8 @@ func (l *lowering) children(n *G.Node) []*G.Node {
 
 // childrenOf reads a node's own list of operands.
 //
-// Graph.From would find the node by an index that goes stale when Grad removes
-// nodes, and then answers for another one.
+// Graph.From finds the node by an index that goes stale when Grad removes
+// nodes, and may then return another node's operands.
 func childrenOf(n *G.Node) []*G.Node {
 	list := reflect.ValueOf(n).Elem().FieldByName("children")
 	out := make([]*G.Node, list.Len())
@@ -181,7 +181,7 @@ func check(n *G.Node, values []Value) error {
 	return nil
 }
 
-// values dispatches on what kind of node n is.
+// values dispatches on the kind of node n.
 func (l *lowering) values(n *G.Node) ([]Value, error) {
 	if out, ok := l.leaves[n]; ok {
 		if !out.Valid() {

@@ -14,29 +14,29 @@ type Op interface {
 }
 
 // Selector is a Gorgonia op with one operand that stands for another output of
-// that operand: Gorgonia's own nodes have but one.
+// that operand: Gorgonia's own nodes have a single output.
 type Selector interface {
 	OutputIndex() int
 }
 
-// Value is what a Gorgonia node becomes: a dense output, or a sparse gradient, of
-// which the rows lie apart by lookup. Their sum, each in its place, is the gradient.
+// Value is what a Gorgonia node becomes: a dense output, or a sparse gradient with
+// separate rows for each lookup. The gradient is the sum of all rows, each in its place.
 type Value struct {
-	graph.Output             // not valid where the value is sparse
-	Slices       []Slices    // one for each lookup; nil where the value is dense
+	graph.Output             // not valid if the value is sparse
+	Slices       []Slices    // one for each lookup; nil if the value is dense
 	Dense        graph.Shape // the shape of the tensor that a sparse value stands for
 }
 
 // Slices are the rows of a gradient that one lookup makes (TensorFlow's
 // IndexedSlices): Rows, [n, ...], and Indices, int64 or int32 [n], which say
-// where in dimension 0 of the table they belong. An index may come more than once;
-// a negative one names no row, and its row is zero. Without Indices, Rows are those
-// of the whole table.
+// where in dimension 0 of the table they belong. An index may occur more than once;
+// a negative index names no row, and its row is zero. Without Indices, Rows is the
+// whole table's gradient.
 type Slices struct {
 	Rows, Indices graph.Output
-	// ByIndex tells that rows of equal index are one row, their sum, to whatever
-	// looks at rows before they reach the variable: TensorFlow's lookups of
-	// sparse ids gather each row once. Else each is a row of its own.
+	// ByIndex says that code which looks at single rows before they reach the
+	// variable must first sum rows of equal index: TensorFlow's lookups of
+	// sparse ids gather each row once. Otherwise each row stands by itself.
 	ByIndex bool
 }
 
@@ -49,7 +49,7 @@ func (v Value) Sparse() bool { return len(v.Slices) > 0 }
 // Valid reports whether v is a value.
 func (v Value) Valid() bool { return v.Output.Valid() || v.Sparse() && v.Slices[0].Rows.Valid() }
 
-// Type is that of the tensor that v is or stands for.
+// Type returns the type of the tensor that v is or stands for.
 func (v Value) Type() graph.Type {
 	if v.Sparse() {
 		return graph.Type{DType: v.Slices[0].Rows.DType(), Shape: v.Dense}
@@ -57,10 +57,10 @@ func (v Value) Type() graph.Type {
 	return v.Output.Type()
 }
 
-// DType is the type of the elements.
+// DType returns the type of the elements.
 func (v Value) DType() tensor.DType { return v.Type().DType }
 
-// Shape is that of Type.
+// Shape returns the shape of the tensor that v is or stands for.
 func (v Value) Shape() graph.Shape { return v.Type().Shape }
 
 // Map returns v with f applied to its dense output, or to the rows of each lookup.
@@ -76,7 +76,7 @@ func (v Value) Map(f func(graph.Output) graph.Output) Value {
 	return v
 }
 
-// Parts are the dense output of v, or the rows of each lookup.
+// Parts returns the dense output of v, or the rows of each lookup.
 func (v Value) Parts() []graph.Output {
 	if !v.Sparse() {
 		return []graph.Output{v.Output}
@@ -88,7 +88,7 @@ func (v Value) Parts() []graph.Output {
 	return out
 }
 
-// Outputs are the dense output of v, or rows and indices of its lookups.
+// Outputs returns the dense output of v, or the rows and indices of each lookup.
 func (v Value) Outputs() []graph.Output {
 	if !v.Sparse() {
 		return []graph.Output{v.Output}

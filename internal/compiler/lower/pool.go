@@ -33,7 +33,7 @@ func (s *site) pooling(x graph.Output) (pooling, error) {
 	}, nil
 }
 
-// image returns x as [b,h,w,c] with the lowest number around it.
+// image returns x as [b,h,w,c], padded with the lowest number.
 func (p pooling) image(s *site, x graph.Output) graph.Output {
 	x = s.transpose(x, 0, 2, 3, 1)
 	if !p.needsPad {

@@ -6,11 +6,11 @@ import (
 )
 
 // RowNumbers adds nodes that number the values of a ragged tensor by the
-// example they belong to: int32, of the shape of ids [n], where offsets is int64
-// [rows+1]. Negative ids have the number -1; so do all values behind the last
-// example, which the caller makes negative. Name begins the names of the nodes.
+// example they belong to: int32, with the shape of ids [n]; offsets is int64
+// [rows+1]. Negative ids get the number -1. So do values past the last example,
+// whose ids the caller makes negative. Name begins the names of the nodes.
 //
-// The engine makes one pass of them.
+// The engine fuses these nodes into one pass.
 func RowNumbers(b *graph.Builder, name string, ids, offsets graph.Output) graph.Output {
 	if b.Err() != nil {
 		return graph.Output{}

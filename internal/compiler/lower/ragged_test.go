@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestNumberedBy: the numbers that RowNumbers makes are found from its offsets, and nothing else is.
+// TestNumberedBy: NumberedBy finds the numbers that RowNumbers makes of the offsets, and nothing else.
 func TestNumberedBy(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	flat := graph.Shape{Dims: []graph.Dim{{PerBatch: 4}}}

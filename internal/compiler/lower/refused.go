@@ -30,10 +30,10 @@ func refusal(n *G.Node, name string) error {
 }
 
 // Check looks for nodes that Gorgonia merged although they may differ: it
-// recognises a node by a hash that leaves out some parameters. SoftMax and
-// LogSoftMax of one operand become one node, so do two inputs of one name and
-// shape, slices whose bounds differ by 256, and convolutions and poolings
-// that differ in dilation or in padding to the south and east.
+// recognises a node by a hash that leaves out some parameters. It merges SoftMax
+// with LogSoftMax of the same operand, inputs of the same name and shape, slices
+// whose bounds differ by 256, and convolutions and poolings that differ in
+// dilation or in padding to the south and east.
 //
 // Call it before gorgonia.Grad, which destroys the traces of all but the inputs;
 // Expressions calls it too. The error is a *RefusedError.
@@ -76,7 +76,7 @@ func forgetful(n *G.Node, name string) bool {
 	return false
 }
 
-// made counts how often a node was made: each time adds it to the list of its operands' users.
+// made counts how often a node was made: each time, it is added to its operands' users.
 func made(g *G.ExprGraph, n *G.Node) int {
 	of := childrenOf(n)
 	users := reflect.ValueOf(g).Elem().FieldByName("to")

@@ -23,8 +23,8 @@ func (s *site) reduceTo(op string) (graph.Output, error) {
 	return s.reshape(s.reduce(op, s.in[0], false, s.axes()...), s.shape...), nil
 }
 
-// lowerSize gives the size of a dimension as a number of the operand's type. It
-// is read at run time, since it may be the batch.
+// lowerSize gives the size of a dimension as a number of the operand's type. The
+// size is read at run time, since it may be the batch size.
 func lowerSize(s *site) (graph.Output, error) {
 	x := s.in[0]
 	if len(x.Shape().Dims) == 0 {
@@ -56,7 +56,7 @@ func lowerRepeat(s *site) (graph.Output, error) {
 		s.l.untiled[out] = x
 		return out, nil
 	}
-	// Each element, not the whole axis, repeats: put a new axis behind it.
+	// Each element repeats, not the whole axis: put a new axis after it.
 	apart := slices.Insert(slices.Clone(shape), along+1, 1)
 	return s.reshape(s.tile(s.reshape(x, apart...), along+1, s.shape[along]/shape[along], times), s.shape...), nil
 }
@@ -150,7 +150,7 @@ func lowerSlice(s *site) (graph.Output, error) {
 	return s.add("StridedSlice", s.out, attrs, x, begin, end, strides), nil
 }
 
-// lowerSliceGrad puts a gradient where the slice was taken, zeros elsewhere.
+// lowerSliceGrad puts the gradient where the slice was taken and zeros elsewhere.
 // Gorgonia's first operand only gives the shape.
 func lowerSliceGrad(s *site) (graph.Output, error) {
 	x, dy := s.in[0], s.in[1]

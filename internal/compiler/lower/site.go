@@ -134,8 +134,8 @@ func (s *site) size(x graph.Output, axis int) graph.Output {
 		sliceAttrs(tensor.Int32, 0, 1), shape, s.vector("StridedSlice/stack", axis), s.vector("StridedSlice/stack_1", axis+1), s.vector("StridedSlice/stack_2", 1))
 }
 
-// sliceAttrs are the attributes of StridedSlice and its gradient: keep masks
-// the dimensions taken whole, shrink those that disappear.
+// sliceAttrs are the attributes of StridedSlice and its gradient: keep is the mask
+// of dimensions taken whole, shrink the mask of dimensions that disappear.
 func sliceAttrs(d tensor.DType, keep, shrink int64) graph.Attrs {
 	return graph.Attrs{"T": d, "Index": tensor.Int32, "begin_mask": keep, "end_mask": keep,
 		"ellipsis_mask": int64(0), "new_axis_mask": int64(0), "shrink_axis_mask": shrink}

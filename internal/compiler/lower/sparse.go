@@ -43,9 +43,9 @@ func AddSparse(x, y Value) (Value, error) {
 	return SparseValue(x.Dense, slices.Concat(x.Slices, y.Slices)...), nil
 }
 
-// Join returns a value of one lookup, which has the rows of all: one after the
-// other or, where one has the rows of the whole table, dense. Scope, "" or ending in
-// a slash, begins the names of new nodes.
+// Join returns a value with the rows of all lookups concatenated into one or, if one
+// lookup covers the whole table, their dense sum. Scope, "" or ending in a slash,
+// begins the names of new nodes.
 func Join(b *graph.Builder, scope string, v Value) Value {
 	if b.Err() != nil || !v.Sparse() || len(v.Slices) == 1 && v.Slices[0].Indices.Valid() {
 		return v
@@ -70,8 +70,8 @@ func Join(b *graph.Builder, scope string, v Value) Value {
 	return SparseValue(v.Dense, Slices{Rows: concatRows(b, scope+"rows", rows), Indices: concatRows(b, scope+"indices", indices)})
 }
 
-// SumByIndex returns slices with the sum of the rows of each index where it comes
-// first, and the index -1 and zeros where it comes again, or was negative.
+// SumByIndex returns slices with the sum of each index's rows at the index's first
+// place, and the index -1 and zeros where it occurs again or was negative.
 func SumByIndex(b *graph.Builder, name string, s Slices, table graph.Shape) Slices {
 	if b.Err() != nil {
 		return s

@@ -15,19 +15,19 @@ type Def struct {
 	Precision Precision
 	Element   Element
 
-	Onnx    string // ONNX's operator of the same inputs and meaning, "" where there is none
+	Onnx    string // ONNX's operator with the same inputs and meaning, "" for none
 	Heavy   bool   // worth compiling even where sizes are not known before a run
-	Grows   bool   // the result may be much larger than the inputs: their values say how large
-	Opaque  bool   // takes resources and lists as it takes tensors
-	Lists   bool   // takes lists of tensors as it takes tensors
-	ByShape bool   // looks at the shape of its input, not at the elements
+	Grows   bool   // the result may be much larger than the inputs; its size depends on their values
+	Opaque  bool   // accepts resources and lists as well as tensors
+	Lists   bool   // accepts lists of tensors as well as tensors
+	ByShape bool   // reads the shape of its input, not the elements
 
-	text   string   // of the signature
+	text   string   // the signature
 	attrs  []string // as text
 	parsed func() *signature
 }
 
-// State says what an op depends on, or changes, beside its inputs.
+// State says what an op depends on or changes apart from its inputs.
 type State uint8
 
 // The states.
@@ -39,7 +39,7 @@ const (
 	Reads                // reads variables, tables or files
 	Writes               // updates variables or tables
 	Effects              // other effects: messages, files, calls
-	Queues               // queues, datasets, iterators and files, which outlive a step, or at which steps wait: served models have none
+	Queues               // queues, datasets, iterators and files, which outlive a step or make steps wait; served models have none
 )
 
 // ShapeRule says how the shape of an op's result follows from its inputs.
@@ -48,47 +48,47 @@ type ShapeRule uint8
 // The shape rules.
 const (
 	OwnShape  ShapeRule = iota // a rule of the op's own, or none
-	SameShape                  // that of the first input
-	Broadcast                  // that of the two inputs under NumPy's broadcasting
+	SameShape                  // the first input's shape
+	Broadcast                  // the two inputs' shapes under NumPy's broadcasting
 )
 
-// Precision says what reduced precision does with an op, after TensorFlow's auto_mixed_precision.
+// Precision says how mixed precision treats an op, after TensorFlow's auto_mixed_precision.
 type Precision uint8
 
 // The classes of precision.
 const (
 	FullPrecision Precision = iota // works in float32
 	Multiplies                     // products: works on bfloat16
-	Follows                        // works on bfloat16 where an operand is and the result leads to a product
+	Follows                        // works on bfloat16 where an operand has it and the result leads to a product
 	SumsUp                         // reads bfloat16 where the device can, and gives float32
 )
 
-// Element is what an elementwise op does with one element, written once for the host and once for accelerators.
+// Element is an elementwise op's function of one element, written once for the host and once for accelerators.
 type Element struct {
-	Float func(x float64) float64 // the function of one float, nil where the host's kernels are the op's own
+	Float func(x float64) float64 // the function of one float, nil if the op has host kernels of its own
 	// CUDA is the expression in CUDA C++, where %1, %2 and %3 are the inputs' elements and %a the attribute alpha; "" for none.
 	CUDA  string
 	Kinds string // the element types of the first input that CUDA takes: f floats, i integers, b bool
-	// CUDAInts is the expression where elements are int32 or int64 and not as CUDA says: it notes faults.
+	// CUDAInts is the expression for int32 and int64 where it differs from CUDA: it records faults.
 	CUDAInts string
 	Libm     string // the function of C's math library that CUDA calls, "" for none
 }
 
-// Role says what a compiler must know of an input.
+// Role says what a compiler must know about an input.
 type Role uint8
 
 // The roles.
 const (
 	RoleValue    Role = iota // nothing
 	RoleConstant             // the value, the same for all batches: "const"
-	RoleSize                 // nothing, as the size of the result says it; to infer that, the value must be known: "size"
+	RoleSize                 // nothing: the size of the result says it, and to infer that size the value must be known: "size"
 	RoleUnread               // nothing, as the shape of the result says it: "unread"
 )
 
 // Arg is an input or an output.
 type Arg struct {
 	Name     string
-	TypeAttr string       // the attribute that states the element type, "" where Type does
+	TypeAttr string       // the attribute that states the element type, "" if Type does
 	Type     tensor.DType // where TypeAttr is ""
 	Count    string       // the integer attribute that says how many tensors, "" for one
 	List     bool         // TypeAttr is a list with a type for each tensor
@@ -110,7 +110,7 @@ type Attr struct {
 	Kind    string         // as in TensorFlow's definitions: type, int, float, bool, string, shape, tensor, func, list(int), ...
 	Types   []tensor.DType // the element types that a type may be, nil for any
 	Values  []string       // the strings that a string may be, nil for any
-	Default string         // as text, "" where the attribute is required
+	Default string         // as text, "" if the attribute is required
 }
 
 // Inputs returns the inputs in order.
@@ -119,10 +119,10 @@ func (d *Def) Inputs() []Arg { return d.parsed().in }
 // Outputs returns the outputs in order.
 func (d *Def) Outputs() []Arg { return d.parsed().out }
 
-// Attrs returns the attributes. Type attributes that may be any type, and counts, are left out where they have no default.
+// Attrs returns the attributes, without counts and type attributes of any type that have no default.
 func (d *Def) Attrs() []Attr { return d.parsed().attrs }
 
-// DefaultType returns the element type that a type attribute has where a node leaves it out, Invalid for none.
+// DefaultType returns the default of a type attribute, Invalid for none.
 func (d *Def) DefaultType(attr string) tensor.DType {
 	for _, a := range d.Attrs() {
 		if a.Name == attr && a.Kind == "type" {
@@ -142,7 +142,7 @@ func (d *Def) InputAt(k, n int) Arg { return argAt(d.Inputs(), k, n) }
 // OutputAt returns the output that result k of n belongs to.
 func (d *Def) OutputAt(k, n int) Arg { return argAt(d.Outputs(), k, n) }
 
-// argAt may assume that one argument at most is several tensors: others are of ops where nobody asks.
+// argAt assumes that at most one argument is several tensors. Nobody asks for arguments of ops with more.
 func argAt(args []Arg, k, n int) Arg {
 	if i := slices.IndexFunc(args, Arg.Several); i >= 0 && k >= i {
 		k = max(k+len(args)-n, i)
@@ -153,7 +153,7 @@ func argAt(args []Arg, k, n int) Arg {
 	return args[k]
 }
 
-// With returns the inputs that have one of the roles.
+// With returns the numbers of the inputs that have one of the roles.
 func (d *Def) With(roles ...Role) (at []int) {
 	for i, a := range d.Inputs() {
 		if slices.Contains(roles, a.Role) {
@@ -163,15 +163,15 @@ func (d *Def) With(roles ...Role) (at []int) {
 	return at
 }
 
-// Input returns which input has that name, -1 for none.
+// Input returns the number of the input of that name, -1 for none.
 func (d *Def) Input(name string) int {
 	return slices.IndexFunc(d.Inputs(), func(a Arg) bool { return a.Name == name })
 }
 
-// OnResource returns the op that updates a resource variable as d does a reference variable, nil where there is none.
+// OnResource returns the op that updates a resource variable as d updates a reference variable, nil if there is none.
 func (d *Def) OnResource() *Def {
 	in, out := d.Inputs(), d.Outputs()
-	if len(in) == 0 || len(out) != 1 || !in[0].Ref || in[0].Name != "ref" || !out[0].Ref { // several variables: optimizers' rules
+	if len(in) == 0 || len(out) != 1 || !in[0].Ref || in[0].Name != "ref" || !out[0].Ref { // optimizers' rules have several variables
 		return nil
 	}
 	if on := Find(d.Name + "VariableOp"); on != nil {
@@ -180,10 +180,10 @@ func (d *Def) OnResource() *Def {
 	return Find("Resource" + d.Name)
 }
 
-// Arity returns how many inputs a node has, -1 where that depends on its attributes.
+// Arity returns the number of inputs of a node, -1 if it depends on the node's attributes.
 func (d *Def) Arity() int { return arity(d.Inputs()) }
 
-// Results returns how many outputs a node has, -1 where that depends on its attributes.
+// Results returns the number of outputs of a node, -1 if it depends on the node's attributes.
 func (d *Def) Results() int { return arity(d.Outputs()) }
 
 func arity(args []Arg) int {

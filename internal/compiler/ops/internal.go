@@ -17,7 +17,7 @@ var (
 	TruncatedBFloat16 = define("_TruncatedBFloat16(x: T) -> y: T", "T: {float32}").sameShape()
 	NearestFloat16    = define("_NearestFloat16(x: T) -> y: T", "T: {float32}").sameShape()
 
-	// ElementwiseRegion is a part of a graph that works element by element: see NewChain of the GPU's kernels.
+	// ElementwiseRegion is a part of a graph that works element by element: see NewChain in the GPU's kernels.
 	ElementwiseRegion = define("_Elementwise(sources: [Tin]) -> results: [Tout]")
 	// Guard gives 0 where updates are to be made.
 	Guard = define("_Guard(made: bool) -> guard: int64")
@@ -35,17 +35,17 @@ var (
 	// AttentionGrad gives the gradients of q, k and v.
 	AttentionGrad = define("_AttentionGrad(q: T, k: T, v: T, out: T, lse: T, dout: T, args: [Targs]) -> dq: T, dk: T, dv: T",
 		"T: floats", "causal: bool = false", "masked: bool = false", "drop: float = 0")
-	// IntegerMatMul is (a-zero_a)·(b-zero_b) of integers of 8 bits, in sums of 32 bits that wrap around, plus bias. Where y is of float32,
-	// it is these sums times scale, plus add; where it is of 8 bits, that to the nearest integer, plus zero, within the limits of the
-	// type. zero_a and zero have one element, zero_b and scale one or one for each column, bias and add none or one for each column.
+	// IntegerMatMul is (a-zero_a)·(b-zero_b) of 8-bit integers, plus bias, in 32-bit sums that wrap around. A float32 y is these sums
+	// times scale, plus add. An 8-bit y is that result rounded to the nearest integer, plus zero, clamped to the type's limits. zero_a
+	// and zero have one element, zero_b and scale one or one for each column, bias and add none or one for each column.
 	IntegerMatMul = define("_IntegerMatMul(a: Ta, b: Tb, zero_a: int32, zero_b: int32, bias: int32, scale: float32, add: float32, zero: int32) -> y: Tout",
 		"Ta: {int8, uint8}", "Tb: {int8, uint8}", "Tout: {int8, uint8, int32, float32} = int32").heavy()
-	// IntegerConv2D is the convolution of such images with a filter, whose outputs are the columns; images are surrounded by zero_a.
+	// IntegerConv2D is IntegerMatMul's convolution of images with a filter, whose outputs are the columns; images are padded with zero_a.
 	IntegerConv2D = define("_IntegerConv2D(a: Ta, b: Tb, zero_a: int32, zero_b: int32, bias: int32, scale: float32, add: float32, zero: int32) -> y: Tout",
 		"Ta: {int8, uint8}", "Tb: {int8, uint8}", "Tout: {int8, uint8, int32, float32} = int32",
 		"strides: list(int)", "padding: {'SAME', 'VALID', 'EXPLICIT'}", "explicit_paddings: list(int) = []", "dilations: list(int) = [1, 1, 1, 1]").heavy()
 )
 
-// Divides is an attribute of ResizeBilinear: the place of a pixel is a quotient by the scale, as in ONNX Runtime, whose float32 differs from
-// TensorFlow's product.
+// Divides is an attribute of ResizeBilinear: the position of a pixel is divided by the scale, as in ONNX Runtime. TensorFlow
+// multiplies, and the float32 results differ.
 const Divides = "_divides"

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestDefinitions: all definitions can be read, and what they say of themselves fits together.
+// TestDefinitions: all definitions parse and are consistent.
 func TestDefinitions(t *testing.T) {
 	for _, d := range Defs() {
 		in, out := d.Inputs(), d.Outputs()
@@ -42,7 +42,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestWrongDefinitions: what cannot be a definition panics while the program starts, or where it is read first.
+// TestWrongDefinitions: a wrong definition panics when it is defined, or when it is first parsed.
 func TestWrongDefinitions(t *testing.T) {
 	for _, text := range []string{"", "Foo", "Foo(x) -> y: T", "Foo(x: T often) -> y: T", "Foo(x: T"} {
 		if !panics(func() { define(text).Inputs() }) {
@@ -80,7 +80,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestInputAt: operands of an input of many tensors are counted from both ends.
+// TestInputAt: operands before and after an input of many tensors are found.
 func TestInputAt(t *testing.T) {
 	for _, c := range []struct {
 		d    *Def
@@ -125,7 +125,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestOnResource: ops on reference variables have one on resource variables, and nothing else has.
+// TestOnResource: ops on reference variables, and no others, have a counterpart on resource variables.
 func TestOnResource(t *testing.T) {
 	want := map[string]string{
 		"Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp", "AssignSub": "AssignSubVariableOp",
@@ -146,7 +146,7 @@ func TestOnResource(t *testing.T) {
 	}
 }
 
-// What follows from the types of inputs. All inputs of a list have one type.
+// TestTypes: attributes and result types follow from the types of inputs. All inputs of a list have one type.
 func TestTypes(t *testing.T) {
 	attrs := map[string]any{}
 	out, err := Pack.Types(attrs, []tensor.DType{tensor.Int32, tensor.Int32})

@@ -26,7 +26,7 @@ func (d *Def) cuda(text, kinds string) *Def { d.Element.CUDA, d.Element.Kinds = 
 
 func (d *Def) cudaInts(text string) *Def { d.Element.CUDAInts = text; return d }
 
-// libm says that C's math library has the op's function of one float, and that CUDA has it by the same name.
+// libm names the op's function of one float in C's math library and in CUDA.
 func (d *Def) libm(name string) *Def {
 	d.Element.Libm = name
 	return d.cuda(name+"_(%1)", "f")

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// signature is what the text of a definition says.
+// signature is the parsed text of a definition.
 type signature struct {
 	in, out []Arg
 	attrs   []Attr

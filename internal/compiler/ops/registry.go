@@ -16,7 +16,7 @@ func register(d *Def) {
 	registry[d.Name] = d
 }
 
-// Find returns the definition of an op, nil where there is none.
+// Find returns the definition of an op, nil if there is none.
 func Find(name string) *Def { return registry[name] }
 
 // Defs returns all definitions by name.

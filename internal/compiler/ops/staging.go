@@ -45,7 +45,7 @@ var (
 	DeleteSessionTensor = define("DeleteSessionTensor(handle: string)").state(Queues)
 )
 
-// staged defines an op of staging areas: attrs are between its bounds and its names.
+// staged defines an op of staging areas. attrs go between its bounds and its names.
 func staged(signature string, attrs ...string) *Def {
 	bounds, names := []string{"capacity: int = 0", "memory_limit: int = 0"}, []string{"container: string = ''", "shared_name: string = ''"}
 	return define(signature, slices.Concat(bounds, attrs, names)...).state(Queues)

@@ -9,7 +9,7 @@ import (
 // MaxParts bounds the results of one node.
 const MaxParts = 1 << 16
 
-// Types sets the attributes of a node that follow from the types of its inputs, types and counts, and returns the types of its results.
+// Types sets the type and count attributes that follow from the types of a node's inputs, and returns the types of its results.
 func (d *Def) Types(attrs map[string]any, in []tensor.DType) (out []tensor.DType, err error) {
 	for i, t := range in {
 		a := d.InputAt(i, len(in))
@@ -37,7 +37,7 @@ func (d *Def) Types(attrs map[string]any, in []tensor.DType) (out []tensor.DType
 	return out, nil
 }
 
-// resultTypes are the types of what one output is.
+// resultTypes returns the types of one output's tensors.
 func (d *Def) resultTypes(o Arg, attrs map[string]any) ([]tensor.DType, error) {
 	if o.List {
 		list, _ := attrs[o.TypeAttr].([]tensor.DType)

@@ -6,10 +6,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Update is the order of the inputs of an op that updates variables by a gradient.
+// Update says which inputs of an op that updates variables by a gradient are what.
 type Update struct {
-	Variables int   // how many come first: the trained one, then its slots
-	Gradient  int   // which input is the gradient, or what is added to rows
+	Variables int   // the number of variables, which come first: the trained one, then its slots
+	Gradient  int   // which input is the gradient, or the summand of rows
 	Indices   int   // which input has the rows' indices, -1 for none: whole variables are updated
 	Scalars   []int // the other inputs in order
 	Inputs    int   // all of them
@@ -18,7 +18,7 @@ type Update struct {
 // gradientNames are TensorFlow's.
 var gradientNames = []string{"grad", "delta", "updates"}
 
-// Update returns the order of an update's inputs, false where the op is none.
+// Update returns which inputs of an update are what, false if the op is no update.
 func (d *Def) Update() (Update, bool) {
 	in := d.Inputs()
 	u := Update{Indices: -1, Gradient: -1, Inputs: len(in)}

@@ -1,6 +1,6 @@
-// Package sampling draws the next token of a text by its logits: in Go, and as TensorFlow's ops in the graph of an export.
+// Package sampling draws the next token of a text from its logits: in Go, and as TensorFlow's ops in an exported graph.
 //
-// Both draw the same number for a seed and a position, from a hash that needs no state: a text that is written in parts is the text
-// that is written at once, and rows of a batch do not depend on each other. Probabilities are float32 in both; where two sums differ in their
-// last bits, and the number lies between, the tokens differ.
+// Both draw the same random number for a seed and a position, from a stateless hash. So a text comes out the same whether it is
+// generated in parts or at once, and the rows of a batch do not depend on each other. Probabilities are float32 in both; the tokens
+// differ only if a number falls between two sums that differ in their last bits.
 package sampling

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Operands are what Emit reads, a row for each text.
+// Operands are the inputs of Emit, with a row for each text.
 type Operands struct {
 	Logits      graph.Output // float32 [batch, vocabulary]
 	Temperature graph.Output // float32 [batch]
@@ -37,7 +37,7 @@ func Emit(b *graph.Builder, name string, in Operands) graph.Output {
 	return e.where("next", greedy, best, drawn)
 }
 
-// emission adds the ops of one drawing.
+// emission adds the ops of one draw.
 type emission struct {
 	b             *graph.Builder
 	name          string
@@ -56,22 +56,22 @@ func (e *emission) float(name string, v float64) graph.Output {
 	return e.b.Scalar(e.at(name), tensor.Float32, v)
 }
 
-// op is an op whose result is [batch].
+// op adds an op whose result is [batch].
 func (e *emission) op(op, name string, d tensor.DType, a graph.Attrs, in ...graph.Output) graph.Output {
 	return e.b.Op(op, e.at(name), graph.Type{DType: d, Shape: graph.Shape{Dims: []graph.Dim{e.batch}}}, a, in...)
 }
 
-// where chooses rows.
+// where chooses between yes and no, row by row.
 func (e *emission) where(name string, cond, yes, no graph.Output) graph.Output {
 	return e.op("SelectV2", name, yes.DType(), attrs("T", yes.DType()), cond, yes, no)
 }
 
-// rows is an op whose result is [batch, vocabulary].
+// rows adds an op whose result is [batch, vocabulary].
 func (e *emission) rows(op, name string, d tensor.DType, in ...graph.Output) graph.Output {
 	return e.b.Op(op, e.at(name), graph.Type{DType: d, Shape: graph.Shape{Dims: []graph.Dim{e.batch, e.tokens}}}, attrs("T", in[0].DType()), in...)
 }
 
-// column makes [batch, 1] of [batch].
+// column reshapes [batch] to [batch, 1].
 func (e *emission) column(name string, x graph.Output) graph.Output {
 	shape := graph.Shape{Dims: []graph.Dim{e.batch, graph.Fixed(1)}}
 	return e.b.Op("ExpandDims", e.at(name), graph.Type{DType: x.DType(), Shape: shape}, graph.Attrs{"T": x.DType(), "Tdim": tensor.Int32}, x, e.int("columns", 1))
@@ -97,7 +97,7 @@ func (e *emission) least(in Operands) graph.Output {
 		graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32, "Taxis": tensor.Int32, "batch_dims": int64(1)}, sorted, e.column("place/column", k), e.int("second", 1))
 }
 
-// uniform is Uniform.
+// uniform adds the ops of Uniform.
 func (e *emission) uniform(seed, position graph.Output) graph.Output {
 	h := e.mix(e.bits("BitwiseAnd", seed, word))
 	h = e.mix(e.long("BitwiseXor", h, e.bits("BitwiseAnd", e.bits("RightShift", seed, 32), word)))
@@ -114,7 +114,7 @@ func (e *emission) mix(h graph.Output) graph.Output {
 	return e.long("BitwiseXor", h, e.bits("RightShift", h, 16))
 }
 
-// bits is an op of 64 bits with a constant.
+// bits adds an int64 op whose second operand is a constant.
 func (e *emission) bits(op string, x graph.Output, v int64) graph.Output {
 	return e.long(op, x, e.b.Const(e.at("bits"), tensor.Scalar(v)))
 }

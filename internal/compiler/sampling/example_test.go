@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/sampling"
 )
 
-// A seed and a position give the same token whenever they are asked.
+// A seed and a position always give the same token.
 func ExampleSampler_Draw() {
 	logits := []float32{0, 1, 3, 2}
 	fmt.Println(sampling.Sampler{}.Draw(logits, 0))

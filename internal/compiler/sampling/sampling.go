@@ -8,8 +8,8 @@ import (
 
 // Sampler says how a token is drawn.
 type Sampler struct {
-	Temperature float32 // of the softmax; not above 0: the most likely token
-	TopK        int     // as many of the most likely tokens may be drawn, more where some are as likely; below 1: all
+	Temperature float32 // of the softmax; the most likely token if not above 0
+	TopK        int     // how many of the most likely tokens may be drawn, plus ties with the last; all if below 1
 	Seed        int64
 }
 
@@ -51,14 +51,14 @@ func (s Sampler) least(logits []float32) float32 {
 	return sorted[min(s.TopK, len(sorted))-1]
 }
 
-// The hash's multiplier is below 2³¹, so that products fit into int64, which TensorFlow has all these ops for.
+// The hash's multiplier is below 2³¹, so that products fit into int64: TensorFlow has all these ops for int64.
 const (
 	word       = 1<<32 - 1
 	multiplier = 0x45d9f3b
 	fraction   = 1.0 / (1 << 24)
 )
 
-// Uniform is a number in [0, 1) with 24 bits.
+// Uniform returns a number in [0, 1) with 24 random bits.
 func Uniform(seed, position int64) float32 {
 	h := mix(seed & word)
 	h = mix(h ^ seed>>32&word)
@@ -66,7 +66,7 @@ func Uniform(seed, position int64) float32 {
 	return float32(h>>8) * fraction
 }
 
-// mix spreads the bits of a number of 32 bits.
+// mix scrambles the bits of a 32-bit number.
 func mix(h int64) int64 {
 	h = (h ^ h>>16) * multiplier & word
 	h = (h ^ h>>16) * multiplier & word

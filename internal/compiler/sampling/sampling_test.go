@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestDrawsByProbability counts what is drawn.
+// TestDrawsByProbability compares how often each token is drawn with its probability.
 func TestDrawsByProbability(t *testing.T) {
 	const n = 20000
 	logits := []float32{0, float32(math.Log(2)), -5, float32(math.Log(5)), float32(math.Inf(-1))}

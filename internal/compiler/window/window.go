@@ -1,5 +1,5 @@
-// Package window has TensorFlow's rules of the ops that move a window over images: what their attributes may be, the sizes
-// of their results, and what is refused. All implementations of these ops take them from here, so that they agree.
+// Package window has TensorFlow's rules for ops that move a window over images: which attributes are valid, the sizes of
+// their results, and what is refused. All implementations of these ops use these rules, so that they agree.
 package window
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Attrs are the attributes of a convolution or a pooling. Its lists are of height and width, or of depth, height and width.
+// Attrs are the attributes of a convolution or a pooling. Its lists have values for height and width, or depth, height and width.
 type Attrs struct {
 	First    bool // data_format NCHW or NCDHW: the channels come before the other dimensions
 	stride   []int
@@ -73,7 +73,7 @@ func (a *Attrs) patches() bool { return strings.HasPrefix(a.op, "Extract") }
 
 func (a *Attrs) dilates() bool { return strings.HasPrefix(a.op, "Dilation2D") }
 
-// names returns the attributes of the window's sizes, "" where an input says them, and of the dilations.
+// names returns the names of the attributes of the window's sizes, "" where an input gives them, and of the dilations.
 func (a *Attrs) names() (sizes, dilations string) {
 	switch {
 	case a.patches():
@@ -86,12 +86,12 @@ func (a *Attrs) names() (sizes, dilations string) {
 	return "", "dilations"
 }
 
-// explicitly reports whether the op may have padding EXPLICIT.
+// explicitly reports whether the op allows padding EXPLICIT.
 func (a *Attrs) explicitly() bool {
 	return a.spatial() == 2 && !strings.HasPrefix(a.op, "AvgPool") && !strings.HasSuffix(a.op, "WithArgmax") && !a.patches() && !a.dilates()
 }
 
-// first is where the attributes have the first spatial dimension.
+// first is the index of the first spatial dimension in the attributes' lists.
 func (a *Attrs) first() int {
 	if a.First {
 		return 2
@@ -99,7 +99,7 @@ func (a *Attrs) first() int {
 	return 1
 }
 
-// list reads a number for each dimension; only the spatial ones may be other than 1.
+// list reads a number for each dimension; only spatial dimensions may have others than 1.
 func (a *Attrs) list(n *graph.Node, name string) ([]int, error) {
 	v, from := n.Ints(name), a.first()
 	if len(v) != a.spatial()+2 {
@@ -147,7 +147,7 @@ func (a *Attrs) readPadding(v []int64) error {
 	return nil
 }
 
-// extent returns the output's length and the padding before of spatial dimension i.
+// extent returns the output's length and the padding before it in spatial dimension i.
 func (a *Attrs) extent(in, k, i int) (out, before int, err error) {
 	if a.padding == "EXPLICIT" {
 		in, before = in+a.explicit[i][0]+a.explicit[i][1], a.explicit[i][0]
@@ -175,7 +175,7 @@ func (a *Attrs) over(x, k []int) (g kernels.Volume, err error) {
 	return g, err
 }
 
-// Result returns the sizes of what a geometry makes.
+// Result returns the sizes of a geometry's result.
 func Result(g kernels.Window) []int { return []int{g.Batch, g.OutH, g.OutW, g.OutC} }
 
 // ChannelsLast returns the sizes of images in the node's format with the channels last.
@@ -195,7 +195,7 @@ func (a *Attrs) ChannelsFirst(sizes []int) []int {
 	return append([]int{sizes[0], sizes[last]}, sizes[1:last]...)
 }
 
-// Volumes returns the sizes of what a geometry of volumes makes.
+// Volumes returns the sizes of the result of a geometry of volumes.
 func Volumes(g kernels.Volume) []int { return []int{g.Batch, g.OutD, g.OutH, g.OutW, g.OutC} }
 
 // Pool returns the geometry of a pooling of images [batch, height, width, channels].
@@ -215,8 +215,8 @@ func (a *Attrs) Pool3D(x []int) (kernels.Volume, error) {
 	return a.over(x, a.size)
 }
 
-// Patches returns the geometry of the windows that patches are copied from: of images, as volumes of depth 1, or of volumes
-// [batch, depth, height, width, channels].
+// Patches returns the geometry of the windows that patches are copied from. x are the sizes of images, which count as
+// volumes of depth 1, or of volumes [batch, depth, height, width, channels].
 func (a *Attrs) Patches(x []int) (kernels.Volume, error) {
 	if err := checkSizes(a.spatial()+2, x); err != nil {
 		return kernels.Volume{}, err
@@ -252,8 +252,8 @@ func (a *Attrs) Conv2D(x, filter []int) (kernels.Window, error) {
 }
 
 // Conv3D returns the geometry of a convolution of volumes [batch, depth, height, width, channels] with a filter
-// [depth, height, width, channels of a group, channels of the result]. TensorFlow's own kernel has one group; functions that XLA compiles, which
-// Keras makes of layers with groups, have several.
+// [depth, height, width, channels of a group, channels of the result]. TensorFlow's own kernel has one group; XLA's
+// functions, which Keras uses for layers with groups, have several.
 func (a *Attrs) Conv3D(x, filter []int) (kernels.Volume, error) {
 	if err := checkSizes(5, x, filter); err != nil {
 		return kernels.Volume{}, err
@@ -264,7 +264,7 @@ func (a *Attrs) Conv3D(x, filter []int) (kernels.Volume, error) {
 	return a.conv(x, filter)
 }
 
-// conv is the geometry of images or volumes. Images without channels, and results without elements, have any filter.
+// conv is the geometry for images or volumes. Images without channels and results without elements take any filter.
 func (a *Attrs) conv(x, filter []int) (g kernels.Volume, err error) {
 	n := len(filter)
 	in, out := filter[n-2], filter[n-1]
@@ -285,7 +285,7 @@ func (a *Attrs) conv(x, filter []int) (g kernels.Volume, err error) {
 }
 
 // Depthwise returns the geometry of a convolution of each channel of images [batch, height, width, channels] with a filter
-// [height, width, channels, results of each].
+// [height, width, channels, results of each channel].
 func (a *Attrs) Depthwise(x, filter []int) (kernels.Window, error) {
 	if err := checkSizes(4, x, filter); err != nil {
 		return kernels.Window{}, err
@@ -298,7 +298,7 @@ func (a *Attrs) Depthwise(x, filter []int) (kernels.Window, error) {
 	return g.Window, err
 }
 
-// checkSizes fails for images or filters that are not of that rank, or so large that the arithmetic of geometries is not exact.
+// checkSizes fails for images or filters of another rank, or so large that the arithmetic of geometries is not exact.
 func checkSizes(rank int, tensors ...[]int) error {
 	for _, sizes := range tensors {
 		if len(sizes) != rank || slices.Min(sizes) < 0 || slices.Max(sizes) > math.MaxInt32 {

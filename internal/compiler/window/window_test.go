@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/window"
 )
 
-// TestChannelsFirst: attributes of NCHW have height and width at the end, explicit paddings too.
+// TestChannelsFirst: NCHW attributes, explicit paddings too, have height and width at the end.
 func TestChannelsFirst(t *testing.T) {
 	n := &graph.Node{Op: "Conv2D", Attrs: graph.Attrs{"data_format": []byte("NCHW"), "padding": []byte("EXPLICIT"), "strides": []int64{1, 1, 2, 3},
 		"dilations": []int64{1, 1, 2, 1}, "explicit_paddings": []int64{0, 0, 0, 0, 1, 2, 3, 4}}}

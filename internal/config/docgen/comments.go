@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// comments holds the doc comments of struct types ("Train") and of their
+// comments holds the doc comments of struct types ("Train"), as they stand, and of their
 // fields ("Train.MaxSteps"), each on one line.
 type comments map[string]string
 
@@ -67,7 +67,7 @@ func (c comments) add(g *ast.GenDecl) {
 		if !ok {
 			continue
 		}
-		c[t.Name.Name] = oneLine(g.Doc.Text())
+		c[t.Name.Name] = strings.TrimSpace(g.Doc.Text())
 		for _, f := range s.Fields.List {
 			for _, name := range f.Names {
 				c[t.Name.Name+"."+name.Name] = oneLine(f.Doc.Text())

@@ -88,7 +88,7 @@ func (r *renderer) table(s section) error {
 	if doc == "" {
 		return fmt.Errorf("type %s has no doc comment", name)
 	}
-	fmt.Fprintf(&r.out, "\n## %s\n\n%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", s.title, prose(strings.Replace(doc, name, s.noun(), 1)))
+	fmt.Fprintf(&r.out, "\n## %s\n\n%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", s.title, markdown(strings.Replace(doc, name, s.noun(), 1)))
 	for i := range s.typ.NumField() {
 		f := s.typ.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -174,6 +174,19 @@ func typeWords(t reflect.Type) string {
 		return "map"
 	}
 	return "any"
+}
+
+// markdown makes Markdown of the doc comment of a type: a line for each paragraph, and its preformatted lines in a block.
+func markdown(doc string) string {
+	var parts []string
+	for part := range strings.SplitSeq(doc, "\n\n") {
+		if strings.HasPrefix(part, "\t") {
+			parts = append(parts, "```text\n"+strings.ReplaceAll(part[1:], "\n\t", "\n")+"\n```")
+			continue
+		}
+		parts = append(parts, prose(oneLine(part)))
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // prose makes a doc comment safe for Markdown.

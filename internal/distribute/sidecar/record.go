@@ -21,7 +21,7 @@ func Dir(modelDir, name string) string {
 
 // Record appends an evaluation to events: its scalars, other metrics as tensors, and
 // the checkpoint's path. They are on disk when it returns.
-func Record(w *summary.FileWriter, step int64, metrics map[string]*tensor.Tensor, checkpoint string) error {
+func Record(w summary.Writer, step int64, metrics map[string]*tensor.Tensor, checkpoint string) error {
 	var values []*summary.Value
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		t := metrics[name]

@@ -39,8 +39,8 @@ func (s *nodes) at(address string) (found []*Node) {
 	return found
 }
 
-// Abort closes the nodes of this process that have an address, as the end of their process would: no call
-// is finished, and no peer is told. It is for tasks that share a process with those that test their loss.
+// Abort closes this process's nodes at an address as the end of their process would: calls do not finish,
+// and peers are not told. It is for tests of task loss within one process.
 func Abort(address string) {
 	for _, n := range opened.at(address) {
 		if err := n.close(n.abortServer); err != nil {
@@ -49,7 +49,7 @@ func Abort(address string) {
 	}
 }
 
-// abortServer ends all connections, and waits for handlers as long as Close does.
+// abortServer closes all connections, and waits for handlers as long as Close does.
 func (n *Node) abortServer() {
 	stopped := make(chan struct{})
 	go func() {

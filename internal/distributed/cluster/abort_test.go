@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// TestAbort: the peer's stream and the task's own calls end at once, another node can have the address, and Close does nothing more.
+// TestAbort: the peer's stream and the task's own calls end at once, another node can use the address, and Close does nothing more.
 func TestAbort(t *testing.T) {
 	worker, ps := cluster.Task{Job: "worker"}, cluster.Task{Job: "ps"}
 	c := clustertest.Start(t, nil, worker, ps)

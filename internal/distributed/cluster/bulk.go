@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A bulk connection carries the frames of one stream at a time beside gRPC,
-// which opens the stream, says how it ended and watches over the peer. The
-// package's documentation has the bytes.
+// A bulk connection carries the frames of one stream at a time beside gRPC, which opens
+// the stream, reports how it ended and monitors the peer. The package documentation
+// describes the bytes.
 
 // Kinds of records; the last byte is the version of the framing.
 var (
@@ -27,37 +27,37 @@ var (
 )
 
 const (
-	// recordPrefix: kind, length of the header, length of the body, and the checksums
-	// of body, header and what precedes it.
+	// recordPrefix: kind, length of the header, length of the body, and the checksums of
+	// body, header and everything before it.
 	recordPrefix = 24
-	// bulkBuffer is how much is read at once where a record starts: a small message
-	// takes one system call, and of a large one little is copied twice.
+	// bulkBuffer is how much is read at once at the start of a record: a small message
+	// takes one system call, and only a little of a large one is copied twice.
 	bulkBuffer = 4 << 10
-	// coalesce is the size up to which a record is copied together, to be written at once.
+	// coalesce is the size up to which a record is copied into one piece and written at once.
 	coalesce = 4 << 10
-	// piece is how much memory is taken ahead of what has arrived.
+	// piece is how much memory is allocated ahead of the received data.
 	piece = 1 << 20
 )
 
-// bulkConn frames what goes over a bulk connection. One goroutine may send while
-// another receives.
+// bulkConn frames the data of a bulk connection. One goroutine may send while another
+// receives.
 type bulkConn struct {
 	conn    net.Conn
-	carrier *watchedConn // the gRPC connection that it belongs to
+	carrier *watchedConn // the gRPC connection to which it belongs
 	ticket  ticket
 	limit   int  // of a message
-	sums    bool // of everything, as the connection is in plaintext; else they are 0 and nobody looks
+	sums    bool // of everything, if the connection is in plaintext; otherwise they are 0 and ignored
 
 	in      *bufio.Reader
 	message Message
-	sum     uint32 // of what was read of the body
-	want    uint32 // what it is to be at the end
+	sum     uint32 // of the received part of the body
+	want    uint32 // its expected value at the end
 	prefix  [recordPrefix]byte
 	header  []byte
 	ended   bool // the peer said that no more messages follow
 
-	out     []byte      // prefix and header, behind records that wait to go with the next
-	held    int         // bytes of those
+	out     []byte      // prefix and header, after records that wait to be sent with the next
+	held    int         // bytes of these records
 	pieces  [][]byte    // memory of chunks
 	chunks  net.Buffers // of pieces; a field, so that writing allocates nothing
 	endSent bool
@@ -69,7 +69,7 @@ func newBulkConn(c net.Conn, carrier *watchedConn, t ticket, limit int, sums boo
 	return &bulkConn{conn: c, carrier: carrier, ticket: t, limit: limit, sums: sums, in: bufio.NewReaderSize(c, bulkBuffer)}
 }
 
-// Close ends the connection, and what is being read or written.
+// Close closes the connection, and ends reads and writes.
 func (c *bulkConn) Close() error {
 	c.broken.Store(true)
 	return c.conn.Close()
@@ -182,7 +182,7 @@ func (c *bulkConn) read() (*Message, error) {
 	return &c.message, nil
 }
 
-// check compares a checksum, where there are any.
+// check compares a checksum, if there is one.
 func (c *bulkConn) check(what string, got, want uint32) error {
 	if !c.sums || got == want {
 		return nil
@@ -190,7 +190,7 @@ func (c *bulkConn) check(what string, got, want uint32) error {
 	return fmt.Errorf("%w: the checksum of a record's %s is %08x, expected %08x", ErrDamaged, what, got, want)
 }
 
-// unfinished makes the end of a connection, where a record was expected, an error.
+// unfinished turns the end of a connection, where a record was expected, into an error.
 func unfinished(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -198,7 +198,7 @@ func unfinished(err error) error {
 	return err
 }
 
-// discard drops what was not read of the last message.
+// discard drops the unread rest of the last message.
 func (c *bulkConn) discard() error {
 	for c.message.left > 0 {
 		n, err := c.in.Discard(min(c.message.left, piece))
@@ -209,8 +209,8 @@ func (c *bulkConn) discard() error {
 	return nil
 }
 
-// readBody reads from the connection; large pieces go straight into p. The last
-// bytes are there only where the checksum of all is right.
+// readBody reads from the connection; large pieces go straight into p. The last bytes are
+// returned only if the checksum of the body is right.
 func (c *bulkConn) readBody(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	if c.sums {
@@ -227,7 +227,7 @@ func (c *bulkConn) readBody(p []byte) (int, error) {
 	return n, unfinished(err)
 }
 
-// frame reads the whole of a message. Its memory comes in pieces, as bytes do.
+// frame reads a whole message. Its memory is allocated piece by piece as bytes arrive.
 func (m *Message) frame() (*Frame, error) {
 	f := &Frame{Header: slices.Clone(m.Header)}
 	pool := mem.DefaultBufferPool()
@@ -245,7 +245,7 @@ func (m *Message) frame() (*Frame, error) {
 	return f, nil
 }
 
-// renew makes the connection ready for another stream.
+// renew prepares the connection for another stream.
 func (c *bulkConn) renew() {
 	c.ended, c.endSent, c.message = false, false, Message{}
 }

@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// bulkPatience bounds what a stream waits for a bulk connection to a peer that is there.
+	// bulkPatience bounds how long a stream waits for a bulk connection to a connected peer.
 	bulkPatience = 5 * time.Second
-	// bulkAttempts is how often a connection that breaks meanwhile is tried again.
+	// bulkAttempts is how often a connection that breaks during this is tried again.
 	bulkAttempts = 3
-	// bulkPause is how long a peer is not asked again that does not take bulk connections.
+	// bulkPause is how long a peer that refuses bulk connections is not asked again.
 	bulkPause = 30 * time.Second
 )
 
@@ -33,19 +33,19 @@ type bulkPool struct {
 	mu      sync.Mutex
 	idle    []*bulkConn
 	carrier *watchedConn // the latest gRPC connection to the peer
-	without *watchedConn // a gRPC connection whose peer takes no bulk connections
-	until   time.Time    // it is not asked again before
+	without *watchedConn // a gRPC connection whose peer refuses bulk connections
+	until   time.Time    // the peer is not asked again before
 }
 
-// carried says what the latest gRPC connection to the peer is.
+// carried records the latest gRPC connection to the peer.
 func (p *bulkPool) carried(w *watchedConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.carrier = w
 }
 
-// take returns an idle connection, nil where there is none; ask says whether the
-// peer may be asked for one.
+// take returns an idle connection, or nil; ask reports whether the peer may be asked for a
+// new one.
 func (p *bulkPool) take() (c *bulkConn, ask bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,28 +60,28 @@ func (p *bulkPool) take() (c *bulkConn, ask bool) {
 	return nil, p.without == nil || p.without != p.carrier || time.Now().After(p.until)
 }
 
-// put keeps a connection whose stream has ended for another.
+// put keeps a connection for another stream after its stream has ended.
 func (p *bulkPool) put(c *bulkConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle = append(p.idle, c)
 }
 
-// refuse remembers that the peer takes no bulk connections.
+// refuse remembers that the peer refuses bulk connections.
 func (p *bulkPool) refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.without, p.until = p.carrier, time.Now().Add(bulkPause)
 }
 
-// drop closes the connection at the caller's end.
+// drop closes the connection on the caller's side.
 func (c *bulkConn) drop() {
 	c.carrier.release(c)
 	c.Close()
 }
 
-// bulk returns a bulk connection to a peer for one stream, when the peer is
-// there; nil where there is none to be had, and the stream's frames go by gRPC.
+// bulk returns a bulk connection to a connected peer for one stream, or nil if none is
+// available, and then the stream's frames go by gRPC.
 func (n *Node) bulk(ctx context.Context, p *peer) *bulkConn {
 	if n.config.noBulk {
 		return nil
@@ -100,9 +100,9 @@ func (n *Node) bulk(ctx context.Context, p *peer) *bulkConn {
 		switch {
 		case err == nil:
 			return c
-		case ctx.Err() != nil: // the caller's end says nothing of the peer
+		case ctx.Err() != nil: // the caller's end says nothing about the peer
 			return nil
-		case status.Code(err) == codes.Unavailable: // the connection to the peer is another by now
+		case status.Code(err) == codes.Unavailable: // the peer was reconnected meanwhile
 		default:
 			p.bulk.refuse()
 			n.config.Log.Debug("a peer takes tensors by gRPC only", "peer", p.task.String(), "err", err)
@@ -131,7 +131,7 @@ func (p *peer) awaitReady(ctx context.Context) bool {
 	}
 }
 
-// openBulk asks the peer for a ticket, and shows it on a new connection.
+// openBulk asks the peer for a ticket, and sends it on a new connection.
 func (n *Node) openBulk(ctx context.Context, p *peer) (*bulkConn, error) {
 	var by grpcpeer.Peer
 	var answer Frame

@@ -52,8 +52,8 @@ func mirror() cluster.Service {
 	}}}
 }
 
-// TestBulkIsSecured: streams have connections of their own under mutual TLS,
-// with a token, and through a proxy.
+// TestBulkIsSecured: streams have their own connections under mutual TLS, with
+// a token, and through a proxy.
 func TestBulkIsSecured(t *testing.T) {
 	authority := clustertest.NewAuthority(t)
 	cert, key := authority.Issue(t, t.TempDir(), clustertest.Certificate{})
@@ -74,7 +74,7 @@ func TestBulkIsSecured(t *testing.T) {
 	}
 }
 
-// TestSlowHandshakesEnd: who connects and does not say what for is cut off.
+// TestSlowHandshakesEnd: a caller that connects without saying why is disconnected.
 func TestSlowHandshakesEnd(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("takes 10 s: set GOESTIMATOR_ACCEPT=1")

@@ -27,9 +27,9 @@ import (
 const (
 	bulkService = "goestimator.Bulk"
 	bulkOpen    = "/" + bulkService + "/Open"
-	// bulkKey is the metadata of a stream whose frames go over a bulk connection:
-	// its ticket in hexadecimal. In the trailer it says that the connection's last
-	// record is on its way.
+	// bulkKey is the metadata of a stream whose frames go over a bulk connection: its
+	// ticket in hexadecimal. In the trailer it means that the connection's last record
+	// was sent.
 	bulkKey = "goestimator-bulk"
 	// bulkTimeout bounds the time from the ticket to the connection's first stream.
 	bulkTimeout = 10 * time.Second
@@ -41,7 +41,7 @@ const (
 // byte is the version of the protocol.
 var bulkMagic = [4]byte{'G', 'E', 'B', wireVersion}
 
-// ticket names a bulk connection, and is known to both its ends alone.
+// ticket names a bulk connection, and is known only to its two ends.
 type ticket [16]byte
 
 func (t ticket) String() string { return hex.EncodeToString(t[:]) }
@@ -51,7 +51,7 @@ func parseTicket(s string) (t ticket, ok bool) {
 	return ticket(append(b, t[:]...)), err == nil && len(b) == len(t)
 }
 
-// bulkHello is what starts a bulk connection: magic, ticket, and the checksum of both.
+// bulkHello starts a bulk connection: magic, ticket, and the checksum of both.
 type bulkHello [len(bulkMagic) + len(ticket{}) + 4]byte
 
 func helloOf(t ticket) (h bulkHello) {
@@ -63,9 +63,9 @@ func helloOf(t ticket) (h bulkHello) {
 // bulkTaken is the answer: the magic and its checksum.
 var bulkTaken = [8]byte(binary.LittleEndian.AppendUint32(bulkMagic[:], checksum(bulkMagic[:])))
 
-// bulkServer keeps the bulk connections that peers have made to a node. A peer
-// asks for a ticket by gRPC, which knows who it is, and shows it on a new
-// connection to the same address.
+// bulkServer keeps the bulk connections that peers have made to a node. A peer asks for
+// a ticket by gRPC, which authenticates it, and sends it on a new connection to the same
+// address.
 type bulkServer struct {
 	limit int // of messages
 
@@ -77,12 +77,12 @@ type bulkServer struct {
 type bulkSlot struct {
 	server  *bulkServer
 	ticket  ticket
-	carrier *watchedConn // the gRPC connection that the ticket was given by: it takes this one along
+	carrier *watchedConn // the gRPC connection that delivered the ticket: it closes this one with it
 	issued  time.Time
-	conn    *bulkConn     // nil until the peer has shown the ticket
+	conn    *bulkConn     // nil until the peer has sent the ticket
 	idle    chan struct{} // holds a token while it serves no stream
-	gone    chan struct{} // closed when it is
-	fresh   bool          // it has served no stream
+	gone    chan struct{} // closed when the connection is
+	fresh   bool          // it has not served a stream yet
 
 	closing sync.Once
 }
@@ -108,7 +108,7 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	}
 	if !s.enter(slot) {
 		s.prune(carrier)
-		if err := ctx.Err(); err != nil { // a ticket for a caller that has left would keep its place for bulkTimeout
+		if err := ctx.Err(); err != nil { // the caller has left: the ticket would keep its place for bulkTimeout
 			return nil, status.FromContextError(err).Err()
 		}
 		if !s.enter(slot) {
@@ -118,7 +118,7 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	return &Frame{Header: wire.Encode(&wire.BulkTicket{Ticket: slot.ticket[:]})}, nil
 }
 
-// enter gives out a slot's ticket, unless the carrier has too many.
+// enter registers a slot's ticket, unless the carrier has too many.
 func (s *bulkServer) enter(slot *bulkSlot) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +137,8 @@ func (s *bulkServer) enter(slot *bulkSlot) bool {
 	return true
 }
 
-// prune closes a carrier's idle connections that the peer has closed: nobody
-// reads from them, so it is not noticed otherwise.
+// prune closes a carrier's idle connections that the peer has closed. Nothing reads from
+// them, so that would go unnoticed.
 func (s *bulkServer) prune(carrier *watchedConn) {
 	s.mu.Lock()
 	slots := slices.Collect(maps.Values(s.slots))
@@ -164,8 +164,8 @@ func (s *bulkServer) prune(carrier *watchedConn) {
 
 var errTicket = errors.New("a bulk connection without a ticket that was given: it came too late, or from a stranger")
 
-// accept takes a connection that has shown the magic, when it shows a ticket,
-// too; sums tells that it has checksums. The caller has set a deadline.
+// accept accepts a connection that has sent the magic, if it also sends a ticket; sums
+// says that it has checksums. The caller has set a deadline.
 func (s *bulkServer) accept(c net.Conn, sums bool) error {
 	var rest [len(bulkHello{}) - len(bulkMagic)]byte
 	if _, err := io.ReadFull(c, rest[:]); err != nil {
@@ -173,7 +173,7 @@ func (s *bulkServer) accept(c net.Conn, sums bool) error {
 	}
 	t := ticket(rest[:])
 	if helloOf(t) != bulkHello(append(bulkMagic[:], rest[:]...)) {
-		dismiss(c, make([]byte, len(bulkTaken))) // the caller finds out
+		dismiss(c, make([]byte, len(bulkTaken))) // so that the caller notices
 		return fmt.Errorf("a bulk connection: %w: the checksum of its ticket is wrong", ErrDamaged)
 	}
 	s.mu.Lock()
@@ -197,7 +197,7 @@ func (s *bulkServer) accept(c net.Conn, sums bool) error {
 	return nil
 }
 
-// bind returns the connection that a stream's frames go over, nil where they go by gRPC.
+// bind returns the connection for a stream's frames, or nil if they go by gRPC.
 func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	name := first(md, bulkKey)
@@ -214,7 +214,7 @@ func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
 		return nil, gone
 	}
 	select {
-	case <-slot.idle: // soon, if the stream before has just ended
+	case <-slot.idle: // soon, if the previous stream has just ended
 		return slot, nil
 	case <-slot.gone:
 		return nil, gone
@@ -223,7 +223,7 @@ func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
 	}
 }
 
-// free lets the connection serve another stream, or closes it where it cannot.
+// free lets the connection serve another stream, or closes it if that is not possible.
 func (l *bulkSlot) free() {
 	if l.conn.broken.Load() {
 		l.Close()

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// bulkGrace is how long the end of a bulk connection waits for gRPC to say why.
+	// bulkGrace is how long the end of a bulk connection waits for gRPC to report the reason.
 	bulkGrace = time.Second
 	// bulkFarewell bounds the last record of a stream that the peer has ended.
 	bulkFarewell = 100 * time.Millisecond
 )
 
-// bulkClientStream is the calling side of a stream whose frames go over a bulk
-// connection. The stream's life is that of a gRPC stream without messages.
+// bulkClientStream is the calling side of a stream whose frames go over a bulk connection. It
+// lives as long as a gRPC stream without messages.
 type bulkClientStream struct {
 	peer   *peer
 	method string
@@ -31,13 +31,13 @@ type bulkClientStream struct {
 	cancel context.CancelCauseFunc
 	conn   *bulkConn
 
-	claimed atomic.Bool   // somebody sees to what becomes of the connection
+	claimed atomic.Bool   // one goroutine decides what becomes of the connection
 	over    chan struct{} // closed when gRPC has said how the stream ended
-	status  error         // what it said; io.EOF: well
+	status  error         // the reported error; io.EOF: success
 
 	sending   sync.Mutex
 	receiving sync.Mutex
-	final     error // what Recv returns from now on; the connection is not this stream's any more
+	final     error // result of further calls of Recv; the connection no longer belongs to this stream
 	message   Message
 }
 
@@ -50,7 +50,7 @@ func (s *bulkClientStream) watch() {
 	s.status = err
 	switch {
 	case len(s.stream.Trailer().Get(bulkKey)) > 0:
-		// What the peer has sent is still to be received; it does not receive any more.
+		// Data that the peer has sent is still received, but the peer no longer receives.
 		s.conn.conn.SetWriteDeadline(time.Unix(1, 0))
 		close(s.over)
 		<-s.ctx.Done() // all was received, or the caller gave up
@@ -64,8 +64,8 @@ func (s *bulkClientStream) watch() {
 	}
 }
 
-// abandon takes the connection from a stream that its caller has left before its
-// end. Where the peer was at the end already, the connection serves another.
+// abandon takes the connection from a stream whose caller has left before its end. If the
+// peer had already sent its end, the connection serves another stream.
 func (s *bulkClientStream) abandon() {
 	if s.claimed.Swap(true) {
 		return
@@ -92,7 +92,7 @@ func (s *bulkClientStream) abandon() {
 	s.keep()
 }
 
-// keep gives the connection, which the peer has done with, to later streams.
+// keep returns the connection, which the peer has finished with, to the pool.
 func (s *bulkClientStream) keep() {
 	if !s.conn.endSent && !s.conn.broken.Load() {
 		s.conn.conn.SetWriteDeadline(time.Now().Add(bulkFarewell))
@@ -106,11 +106,11 @@ func (s *bulkClientStream) keep() {
 	s.peer.bulk.put(s.conn)
 }
 
-// why returns what ended the stream, where err is how the connection ended:
-// io.EOF, its last record, or an error.
+// why returns the reason for the end of the stream; err is how the connection ended: io.EOF
+// after its last record, or an error.
 func (s *bulkClientStream) why(err error) error {
 	if errors.Is(err, io.EOF) {
-		<-s.over // gRPC watches over the peer
+		<-s.over // gRPC monitors the peer
 		return s.failure(s.status)
 	}
 	if errors.Is(err, ErrDamaged) {
@@ -141,7 +141,7 @@ func (s *bulkClientStream) failure(err error) error {
 	return s.peer.failure(s.ctx, s.method, err)
 }
 
-// Send sends a frame; where the stream has ended the error says what ended it.
+// Send sends a frame; if the stream has ended, the error is the reason.
 func (s *bulkClientStream) Send(f *Frame) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
@@ -160,7 +160,7 @@ func (s *bulkClientStream) Send(f *Frame) error {
 	return s.why(err)
 }
 
-// ended reports whether gRPC has said how the stream ended.
+// ended reports whether gRPC has reported the end of the stream.
 func (s *bulkClientStream) ended() bool {
 	select {
 	case <-s.over:
@@ -175,7 +175,7 @@ func (s *bulkClientStream) CloseSend() error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	if !s.ended() && !s.conn.endSent {
-		_ = s.conn.sendEnd() // Recv says what is wrong
+		_ = s.conn.sendEnd() // Recv returns the error
 	}
 	return nil
 }
@@ -218,8 +218,8 @@ func (s *bulkClientStream) readBody(p []byte) (int, error) {
 	return n, err
 }
 
-// end is the end of the stream, which err is of the connection. That serves
-// another stream where all has come, and the peer knows that no more follows.
+// end ends the stream after err on the connection. The connection serves another stream if
+// everything was received, and the peer knows that no more follows.
 func (s *bulkClientStream) end(err error) {
 	abandoned := s.claimed.Swap(true)
 	s.final = s.why(err)
@@ -249,7 +249,7 @@ type bulkServerStream struct {
 	phase bulkPhase
 }
 
-// bulkPhase is how far a stream has come at its serving side.
+// bulkPhase is the phase of a stream on its serving side.
 type bulkPhase int
 
 const (
@@ -258,8 +258,8 @@ const (
 	bulkEnded
 )
 
-// interrupt ends what is read and written when the caller gives the stream up. A
-// connection whose last record has gone out is kept, as the caller will keep it.
+// interrupt ends reads and writes when the caller abandons the stream. A connection whose
+// last record was sent is kept, since the caller will keep it.
 func (s *bulkServerStream) interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,7 +302,7 @@ func serveBulk(s grpc.ServerStream, slot *bulkSlot, h StreamHandler) error {
 	return err
 }
 
-// begin drops what the caller has sent to the stream before that its handler did not receive.
+// begin drops the unreceived data of the previous stream.
 func (s *bulkServerStream) begin() error {
 	if s.slot.fresh {
 		s.slot.fresh = false
@@ -317,11 +317,11 @@ func (s *bulkServerStream) begin() error {
 	return nil
 }
 
-// finish ends the handler's use of the connection, and reports whether the
-// caller will find the end there.
+// finish ends the handler's use of the connection, and reports whether the caller will
+// receive the end.
 func (s *bulkServerStream) finish() bool {
 	for _, m := range []*sync.Mutex{&s.sending, &s.receiving} {
-		if !m.TryLock() { // a goroutine of the handler's still uses it
+		if !m.TryLock() { // a goroutine of the handler still uses it
 			s.conn.Close()
 			m.Lock()
 		}
@@ -338,7 +338,7 @@ func (s *bulkServerStream) failure(err error) error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case errors.Is(err, ErrDamaged):
-		s.conn.carrier.damaged() // with it go all streams of the caller, who learns why
+		s.conn.carrier.damaged() // it ends all streams of the caller, which learns the reason
 		return status.Error(codes.DataLoss, err.Error())
 	case s.ctx.Err() != nil:
 		return status.FromContextError(s.ctx.Err()).Err()

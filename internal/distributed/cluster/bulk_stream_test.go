@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// count returns how many connections there are; tickets that nobody has shown are not counted.
+// count returns the number of connections; unused tickets are not counted.
 func (s *bulkServer) count() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func open(t *testing.T, from *Node, method string) ClientStream {
 	return s
 }
 
-// exchange sends a message on an echo stream and receives it.
+// exchange sends a message on an echo stream and receives it back.
 func exchange(t *testing.T, s ClientStream, text string) {
 	t.Helper()
 	if err := s.Send(&Frame{Header: []byte(text), Body: [][]byte{make([]byte, 10000)}}); err != nil {
@@ -86,7 +86,7 @@ func TestStreamsShareAConnection(t *testing.T) {
 	eventually(t, "the connections of a node that is closed are closed", func() bool { return to.bulkServer.count() == 0 })
 }
 
-// TestUnreadMessagesDoNotReachTheNextStream: of the caller's and of the handler's.
+// TestUnreadMessagesDoNotReachTheNextStream: neither the caller's nor the handler's.
 func TestUnreadMessagesDoNotReachTheNextStream(t *testing.T) {
 	from, to := sockets(t, nil, echo(), Service{Name: "test.Deaf", Streams: map[string]StreamHandler{"Deaf": func(_ context.Context, s Stream) error {
 		return s.Send(&Frame{Header: []byte("that will do")})
@@ -107,8 +107,8 @@ func TestUnreadMessagesDoNotReachTheNextStream(t *testing.T) {
 	}
 }
 
-// TestStreamsThatAreLeftKeepTheirConnection: a caller need not receive to the
-// end, if the handler is there.
+// TestStreamsThatAreLeftKeepTheirConnection: a caller need not receive up to the end, if the handler has
+// reached it.
 func TestStreamsThatAreLeftKeepTheirConnection(t *testing.T) {
 	from, to := sockets(t, nil, Service{Name: "test.Three", Streams: map[string]StreamHandler{"Three": func(_ context.Context, s Stream) error {
 		for i := range 3 {
@@ -146,7 +146,7 @@ func TestStreamsThatAreLeftKeepTheirConnection(t *testing.T) {
 	}
 }
 
-// TestStreamsThatAreCancelled: whenever that happens, later streams work.
+// TestStreamsThatAreCancelled: at any moment; later streams still work.
 func TestStreamsThatAreCancelled(t *testing.T) {
 	from, to := sockets(t, nil, echo(), Service{Name: "test.Three", Streams: map[string]StreamHandler{"Three": func(_ context.Context, s Stream) error {
 		for range 3 {
@@ -260,7 +260,7 @@ func TestManyStreams(t *testing.T) {
 	}
 	pool := &from.peers[ps0].bulk
 	pool.mu.Lock()
-	kept := len(pool.idle) // one whose last record could not be sent in time is closed
+	kept := len(pool.idle) // a connection whose last record could not be sent in time is closed
 	if kept <= 10 {
 		t.Fatalf("%d idle connections, expected more than 10 of %d", kept, bulkLimit)
 	}
@@ -286,8 +286,8 @@ func (s *bulkServer) carriers() map[*watchedConn]bool {
 	return m
 }
 
-// TestUntrustedGetNothing: a connection without a ticket that was given to a
-// caller with the token is closed without an answer, and tickets are of use once.
+// TestUntrustedGetNothing: a connection without a ticket, which only callers with the token get, is closed
+// without an answer; a ticket can be used once.
 func TestUntrustedGetNothing(t *testing.T) {
 	from, to := sockets(t, func(c *Config) { c.Security.Token = "secret" }, echo())
 	s := open(t, from, "/test.Echo/Stream")
@@ -317,7 +317,7 @@ func TestUntrustedGetNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	// It knows the ticket of a connection, but neither has the token nor is it who the ticket was given to.
+	// It knows the ticket of a connection, but has no token, and is not the caller who got the ticket.
 	if s, err := other.Stream(metadata.AppendToOutgoingContext(testContext(t), bulkKey, used.String()), ps0, "/test.Echo/Stream"); err == nil {
 		if _, err = s.Recv(); !errors.Is(err, ErrRefused) {
 			t.Errorf("without the token: got %v", err)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// bytesConn is a connection that gives bytes and takes any.
+// bytesConn is a connection that returns given bytes and accepts any.
 type bytesConn struct {
 	net.Conn
 	in  *bytes.Reader
@@ -31,7 +31,7 @@ func bulkOver(b []byte, limit int) *bulkConn {
 	return newBulkConn(&bytesConn{in: bytes.NewReader(b)}, nil, ticket{}, limit, true)
 }
 
-// records are the bytes of frames, and the end.
+// records returns the bytes of frames, and the end.
 func records(t testing.TB, frames ...*Frame) []byte {
 	c := bulkOver(nil, 1<<30)
 	for _, f := range frames {
@@ -135,7 +135,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestHeadersTakeMemoryAsTheyCome: what a record claims is not taken at its word.
+// TestHeadersTakeMemoryAsTheyCome: the lengths that a record claims allocate nothing.
 func TestHeadersTakeMemoryAsTheyCome(t *testing.T) {
 	for _, b := range []string{"GEF\x02\x00\x00\x00\x40\x00\x00\x00\x00", "GEF\x02\x00\x00\x00\x00\x00\x00\x00\x40"} {
 		c := bulkOver(withSums(b), 1<<31-1)
@@ -150,7 +150,7 @@ func TestHeadersTakeMemoryAsTheyCome(t *testing.T) {
 			t.Error("no error")
 		}
 		took := after.TotalAlloc - before.TotalAlloc
-		if took > 4*piece { // other tests' goroutines take some
+		if took > 4*piece { // other tests' goroutines allocate some
 			t.Errorf("a record that claims 1 GiB took %d bytes", took)
 		}
 	}
@@ -165,8 +165,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// TestCallerThatLeaves cancels a call while a bulk connection is opened: the next
-// stream still asks the peer for one.
+// TestCallerThatLeaves cancels a call while a bulk connection is being opened: the next stream
+// still asks the peer for one.
 func TestCallerThatLeaves(t *testing.T) {
 	caller, _, _ := local(t)
 	if _, err := caller.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {
@@ -186,7 +186,7 @@ func TestCallerThatLeaves(t *testing.T) {
 	}
 }
 
-// Small frames that more follow go out with the next, the end included; large ones do not wait.
+// Small frames with more to follow are sent with the next one, or with the end; large ones do not wait.
 func TestFramesThatWait(t *testing.T) {
 	small, large := []byte("ab"), bytes.Repeat([]byte("x"), coalesce)
 	frames := []*Frame{{Header: small, More: true}, {Body: [][]byte{small}, More: true}, {Header: small, Body: [][]byte{large}}, {Body: [][]byte{large}, More: true}, {Header: small, More: true}}

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// over is for calls that are over when they return.
+// over is for calls that have ended when they return.
 var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// WithTimeout is context.WithTimeout for calls, whose errors then say how long
-// they have waited.
+// WithTimeout is context.WithTimeout for calls. Their errors then include the
+// time they waited.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
 }
@@ -32,10 +32,10 @@ func (n *Node) withDeadline(ctx context.Context) (context.Context, context.Cance
 // short returns the method's name without the service's.
 func short(method string) string { return method[strings.LastIndexByte(method, '/')+1:] }
 
-// Call sends a request to a task and returns its answer, which the caller
-// releases. It waits for a task that is not up yet, until the context's
-// deadline, or for the call timeout where the context has none. Errors that
-// come from the peer or the way to it are *PeerError.
+// Call sends a request to a task and returns its answer, which the caller must
+// release. It waits for a task that is not up yet, until the context's deadline
+// or, without one, for the call timeout. Errors from the peer or the connection
+// are *PeerError.
 func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*Frame, error) {
 	p, err := n.peer(to)
 	if err != nil {
@@ -64,9 +64,9 @@ func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*F
 	return answer, nil
 }
 
-// Stream opens a stream to a task; it waits for the task as Call does, but for
-// one that was there before only for the peer timeout. The stream itself has no
-// deadline but the context's: a silent peer ends it after the peer timeout.
+// Stream opens a stream to a task. It waits for the task as Call does, but only
+// for the peer timeout if the task was up before. The stream itself has no
+// deadline except the context's: a silent peer ends it after the peer timeout.
 func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream, error) {
 	p, err := n.peer(to)
 	if err != nil {
@@ -94,9 +94,8 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 	return st, nil
 }
 
-// open opens a stream whose frames go over a bulk connection, where there is
-// one, which must belong to the gRPC connection that the stream goes by.
-// cancel ends ctx.
+// open opens a stream whose frames go over a bulk connection, if there is one
+// that belongs to the gRPC connection of the stream. cancel ends ctx.
 func (n *Node) open(ctx context.Context, cancel context.CancelCauseFunc, p *peer, method string) (ClientStream, error) {
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	for {
@@ -122,7 +121,7 @@ func (n *Node) open(ctx context.Context, cancel context.CancelCauseFunc, p *peer
 			go st.watch()
 			return st, nil
 		}
-		stop() // the peer was connected again meanwhile
+		stop() // the peer was reconnected meanwhile
 		bulk.drop()
 	}
 }

@@ -16,27 +16,26 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrTaken is in the chain of errors that say that another process, which is alive,
-// has the role and index of this one.
+// ErrTaken is wrapped by errors that report that another live process has the role and index of this one.
 var ErrTaken = errors.New("the task is taken")
 
-// takenCode is ErrTaken on the wire; no handler answers with it.
+// takenCode is the code of ErrTaken on the wire; handlers do not use it.
 const takenCode = codes.OutOfRange
 
-// sameTask is what may have happened where two processes are one task, and what to do.
+// sameTask says why two processes may be one task, and what to do.
 const sameTask = "two processes have the same role and index: a TF_CONFIG that was copied to another host without a new task, or a former run that still goes on; " +
 	"give each process a TF_CONFIG of its own (goestimator tf-config prints them), or end the one that is too many"
 
 const (
-	// lookAgain is how often a newcomer's claim looks what became of the process that has its task.
+	// lookAgain is how often a newcomer's claim checks the process that has its task.
 	lookAgain = 20 * time.Millisecond
-	// lastWords is how old a claim must be before what comes from the other process shows that it is alive: until
-	// then it may have been sent before that process died.
+	// lastWords is the age of a claim from which on received data shows that the other process is alive: earlier
+	// data may have been sent before that process died.
 	lastWords = time.Second
 )
 
-// claims are the processes that have called a node, by their tasks. A process has its task until
-// its connection ends, which a silent one's does after the peer timeout.
+// claims are the processes that have called a node, by task. A process has its task until its connection ends; a
+// silent one's ends after the peer timeout.
 type claims struct {
 	mu sync.Mutex
 	of map[Task]claim
@@ -47,7 +46,7 @@ type claim struct {
 	conn        *watchedConn
 }
 
-// rival makes a task the caller's, unless another process has it, whose claim it returns.
+// rival gives a task to the caller, unless another process has it, whose claim it returns.
 func (c *claims) rival(p Peer, conn *watchedConn) (claim, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,18 +57,18 @@ func (c *claims) rival(p Peer, conn *watchedConn) (claim, bool) {
 	if c.of == nil {
 		c.of = map[Task]claim{}
 	}
-	c.of[p.Task] = claim{p.Incarnation, conn} // the newest: an older one may be lost without this node having noticed
+	c.of[p.Task] = claim{p.Incarnation, conn} // the newest: an older connection may be lost without this node having noticed
 	return claim{}, false
 }
 
-// checkClaim lets a caller in that alone has its task. A newcomer waits for the end of the process before it, and is
-// refused as soon as that shows that it is alive.
+// checkClaim admits a caller that is the only process of its task. A newcomer waits for the end of the previous
+// process, and is refused as soon as that shows that it is alive.
 func (n *Node) checkClaim(ctx context.Context) error {
 	caller, ok := PeerOf(ctx)
 	by, _ := grpcpeer.FromContext(ctx)
 	conn := connOf(by)
 	if _, listed := n.config.Spec.Address(caller.Task.Job, caller.Task.Index); !ok || !listed || conn == nil {
-		return nil // of no task that others could have
+		return nil // not a task that others could have
 	}
 	if caller.Task == n.config.Task && caller.Incarnation != n.incarnation {
 		return status.Errorf(takenCode, "%v at %s answers here, the caller at %v says that it is the same task: %s", caller.Task, n.Addr(), conn.RemoteAddr(), sameTask)
@@ -99,15 +98,15 @@ func own() Service {
 	return Service{Name: ownService, Unary: map[string]Handler{"Check": func(context.Context, *Frame) (*Frame, error) { return nil, nil }}}
 }
 
-// CheckOwn calls this task's own address once, and returns an error with ErrTaken where another process of the same
-// task answers there: then others call that one, and none this. It is nil where nobody can be reached.
+// CheckOwn calls this task's own address once. It returns an error with ErrTaken if another process of the same task
+// answers there: then peers call that process and not this one. It returns nil if nothing can be reached.
 func (n *Node) CheckOwn(ctx context.Context) error {
 	if n.listener == nil {
 		return nil
 	}
 	p, err := n.newPeer(n.config.Task)
 	if err != nil {
-		return nil // the task has no address that others could call
+		return nil // the task has no address that peers could call
 	}
 	defer p.close()
 	o, err := newOutgoing(&Frame{}, n.config.MaxMessageBytes)
@@ -123,7 +122,7 @@ func (n *Node) CheckOwn(ctx context.Context) error {
 	return p.failure(ctx, "Check", err)
 }
 
-// listenError says why a task cannot listen, and what to do.
+// listenError explains why a task cannot listen, and what to do.
 func listenError(c Config, err error) error {
 	err = fmt.Errorf("cluster: %v cannot listen at %s: %w", c.Task, c.Address, err)
 	if errors.Is(err, syscall.EADDRINUSE) {

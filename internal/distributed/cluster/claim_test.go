@@ -27,7 +27,7 @@ func pingPS(t *testing.T, n *cluster.Node) error {
 	return err
 }
 
-// openTask opens a further process of a cluster's task.
+// openTask opens another process of a cluster's task.
 func openTask(t *testing.T, c cluster.Config) *cluster.Node {
 	t.Helper()
 	c.Log = slog.New(slog.DiscardHandler)
@@ -42,7 +42,7 @@ func openTask(t *testing.T, c cluster.Config) *cluster.Node {
 // claimed is a cluster whose worker has called the ps.
 func claimed(t *testing.T) *clustertest.Cluster {
 	t.Helper()
-	c := clustertest.Start(t, func(c *cluster.Config) { c.PeerTimeout = time.Second }, worker, ps) // 12 s, the least
+	c := clustertest.Start(t, func(c *cluster.Config) { c.PeerTimeout = time.Second }, worker, ps) // 12 s, the minimum
 	if err := c.Nodes[ps].Register(ping()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func claimed(t *testing.T) *clustertest.Cluster {
 	return c
 }
 
-// Of two live processes of one task the later is refused, and the first goes on; it has the task as soon as the
-// first has ended.
+// Of two live processes of one task the later one is refused, and the first continues; the later one gets the
+// task as soon as the first has ended.
 func TestTwoLiveProcessesOfOneTask(t *testing.T) {
 	c := claimed(t)
 	first, second := c.Nodes[worker], openTask(t, cluster.Config{Task: worker, Spec: c.Nodes[worker].Spec()})
@@ -90,7 +90,7 @@ func TestTwoLiveProcessesOfOneTask(t *testing.T) {
 	}
 }
 
-// A process takes the place of one before it that is silent, when that is lost.
+// A process replaces a silent one before it when that is lost.
 func TestSilentProcessIsReplaced(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: it takes as long as gRPC's pings do")
@@ -106,7 +106,7 @@ func TestSilentProcessIsReplaced(t *testing.T) {
 	c.Proxies[ps].Heal()
 }
 
-// A process finds that another one of its task answers at its address.
+// A process detects that another one of its task answers at its address.
 func TestCheckOwn(t *testing.T) {
 	c := claimed(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -134,7 +134,7 @@ func TestCheckOwn(t *testing.T) {
 	}
 }
 
-// A port that another process has is a mistake.
+// A port that another process uses is an error.
 func TestAddressInUse(t *testing.T) {
 	ports, err := freeport.Reserve(1)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // codecName is the content subtype of frames: "application/grpc+goestimator-frame".
 const codecName = "goestimator-frame"
 
-// prefixLen is the length of what precedes the header: magic and header length.
+// prefixLen is the length of the data before the header: magic and header length.
 const prefixLen = 8
 
 // magic starts every frame; its last byte is the version of the framing.
 var magic = [4]byte{'G', 'E', 'F', 1}
 
-// ErrMalformed is what a message that is not a frame gives.
+// ErrMalformed is the error for a message that is not a frame.
 var ErrMalformed = errors.New("malformed frame")
 
 func init() { encoding.RegisterCodecV2(codec{}) }
@@ -49,7 +49,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return decode(data, f)
 }
 
-// prefixAndHeader returns what precedes the body.
+// prefixAndHeader returns the data before the body.
 func prefixAndHeader(header []byte) []byte {
 	b := make([]byte, prefixLen, prefixLen+len(header))
 	copy(b, magic[:])
@@ -57,8 +57,8 @@ func prefixAndHeader(header []byte) []byte {
 	return append(b, header...)
 }
 
-// decode reads a frame. For any lengths that the message claims, it allocates no
-// more than the header and one entry per chunk of data.
+// decode reads a frame. Whatever lengths the message claims, it allocates no more
+// than the header and one entry per chunk of data.
 func decode(data mem.BufferSlice, f *Frame) error {
 	total := data.Len()
 	if total < prefixLen {
@@ -83,7 +83,7 @@ func decode(data mem.BufferSlice, f *Frame) error {
 	return nil
 }
 
-// setBody makes all but the first skip bytes of the chunks the body.
+// setBody makes the chunks, without their first skip bytes, the body.
 func (f *Frame) setBody(all [][]byte, skip int) {
 	f.Body, f.ends = make([][]byte, 0, len(all)), make([]int, 0, len(all))
 	end := 0

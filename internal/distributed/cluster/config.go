@@ -13,20 +13,20 @@ import (
 type Config struct {
 	Task        Task
 	Address     string                // own host:port; "" for a node that only calls
-	Listener    net.Listener          // where set, used instead of listening at Address
+	Listener    net.Listener          // if set, used instead of listening at Address
 	Spec        runconfig.ClusterSpec // addresses of the peers
 	Security    Security
-	JobName     string        // of the job, the same in all its tasks; "": they know each other by Spec, see JobID
+	JobName     string        // of the job, the same in all its tasks; "": they identify each other by Spec, see JobID
 	AnyJob      bool          // serve tasks of any job, until one holds the node: see Node.Hold
 	CallTimeout time.Duration // deadline of calls whose context has none; 0: 60 s
-	PeerTimeout time.Duration // a silent peer is lost after this, or after 12 s where this is less; 0: 30 s
-	// MaxMessageBytes bounds header and body of a message; 0: 64 MiB, at most nearly 2 GiB.
+	PeerTimeout time.Duration // a silent peer is lost after this time, at least 12 s; 0: 30 s
+	// MaxMessageBytes bounds header and body of a message; 0: 64 MiB. At most nearly 2 GiB.
 	MaxMessageBytes int
 	Log             *slog.Logger // nil: slog.Default()
 
-	dial   func(ctx context.Context, to Task) (net.Conn, error) // of NewLocal
-	noBulk bool                                                 // of tests: all goes by gRPC
-	noSums bool                                                 // of benchmarks: plaintext without checksums
+	dial   func(ctx context.Context, to Task) (net.Conn, error) // for NewLocal
+	noBulk bool                                                 // for tests: everything goes by gRPC
+	noSums bool                                                 // for benchmarks: plaintext without checksums
 }
 
 func (c Config) withDefaults() Config {

@@ -12,21 +12,20 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/moment"
 )
 
-// watchedConn is a gRPC connection that tells whether a write is stuck, and when bytes came. It takes
-// along, when it is closed, what belongs to it.
+// watchedConn is a gRPC connection that detects stuck writes and records when bytes arrived. When it
+// is closed, it also closes the objects that belong to it.
 type watchedConn struct {
 	net.Conn
-	sums         *summed       // what Conn is, where it is in plaintext
-	writingSince moment.Moment // none: no write is going on
-	readAt       moment.Moment // when bytes came last
+	sums         *summed       // the type of Conn in plaintext
+	writingSince moment.Moment // none: no write is in progress
+	readAt       moment.Moment // when bytes last arrived
 	closed       atomic.Bool
 
 	mu    sync.Mutex
 	owned map[io.Closer]struct{}
 }
 
-// damaged ends the connection, which bytes that belong to it were damaged on, and
-// tells the peer.
+// damaged ends the connection after bytes that belong to it were damaged, and tells the peer.
 func (c *watchedConn) damaged() {
 	if c.sums != nil {
 		c.sums.alert()
@@ -42,7 +41,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readSince reports whether bytes have come since a time.
+// readSince reports whether bytes have arrived since a time.
 func (c *watchedConn) readSince(t time.Time) bool {
 	at, ok := c.readAt.Time()
 	return ok && !at.Before(t)
@@ -67,7 +66,7 @@ func (c *watchedConn) Close() error {
 	return err
 }
 
-// adopt makes o be closed with this connection; it reports whether that is open.
+// adopt closes o with this connection, and reports whether the connection is open.
 func (c *watchedConn) adopt(o io.Closer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,21 +80,20 @@ func (c *watchedConn) adopt(o io.Closer) bool {
 	return true
 }
 
-// release is the end of adopt.
+// release undoes adopt.
 func (c *watchedConn) release(o io.Closer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.owned, o)
 }
 
-// stuck reports whether a write has been going on for d.
+// stuck reports whether a write has been in progress for d.
 func (c *watchedConn) stuck(d time.Duration) bool { return c.writingSince.Lasts(d) }
 
 // isClosed reports whether Close was called.
 func (c *watchedConn) isClosed() bool { return c.closed.Load() }
 
-// connOf returns the connection that a call goes by, as the context of its
-// stream tells; nil where it does not.
+// connOf returns the connection of a call from the context of its stream, or nil if it is unknown.
 func connOf(p *grpcpeer.Peer) *watchedConn {
 	if p == nil {
 		return nil

@@ -15,12 +15,12 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// TestDamageOnTheWay: wherever a bit is flipped, of calls or of streams, on the
-// way there or back, the caller finds ErrDamaged and nothing wrong before it.
+// TestDamageOnTheWay: wherever a bit is flipped, in calls or streams, on the way there or
+// back, the caller gets ErrDamaged and no wrong data before that.
 func TestDamageOnTheWay(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 9))
 	for _, way := range []clustertest.Way{clustertest.ToTarget, clustertest.FromTarget} {
-		// Of a new connection, and of one that is in use; of what is small, and within bodies.
+		// In new connections and used ones, in small messages and within bodies.
 		for _, after := range []int64{0, 3, 7, 8, 20, 60, 100, 150, 300, 1000, 5000, 100_000, 400_000, 1_000_000} {
 			fresh := r.IntN(2) == 0
 			t.Run(fmt.Sprintf("way %d, byte %d, fresh %t", way, after, fresh), func(t *testing.T) {
@@ -92,7 +92,7 @@ func exchangeAll(t *testing.T, n *cluster.Node) (bulk bool, err error) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_ = s.Send(&cluster.Frame{Header: []byte("h"), Body: [][]byte{body[:7], body[7:]}}) // Next says what is wrong
+		_ = s.Send(&cluster.Frame{Header: []byte("h"), Body: [][]byte{body[:7], body[7:]}}) // Next returns the error
 		_ = s.CloseSend()
 	}()
 	defer func() { <-sent }()

@@ -17,12 +17,12 @@ import (
 )
 
 func TestChecksum(t *testing.T) {
-	if got := checksum([]byte("123456789")); got != 0xe3069283 { // the check value of the catalogues
+	if got := checksum([]byte("123456789")); got != 0xe3069283 { // the standard check value
 		t.Errorf("got %08x", got)
 	}
 }
 
-// written is what a summed connection sends for some pieces.
+// written returns the bytes that a summed connection sends for some pieces.
 func written(t testing.TB, pieces ...[]byte) []byte {
 	t.Helper()
 	to := &bytesConn{}
@@ -35,7 +35,7 @@ func written(t testing.TB, pieces ...[]byte) []byte {
 	return to.out.Bytes()
 }
 
-// TestFirstBytes: the documented ones.
+// TestFirstBytes: the documented bytes.
 func TestFirstBytes(t *testing.T) {
 	hello := helloOf(ticket{1})
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestSummedPassesBytes(t *testing.T) {
 	if want := bytes.Join([][]byte{small, large, small}, nil); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %d bytes, %v, expected %d", len(got), err, len(want))
 	}
-	for n := range len(small) + sumPrefix { // an end within a record is one
+	for n := range len(small) + sumPrefix { // an end within a record is unexpected
 		c := newSummed(&bytesConn{in: bytes.NewReader(b[:n])}, func(err error) { t.Error(err) })
 		want := io.ErrUnexpectedEOF
 		if n == 0 {
@@ -73,7 +73,7 @@ func TestSummedPassesBytes(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitIsNoticed, before any byte of its record is read.
+// TestEveryFlippedBitIsNoticed: before any byte of its record is read.
 func TestEveryFlippedBitIsNoticed(t *testing.T) {
 	b := written(t, []byte("first"), []byte("second: no bit may be flipped"))
 	first := sumPrefix + len("first")
@@ -114,7 +114,7 @@ func TestEveryFlippedBitOfABulkRecordIsNoticed(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreNotReadToTheEnd: a message that is dropped does not disturb the next.
+// TestBodiesThatAreNotReadToTheEnd: a dropped message does not disturb the next one.
 func TestBodiesThatAreNotReadToTheEnd(t *testing.T) {
 	c := bulkOver(records(t, &Frame{Body: [][]byte{[]byte("dropped")}}, &Frame{Body: [][]byte{[]byte("read")}}), 100)
 	m, err := c.next()
@@ -148,7 +148,7 @@ func FuzzSummed(f *testing.F) {
 	})
 }
 
-// greeted is what a caller finds that sends a greeting, and hears the answer, with a bit flipped.
+// greeted returns the errors of a caller and a server if a bit of the greeting, or of the answer, is flipped.
 func greeted(t *testing.T, out, in int) (caller, server error) {
 	t.Helper()
 	l := newMemoryListener()
@@ -171,7 +171,7 @@ func greeted(t *testing.T, out, in int) (caller, server error) {
 	return caller, <-done
 }
 
-// flippedConn flips a bit of what is first written, and one of what is first read; -1: none.
+// flippedConn flips a bit of the first write, and one of the first read; -1: none.
 type flippedConn struct {
 	net.Conn
 	out, in int
@@ -208,10 +208,10 @@ func TestDamagedGreetings(t *testing.T) {
 	}
 }
 
-// secondVersion is what a release of version 2 says first, as caller and as server.
+// secondVersion is the greeting of version 2, both as caller and as server.
 var secondVersion = []byte{'G', 'E', 'H', 2, 0x1c, 0x6f, 0x03, 0x85}
 
-// TestOtherVersions: each side tells the other, and itself, what to do.
+// TestOtherVersions: each side tells the other side, and its own user, what to do.
 func TestOtherVersions(t *testing.T) {
 	const todo = "run the same version of goestimator in all tasks"
 	for want, answer := range map[string][]byte{
@@ -250,7 +250,7 @@ func TestOtherVersions(t *testing.T) {
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(30 * time.Second))
 		c.Write(first)
-		// The answer is a whole greeting of this version, by which the caller names both, and then the end.
+		// The answer is a whole greeting of this version, from which the caller knows both versions, and then the end.
 		if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, ours[:]) {
 			t.Errorf("a caller of version %d: got %x, %v", first[3], got, err)
 		}
@@ -259,7 +259,7 @@ func TestOtherVersions(t *testing.T) {
 
 func (g greeting) bytes() []byte { return g[:] }
 
-// TestErrDamagedIsForGood: calls that wait end, later ones fail alike.
+// TestErrDamagedIsForGood: waiting calls end, and later ones fail, too.
 func TestErrDamagedIsForGood(t *testing.T) {
 	from, _ := sockets(t, nil, echo())
 	if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {

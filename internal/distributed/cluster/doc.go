@@ -10,8 +10,7 @@
 //	n.Serve()
 //	answer, err := n.Call(ctx, cluster.Task{Job: "ps"}, "/goestimator.PS/Pull", &cluster.Frame{Header: header})
 //
-// NewLocal gives a cluster that lives in memory; package clustertest has one
-// over sockets, both with faults to inject.
+// NewLocal returns a cluster in memory; package clustertest has one over sockets. Both can inject faults.
 //
 // # Waiting and losing
 //
@@ -36,11 +35,10 @@
 //
 // # Two processes of one task
 //
-// A process has its task, for each node that it calls, until its gRPC connection
-// to that node ends: with the process, or after the peer timeout where it is
-// silent. Another process that says it is the same task waits so long; where
-// anything comes from the first meanwhile, the other one is refused with ErrTaken.
-// Node.CheckOwn finds a process that answers at this task's own address.
+// A process has its task, for each node that it calls, until its gRPC connection to that node ends: with the process, or
+// after the peer timeout if it is silent. Another process that claims the same task waits until then. If anything arrives
+// from the first meanwhile, the other one is refused with ErrTaken. Node.CheckOwn detects a process that answers at this
+// task's own address.
 //
 // # Security
 //
@@ -52,9 +50,8 @@
 // A task with a loopback address listens only there. Any other task listens on all interfaces, because its
 // address need not be a name of this host (a Kubernetes service).
 //
-// A malformed or hostile message is an error of its call, a panic of a handler
-// an Internal error; both leave the server alone. Messages larger than
-// Config.MaxMessageBytes are neither sent nor received, and lengths inside a
+// A malformed or hostile message is an error of its call, and a panic of a handler an Internal error; neither affects the
+// rest of the server. Messages larger than Config.MaxMessageBytes are neither sent nor received, and lengths inside a
 // message allocate nothing before they are checked.
 //
 // # Damage
@@ -62,30 +59,29 @@
 // TCP's checksum does not detect all damage by a broken machine. In plaintext every byte between tasks is
 // therefore covered by a CRC-32C, which is checked before the byte is used; with TLS, TLS does that.
 //
-// Where bytes were damaged, the task that made the connection gets ErrDamaged from all further calls and
-// streams to that peer, and Node.Damaged is closed. It should end, to be started again. If the other side
-// notices the damage, it reports it to that task, and continues.
+// If bytes were damaged, the task that made the connection gets ErrDamaged from all further calls and streams to that peer,
+// and Node.Damaged is closed. It should end, and be restarted. If the other side notices the damage, it reports it to that
+// task, and continues.
 //
 // # Wire format
 //
-// All numbers are little-endian but gRPC's own. A checksum is the CRC-32C (Castagnoli, 0x82f63b78 reflected)
-// of the bytes named, as a 32-bit number. The version of all of this, with the messages of package wire, is
-// 3; tasks of another version are refused with a sentence that says so. After the TLS handshake, if there is
-// one, a caller's first bytes on a connection, and the answer to them, are
+// All numbers are little-endian except gRPC's own. A checksum is the CRC-32C (Castagnoli, 0x82f63b78 reflected) of the bytes
+// named, as a 32-bit number. The version of all of this, with the messages of package wire, is 3; tasks of another version
+// are refused with an error that says so. After the TLS handshake, if there is one, a caller's first bytes on a connection,
+// and the answer to them, are
 //
 //	bytes 0-3    47 45 48 03: "GEH" and the version
 //	bytes 4-7    1f ec 68 77: their checksum
 //
-// An answer of zeros means that the caller's bytes were damaged. gRPC follows, in plaintext within records,
-// in both directions:
+// An answer of zeros means that the caller's bytes were damaged. gRPC follows; in plaintext it is sent in records, in both
+// directions:
 //
 //	bytes 0-3    n, the length of the record, at most 131072; 0: the peer has received damaged bytes, and the connection ends
 //	bytes 4-7    the checksum of the n bytes
 //	bytes 8-11   the checksum of bytes 0-7
 //	n bytes      of the connection
 //
-// A caller that begins with "PRI ", as gRPC itself does, counts as a probe: it may only call the health
-// service.
+// A caller that begins with "PRI ", as gRPC itself does, counts as a probe: it may only call the health service.
 //
 // Calls are gRPC (HTTP/2) with content type application/grpc+goestimator-frame
 // and the metadata
@@ -95,17 +91,15 @@
 //	goestimator-job          "name:" and the job's name, or "cluster:" and three numbers of 16 hexadecimal digits: see JobID
 //	authorization            "Bearer " and the job token, where one is set
 //
-// A message, behind gRPC's own 5-byte prefix (0, then its length as a 32-bit
-// big-endian number), is
+// A message, after gRPC's own 5-byte prefix (0, then its length as a 32-bit big-endian number), is
 //
 //	bytes 0-3    47 45 46 01: "GEF" and the version of this framing, 1
 //	bytes 4-7    h, the length of the header, 32-bit little-endian; at most the rest of the message
 //	h bytes      the header: a message of package wire, the method's package says which
 //	the rest     the body: raw bytes, tensors in their little-endian layout
 //
-// There is no compression and no padding. The body is not copied on its way to
-// gRPC: it takes the sender's memory as it is, and Send and Call return when its
-// writer has passed on the last byte of it.
+// There is no compression and no padding. The body is not copied on its way to gRPC, which uses the sender's memory; Send
+// and Call return when gRPC's writer has passed on its last byte.
 //
 // # Bulk connections
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // A peer may end a stream at any moment: a Send returns long before its context
-// ends, although gRPC drops frames that it is about to queue then.
+// ends, although gRPC drops frames that it is about to queue at that moment.
 func TestSendToAStreamThatEnds(t *testing.T) { eachWay(t, testSendToAStreamThatEnds) }
 
 func testSendToAStreamThatEnds(t *testing.T, caller *Node) {

@@ -10,18 +10,18 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
-// ErrPeerLost is in the chain of errors that say that a peer is not there: it
-// is unreachable, its connection broke, or it is silent.
+// ErrPeerLost is wrapped by errors that report that a peer is gone: it is
+// unreachable, its connection broke, or it is silent.
 var ErrPeerLost = errors.New("peer lost")
 
-// ErrRefused is in the chain of errors that say that a peer (or this node)
-// refuses to talk: TLS does not match, a wrong token, an unknown method. Trying
-// again does not help until the configuration changes.
+// ErrRefused is wrapped by errors that report that a peer (or this node) refuses
+// to talk: TLS does not match, a wrong token, an unknown method. Trying again
+// does not help until the configuration changes.
 var ErrRefused = errors.New("refused")
 
-// PeerError is the error of a call or stream to a peer. Its chain holds
-// ErrPeerLost or ErrRefused where they apply, and the gRPC status error, so
-// that status.Code and errors.Is work on it.
+// PeerError is the error of a call or stream to a peer. It wraps ErrPeerLost or
+// ErrRefused where they apply, and the gRPC status error, so that status.Code and
+// errors.Is work on it.
 type PeerError struct {
 	Task    Task
 	Address string
@@ -30,8 +30,8 @@ type PeerError struct {
 	Err     error
 }
 
-// Error returns "/job:ps/task:0 (host:port): Pull: peer lost: ...". What the peer
-// says is shown without anything that a terminal or a log would obey.
+// Error returns "/job:ps/task:0 (host:port): Pull: peer lost: ...". The peer's
+// text is shown without characters that a terminal or a log would obey.
 func (e *PeerError) Error() string {
 	kind := ""
 	if e.Kind != nil {
@@ -40,7 +40,7 @@ func (e *PeerError) Error() string {
 	return printable.Text(fmt.Sprintf("%v (%s): %s: %s%v", e.Task, e.Address, e.Method, kind, e.Err))
 }
 
-// Unwrap returns what the error consists of.
+// Unwrap returns the wrapped errors.
 func (e *PeerError) Unwrap() []error {
 	if e.Kind == nil {
 		return []error{e.Err}

@@ -8,7 +8,7 @@ import (
 )
 
 // A parameter server answers a worker's call. NewLocal keeps the example off
-// the network; tasks of a job use Open.
+// the network; tasks of a real job use Open.
 func Example() {
 	worker, ps := cluster.Task{Job: "worker"}, cluster.Task{Job: "ps"}
 	nodes, _ := cluster.NewLocal(worker, ps)

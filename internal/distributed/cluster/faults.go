@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// link is what is between two tasks, in both directions.
+// link is the connection between two tasks, in both directions.
 type link struct {
 	mu    sync.Mutex
 	cut   bool
@@ -43,7 +43,7 @@ func (f *Faults) Drop(a, b Task) {
 }
 
 // Delay makes every read, write and attempt to connect between two tasks take
-// this much longer.
+// that much longer.
 func (f *Faults) Delay(a, b Task, d time.Duration) {
 	l := f.link(a, b)
 	l.mu.Lock()
@@ -51,8 +51,8 @@ func (f *Faults) Delay(a, b Task, d time.Duration) {
 	l.delay = d
 }
 
-// Heal ends Cut, Drop and Delay between two tasks. What was written during Drop
-// arrives then, as it does with TCP.
+// Heal ends Cut, Drop and Delay between two tasks. Data written during Drop
+// then arrives, as with TCP.
 func (f *Faults) Heal(a, b Task) {
 	l := f.link(a, b)
 	l.mu.Lock()

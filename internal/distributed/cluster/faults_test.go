@@ -52,11 +52,11 @@ func TestDropIsNoticedAtTheDeadline(t *testing.T) {
 	faults.Drop(worker0, ps0)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	body := make([]byte, 8<<20) // more than fits anywhere on the way
+	body := make([]byte, 8<<20) // more than fits into all buffers
 	if _, err := caller.Call(ctx, ps0, "/test.Echo/Echo", &Frame{Body: [][]byte{body}}); !errors.Is(err, ErrPeerLost) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	clear(body) // the race detector says if it is still read
+	clear(body) // the race detector reports if it is still read
 	faults.Heal(worker0, ps0)
 	if err := caller.Healthy(testContext(t), ps0); err != nil {
 		t.Errorf("after Heal: %v", err)

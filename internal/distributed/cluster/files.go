@@ -11,18 +11,18 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// files are the certificates of a node as its files hold them.
+// files are a node's certificates, read from files.
 type files struct {
 	settings Security
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	seen [3][]byte // contents of CA, Cert, Key when they were last looked at
+	seen [3][]byte // contents of CA, Cert, Key at the last look
 	pair *tls.Certificate
 	pool *x509.CertPool
 }
 
-// openFiles reads the files; here, unlike later, any fault is an error.
+// openFiles reads the files. Here, unlike later, any fault is an error.
 func openFiles(s Security, log *slog.Logger) (*files, error) {
 	f := &files{settings: s, log: log}
 	contents, err := f.read()
@@ -32,8 +32,8 @@ func openFiles(s Security, log *slog.Logger) (*files, error) {
 	return f, f.parse(contents)
 }
 
-// current returns what the files hold now, or, where that cannot be used, what
-// they held before. pair is nil without a certificate, pool without a CA.
+// current returns the certificates in the files or, if they cannot be used, the
+// previous ones. pair is nil without a certificate, pool without a CA.
 func (f *files) current() (pair *tls.Certificate, pool *x509.CertPool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +71,7 @@ func (f *files) read() (contents [3][]byte, err error) {
 	return contents, nil
 }
 
-// parse takes the contents over where all of them are good.
+// parse uses the contents if all of them are valid.
 func (f *files) parse(contents [3][]byte) error {
 	var pool *x509.CertPool
 	if f.settings.CA != "" {

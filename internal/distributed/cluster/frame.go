@@ -20,16 +20,16 @@ type Frame struct {
 	Header []byte
 	Body   [][]byte
 
-	// More says that another frame is sent to the stream at once: a small one may wait
-	// for it, to go by the same system call.
+	// More says that another frame is sent on the stream at once: a small frame may
+	// wait for it, to be sent with the same system call.
 	More bool
 
-	// Done, where set in a frame that a Handler returns, is called once when
-	// the transport no longer reads Body, whether the frame was delivered or not.
+	// Done, if set in a frame that a Handler returns, is called once when the
+	// transport no longer reads Body, whether the frame was delivered or not.
 	Done func()
 
-	ends    []int           // ends[i] is where Body[i] ends in the body; of received frames only
-	buffers mem.BufferSlice // what Body points into; of received frames only
+	ends    []int           // ends[i] is the end of Body[i] in the body; only in received frames
+	buffers mem.BufferSlice // memory of Body; only in received frames
 }
 
 // Len returns the number of bytes of the body.
@@ -44,8 +44,8 @@ func (f *Frame) Len() int {
 	return n
 }
 
-// CopyTo copies the body's bytes [offset, offset+len(dst)) into dst and returns
-// how many there were: fewer than len(dst) where the body ends before.
+// CopyTo copies the body's bytes [offset, offset+len(dst)) into dst and returns their
+// number, which is less than len(dst) if the body ends before.
 func (f *Frame) CopyTo(dst []byte, offset int) int {
 	if offset < 0 {
 		return 0
@@ -64,8 +64,8 @@ func (f *Frame) CopyTo(dst []byte, offset int) int {
 	return n
 }
 
-// chunkAt returns a chunk at or before the one that holds the byte at offset,
-// and where that chunk starts.
+// chunkAt returns a chunk at or before the one with the byte at offset, and the
+// chunk's start.
 func (f *Frame) chunkAt(offset int) (chunk, start int) {
 	if len(f.ends) != len(f.Body) {
 		return 0, 0
@@ -77,8 +77,8 @@ func (f *Frame) chunkAt(offset int) (chunk, start int) {
 	return chunk, start
 }
 
-// Release gives the memory of a received frame back; Body is nil after it.
-// Releasing a frame again, a frame that was not received, or nil does nothing.
+// Release returns the memory of a received frame; Body is nil afterwards. Releasing a
+// frame again, a frame that was not received, or nil does nothing.
 func (f *Frame) Release() {
 	if f == nil || f.buffers == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// received returns a frame as it comes from the wire, in the chunks given.
+// received returns a frame as received from the wire, in the given chunks.
 func received(t *rapid.T, header []byte, body [][]byte) *Frame {
 	o, err := newOutgoing(&Frame{Header: header, Body: body}, 1<<30)
 	if err != nil {

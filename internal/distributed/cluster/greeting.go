@@ -9,13 +9,13 @@ import (
 	"net"
 )
 
-// wireVersion is that of everything that tasks exchange. It changes whenever
-// tasks of the version before would misunderstand: see package wire. Version 3 has
-// the messages of that schema.
+// wireVersion is the version of everything that tasks exchange. It changes whenever
+// tasks of the previous version would misunderstand it: see package wire. Version 3
+// has the messages of that schema.
 const wireVersion = 3
 
-// greeting is what both ends of a gRPC connection say first, after the TLS
-// handshake where there is one: "GEH", the version, and the checksum of these four.
+// greeting is the first message of both ends of a gRPC connection, after the TLS handshake if there is one: "GEH", the version, and the checksum
+// of these four bytes.
 type greeting [8]byte
 
 func greet(version byte) (g greeting) {
@@ -31,20 +31,20 @@ var ours = greet(wireVersion)
 // whole reports whether this is a greeting of any version.
 func (g greeting) whole() bool { return g == greet(g[3]) }
 
-// errVersion is of a peer of another version.
+// errVersion is the error for a peer of another version.
 func errVersion(version byte) error {
 	return fmt.Errorf("it speaks version %d of the protocol between tasks, this task version %d: %s", version, wireVersion, sameVersion)
 }
 
 const sameVersion = "run the same version of goestimator in all tasks"
 
-// refusedError says why a peer will not talk.
+// refusedError is the reason why a peer refuses to talk.
 type refusedError struct{ error }
 
 func (e refusedError) Unwrap() error { return e.error }
 
-// greetServer says hello to a peer and hears its answer. The error holds a
-// refusedError or ErrDamaged where the answer tells that.
+// greetServer greets a peer and reads its answer. The error wraps a refusedError or
+// ErrDamaged if the answer says so.
 func greetServer(ctx context.Context, c net.Conn, secured bool) error {
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	defer stop()
@@ -55,12 +55,12 @@ func greetServer(ctx context.Context, c net.Conn, secured bool) error {
 		n, err = io.ReadFull(c, answer[:])
 	}
 	switch {
-	case secured && err != nil: // in TLS 1.3 a server refuses a caller's certificate only now
+	case secured && err != nil: // in TLS 1.3, a server refuses a caller's certificate only at this point
 		if why := explainTLS(err); why != nil {
 			return refusedError{why}
 		}
 		return err
-	case !secured && n > 0 && answer[0] == recordAlert: // what a TLS server says to plaintext
+	case !secured && n > 0 && answer[0] == recordAlert: // a TLS server's answer to plaintext
 		return refusedError{errWantsTLS}
 	case err != nil:
 		return err
@@ -68,17 +68,17 @@ func greetServer(ctx context.Context, c net.Conn, secured bool) error {
 		return nil
 	case answer.whole():
 		return refusedError{errVersion(answer[3])}
-	case [6]byte(answer[2:]) == [6]byte{answer[2], 4}: // the settings that gRPC begins with
+	case [6]byte(answer[2:]) == [6]byte{answer[2], 4}: // the settings frame with which gRPC begins
 		return refusedError{errVersion(1)}
 	}
 	return fmt.Errorf("%w: the answer to the first bytes of a connection is %x, expected %x", ErrDamaged, answer, ours)
 }
 
-// opening is what a connection turned out to be for.
+// opening is the kind of a new connection.
 type opening int
 
 const (
-	openCalls opening = iota // gRPC, of a task of this version
+	openCalls opening = iota // gRPC, from a task of this version
 	openProbe                // gRPC without a greeting: a probe, or a task of another version
 	openBulk                 // a bulk connection
 )
@@ -86,7 +86,7 @@ const (
 var errUntrusted = errors.New("its first bytes are no task's, nor a probe's")
 
 // greetClient reads the first bytes of a caller, and answers a task of this
-// version. A probe's bytes are read again from the returned connection.
+// version. The returned connection repeats a probe's bytes.
 func greetClient(c net.Conn) (net.Conn, opening, error) {
 	first := make([]byte, 4)
 	if _, err := io.ReadFull(c, first); err != nil {
@@ -96,7 +96,7 @@ func greetClient(c net.Conn) (net.Conn, opening, error) {
 		return &prefixedConn{Conn: c, prefix: first}, openProbe, nil
 	}
 	for p, ok := c.(*prefixedConn); ok; p, ok = c.(*prefixedConn) {
-		c = p.Conn // its prefix has been read
+		c = p.Conn // its prefix was read
 	}
 	if [4]byte(first) == bulkMagic {
 		return c, openBulk, nil
@@ -110,7 +110,7 @@ func greetClient(c net.Conn) (net.Conn, opening, error) {
 		_, err := c.Write(ours[:])
 		return c, openCalls, err
 	}
-	// Of another version, or damaged: the answer lets the caller find out.
+	// Another version, or damage: the answer tells the caller.
 	err := errUntrusted
 	if g.whole() {
 		err = errVersion(g[3])

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Credentials are for gRPC connections without a task's greeting, such as TensorFlow's services between our servers. They use
-// the same files as the node's connections, read again at every handshake. Both are nil where the connections are in plaintext.
+// Credentials are for gRPC connections without a task's greeting, such as those for TensorFlow's services between our servers. They use the same
+// files as the node's connections, read again at every handshake. Both are nil if the connections are in plaintext.
 func Credentials(s Security, log *slog.Logger) (serve, dial credentials.TransportCredentials, err error) {
 	if err := s.check(true); err != nil || !s.TLS() {
 		return nil, nil, err
@@ -24,9 +24,9 @@ func Credentials(s Security, log *slog.Logger) (serve, dial credentials.Transpor
 	return of, of, nil
 }
 
-// fileCredentials are TLS with the certificates that files hold at the time of a handshake.
+// fileCredentials are TLS credentials with the certificates in files at the time of a handshake.
 type fileCredentials struct {
-	credentials.TransportCredentials // of Info
+	credentials.TransportCredentials // for Info
 	files                            *files
 	settings                         Security
 }
@@ -41,5 +41,5 @@ func (c fileCredentials) ClientHandshake(ctx context.Context, authority string, 
 	return credentials.NewTLS(c.files.clientConfig(c.settings)).ClientHandshake(ctx, authority, raw)
 }
 
-// Clone implements credentials.TransportCredentials: nothing in them changes.
+// Clone implements credentials.TransportCredentials. The credentials do not change.
 func (c fileCredentials) Clone() credentials.TransportCredentials { return c }

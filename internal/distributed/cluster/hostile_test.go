@@ -28,7 +28,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (rawCodec) Name() string                         { return codecName }
 
-// rawConn is a connection that greets as a task does, for messages of any kind.
+// rawConn is a connection with a task's greeting, for messages of any kind.
 func rawConn(t *testing.T, from, to *Node) *grpc.ClientConn {
 	t.Helper()
 	p, err := from.peer(ps0)
@@ -80,7 +80,7 @@ func TestGarbageOnTheWireDoesNotHarmTheServer(t *testing.T) {
 	}
 }
 
-// The bound of connections is for strangers: the tasks of a large cluster have room for all of theirs.
+// The limit on connections is for strangers: the tasks of a large cluster have room for all of theirs.
 func TestConnectionsOfManyTasks(t *testing.T) {
 	for tasks, least := range map[int]int{1: maxConnections, 1000: 1000 * (1 + bulkLimit)} {
 		if n := mostConnections(tasks); n < least {
@@ -97,7 +97,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A peer that sends damaged bytes again and again does not fill the log.
+// A peer that keeps sending damaged bytes does not fill the log.
 func TestDamageDoesNotFillTheLog(t *testing.T) {
 	var log lines
 	_, to := sockets(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, echo())
@@ -110,7 +110,7 @@ func TestDamageDoesNotFillTheLog(t *testing.T) {
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		_, _ = c.Write(append(ours[:], bytes.Repeat([]byte("x"), 4096)...))
 		_ = c.(*net.TCPConn).CloseWrite()
-		_, _ = io.Copy(io.Discard, c) // until it is given up
+		_, _ = io.Copy(io.Discard, c) // until it is closed
 		_ = c.Close()
 	}
 	if n := log.n.Load(); n == 0 || n > tries/2 {

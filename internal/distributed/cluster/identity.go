@@ -15,17 +15,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What every call carries.
+// Metadata of every call.
 const (
 	taskKey        = "goestimator-task"
-	calledKey      = "goestimator-called" // the task that the caller takes this one for
+	calledKey      = "goestimator-called" // the task for which the caller takes this one
 	incarnationKey = "goestimator-incarnation"
 	jobKey         = "goestimator-job"
 	tokenKey       = "authorization"
 	bearer         = "Bearer "
 )
 
-// identify adds who calls whom, and the token, to what goes with a call.
+// identify adds the caller, the called task and the token to a call's metadata.
 func (n *Node) identify(ctx context.Context, called Task) context.Context {
 	job, _ := n.heldBy()
 	kv := []string{taskKey, n.config.Task.String(), calledKey, called.String(), incarnationKey, strconv.FormatUint(n.incarnation, 16), jobKey, job.String()}
@@ -35,8 +35,7 @@ func (n *Node) identify(ctx context.Context, called Task) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, kv...)
 }
 
-// PeerOf returns the caller of a handler as it declared itself; ok is false
-// where it did not.
+// PeerOf returns a handler's caller as it declared itself; ok is false if it did not.
 func PeerOf(ctx context.Context) (p Peer, ok bool) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	t, err := ParseTask(first(md, taskKey))
@@ -54,9 +53,8 @@ func first(md metadata.MD, key string) string {
 	return ""
 }
 
-// admit refuses callers without the token, of another job, or whose task another process has, before anything of
-// their message is read. Health checks need neither, so that probes work; they tell
-// nothing else.
+// admit refuses callers without the token, of another job, or whose task another process has, before anything of their message is
+// read. Health checks need neither, so that probes work; they reveal nothing else.
 func (n *Node) admit(ctx context.Context, _ string) error {
 	if p, _ := grpcpeer.FromContext(ctx); p == nil || p.AuthInfo.(authInfo).probe {
 		return status.Errorf(codes.Unimplemented, "%v speaks version %d of the protocol between tasks, its caller version 1 or none: %s", n.config.Task, wireVersion, sameVersion)
@@ -73,12 +71,12 @@ func (n *Node) admit(ctx context.Context, _ string) error {
 		return err
 	}
 	if _, held := n.heldBy(); n.config.AnyJob && !held {
-		return nil // callers may be of several jobs
+		return nil // callers may belong to several jobs
 	}
 	return n.checkClaim(ctx)
 }
 
-// welcome is admit for methods that this task has. The connection of a caller that is let in is not closed to make room for others.
+// welcome is admit for methods that this task has. The connection of an admitted caller is not closed to make room for others.
 func (n *Node) welcome(ctx context.Context, method string) error {
 	err := n.admit(ctx, method)
 	if err == nil {
@@ -87,7 +85,7 @@ func (n *Node) welcome(ctx context.Context, method string) error {
 	return err
 }
 
-// unknown refuses calls of methods that this task does not have.
+// unknown refuses calls to methods that this task does not have.
 func (n *Node) unknown(_ any, s grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(s)
 	if err := n.admit(s.Context(), method); err != nil {
@@ -100,8 +98,8 @@ func (n *Node) unknown(_ any, s grpc.ServerStream) error {
 	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
 }
 
-// checkCalled refuses callers that take this task for another one of the job: their cluster lists the addresses in another order. A
-// standing server has the place that its job gives it.
+// checkCalled refuses callers that take this task for another one of the job, because their cluster lists the addresses in another
+// order. A standing server has the place that its job gives it.
 func (n *Node) checkCalled(caller Task, header metadata.MD) error {
 	called := first(header, calledKey)
 	if n.config.AnyJob || called == "" || called == n.config.Task.String() {
@@ -110,7 +108,7 @@ func (n *Node) checkCalled(caller Task, header metadata.MD) error {
 	return status.Errorf(codes.PermissionDenied, "this is %v, its caller %v takes it for %.64q: give all tasks of a job the same cluster in TF_CONFIG, with the addresses in the same order", n.config.Task, caller, called)
 }
 
-// checkToken compares what a caller shows with the token that is wanted.
+// checkToken compares a caller's token with the required one.
 func (n *Node) checkToken(shown string) error {
 	want := n.config.Security.Token
 	if want == "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrOtherJob is in the chain of errors that say that a peer belongs to another
-// job than this task: see JobID.
+// ErrOtherJob is wrapped by errors that report that a peer belongs to another job than
+// this task: see JobID.
 var ErrOtherJob = errors.New("another job")
 
 // JobID distinguishes jobs whose tasks can reach each other. It is the name set for
@@ -29,9 +29,9 @@ var ErrOtherJob = errors.New("another job")
 // the caller.
 type JobID struct {
 	Name  string
-	Shape uint64 // how many tasks of each kind; 0: nobody knows
-	Lead  uint64 // the address of the first task that trains
-	Own   uint64 // of the task itself
+	Shape uint64 // how many tasks of each kind; 0: unknown
+	Lead  uint64 // the address of the first training task
+	Own   uint64 // the address of the task itself
 }
 
 // jobOf is the identity of a task.
@@ -42,7 +42,7 @@ func jobOf(name string, spec runconfig.ClusterSpec, self Task) JobID {
 	}
 	h := fnv.New64a()
 	for _, job := range spec.Jobs() {
-		if job != runconfig.Evaluator { // listed by some of TFJob's tasks alone
+		if job != runconfig.Evaluator { // only some of TFJob's tasks list it
 			fmt.Fprintf(h, "%s %d\n", job, spec.NumTasks(job))
 		}
 	}
@@ -55,8 +55,8 @@ func jobOf(name string, spec runconfig.ClusterSpec, self Task) JobID {
 	return id
 }
 
-// addressDigest is that of a task's address, 0 where it is not listed. The names
-// of this machine are one.
+// addressDigest is the digest of a task's address, 0 if it is not listed. All names of
+// this machine count as one.
 func addressDigest(spec runconfig.ClusterSpec, t Task) uint64 {
 	a, ok := spec.Address(t.Job, t.Index)
 	if !ok {
@@ -78,7 +78,7 @@ func (j JobID) String() string {
 	return fmt.Sprintf("cluster:%016x.%016x.%016x", j.Shape, j.Lead, j.Own)
 }
 
-// parseJob is the inverse of String; what is malformed is of no job.
+// parseJob is the inverse of String; a malformed text belongs to no job.
 func parseJob(s string) (j JobID, ok bool) {
 	if name, named := strings.CutPrefix(s, "name:"); named {
 		return JobID{Name: name}, name != ""
@@ -97,8 +97,8 @@ func parseJob(s string) (j JobID, ok bool) {
 	return j, true
 }
 
-// admits reports whether a caller is of this job; own is where this task knows
-// the caller to be.
+// admits reports whether a caller belongs to this job; own is the digest of the caller's
+// address as this task knows it.
 func (j JobID) admits(caller JobID, own uint64) bool {
 	switch {
 	case j.Name != "" || caller.Name != "":
@@ -109,13 +109,13 @@ func (j JobID) admits(caller JobID, own uint64) bool {
 	return j.Shape == caller.Shape && (j.Lead == caller.Lead || own != 0 && own == caller.Own)
 }
 
-// Same reports whether two tasks are of one job, as far as their identities tell.
+// Same reports whether two tasks belong to one job, as far as their identities tell.
 func (j JobID) Same(other JobID) bool { return j.admits(other, 0) }
 
-// sameJob is what to do about tasks that are taken for others'.
+// sameJob is the advice if tasks are mistaken for another job's.
 const sameJob = "give all tasks of a job the same cluster in TF_CONFIG, or the same run.job_id (GOESTIMATOR_RUN_JOB_ID)"
 
-// differs says for people how a caller's job differs from that of a task.
+// differs describes how a caller's job differs from a task's.
 func (j JobID) differs(task, caller Task, theirs JobID) string {
 	named := func(j JobID) string {
 		if j.Name == "" {
@@ -132,7 +132,7 @@ func (j JobID) differs(task, caller Task, theirs JobID) string {
 	return fmt.Sprintf("%v serves a cluster whose tasks have other addresses than in that of its caller %v", task, caller)
 }
 
-// checkJob refuses callers of another job than this task's, or than the one it is held by.
+// checkJob refuses callers of another job than this task's, or than the job that holds it.
 func (n *Node) checkJob(caller Task, header metadata.MD) error {
 	theirs, ok := parseJob(first(header, jobKey))
 	if !ok {
@@ -145,13 +145,13 @@ func (n *Node) checkJob(caller Task, header metadata.MD) error {
 	return status.Errorf(codes.PermissionDenied, "%s: %s", mine.differs(n.config.Task, caller, theirs), sameJob)
 }
 
-// Job returns the job that holds this node, else its own.
+// Job returns the job that holds this node, or else its own.
 func (n *Node) Job() JobID {
 	j, _ := n.heldBy()
 	return j
 }
 
-// heldBy returns the job that holds this node, else its own, with false.
+// heldBy returns the job that holds this node, or else its own and false.
 func (n *Node) heldBy() (JobID, bool) {
 	if j := n.holder.Load(); j != nil {
 		return *j, true
@@ -159,8 +159,8 @@ func (n *Node) heldBy() (JobID, bool) {
 	return n.job, false
 }
 
-// Hold keeps a node that serves any job, until it is closed, for the job of the
-// caller of a handler. It is an error where another job's has come first.
+// Hold keeps a node that serves any job for the job of a handler's caller, until the node
+// is closed. It returns an error if another job was first.
 func (n *Node) Hold(ctx context.Context) error {
 	if !n.config.AnyJob {
 		return nil
@@ -168,7 +168,7 @@ func (n *Node) Hold(ctx context.Context) error {
 	md, _ := metadata.FromIncomingContext(ctx)
 	j, ok := parseJob(first(md, jobKey))
 	if !ok {
-		return nil // of this process
+		return nil // the caller is this process
 	}
 	n.holder.CompareAndSwap(nil, &j)
 	caller, _ := ParseTask(first(md, taskKey))

@@ -36,7 +36,7 @@ func TestJobs(t *testing.T) {
 		mine, theirs   string // names
 		spec           runconfig.ClusterSpec
 		caller         Task
-		admitted, held bool // by a node of this cluster, and by one that stands and the chief's job holds
+		admitted, held bool // by a node of this cluster, and by a standing one held by the chief's job
 	}{
 		"the same cluster":                          {"", "", here, worker0, true, true},
 		"its chief":                                 {"", "", here, chief, true, true},
@@ -96,7 +96,7 @@ func TestJobOnTheWire(t *testing.T) {
 	})
 }
 
-// TestHold: the first chief has a node that stands, until it is closed.
+// TestHold: the first chief holds a standing node until that is closed.
 func TestHold(t *testing.T) {
 	ours, to := sockets(t, func(c *Config) {
 		c.AnyJob = c.Task == ps0
@@ -153,7 +153,7 @@ func TestTakenForAnotherTask(t *testing.T) {
 	}
 }
 
-// incoming is the context of a handler that a node has called.
+// incoming is a handler's context after a call from a node.
 func incoming(t *testing.T, from *Node) context.Context {
 	t.Helper()
 	md, _ := metadata.FromOutgoingContext(from.identify(t.Context(), ps0))

@@ -9,9 +9,9 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// NewLocal returns the nodes of a cluster that lives in this process and uses
-// no sockets: the in-memory twin, for tests. The nodes are as Open returns them
-// (Register, then Serve; Close each), and Faults disturbs what is between them.
+// NewLocal returns the nodes of a cluster within this process and without
+// sockets: the in-memory twin, for tests. The nodes are as from Open (Register,
+// then Serve; Close each), and Faults disturbs the connections between them.
 func NewLocal(tasks ...Task) (map[Task]*Node, *Faults) {
 	jobs := map[string][]string{}
 	for _, t := range tasks {
@@ -36,8 +36,8 @@ type Faults struct {
 	links     map[[2]Task]*link
 }
 
-// Restart returns a new node for a task, as a process started again is: with
-// another incarnation. The task's node before must have been closed.
+// Restart returns a new node for a task, like a restarted process: with another
+// incarnation. The task's previous node must have been closed.
 func (f *Faults) Restart(t Task) *Node {
 	l := newMemoryListener()
 	f.mu.Lock()
@@ -48,7 +48,7 @@ func (f *Faults) Restart(t Task) *Node {
 		dial: func(ctx context.Context, to Task) (net.Conn, error) { return f.dial(ctx, t, to) },
 	})
 	if err != nil {
-		panic(err) // nothing that could fail is configured
+		panic(err) // nothing in the configuration can fail
 	}
 	return n
 }

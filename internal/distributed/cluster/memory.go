@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// memoryBuffer is how many bytes are on their way at most, in one direction.
+// memoryBuffer is the most bytes in transit, in one direction.
 const memoryBuffer = 256 << 10
 
 // memoryListener accepts connections in memory. They behave like TCP connections,
@@ -34,13 +34,13 @@ func (l *memoryListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close lets nobody connect any more.
+// Close refuses further connections.
 func (l *memoryListener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return nil
 }
 
-// Addr is the same for all.
+// Addr is the same for all listeners.
 func (l *memoryListener) Addr() net.Addr { return memoryAddr{} }
 
 // dial returns the calling end of a connection, once the other is accepted.
@@ -64,13 +64,13 @@ func (memoryAddr) String() string  { return "memory" }
 // memoryConn is an end of a connection.
 type memoryConn struct{ in, out *memoryPipe }
 
-// Read is of net.Conn, as all that follows.
+// Read implements net.Conn, as do the following methods.
 func (c *memoryConn) Read(p []byte) (int, error)  { return c.in.read(p) }
 func (c *memoryConn) Write(p []byte) (int, error) { return c.out.write(p) }
 func (c *memoryConn) LocalAddr() net.Addr         { return memoryAddr{} }
 func (c *memoryConn) RemoteAddr() net.Addr        { return memoryAddr{} }
 
-// Close drops what was not read; the other end still reads what was written.
+// Close drops unread data; the other end can still read the data written to it.
 func (c *memoryConn) Close() error {
 	c.in.end(&c.in.readerGone)
 	c.out.end(&c.out.writerGone)
@@ -98,7 +98,7 @@ type memoryPipe struct {
 	mu       sync.Mutex
 	changed  sync.Cond // has mu
 	ring     []byte
-	start, n int // of the bytes on their way
+	start, n int // of the bytes in transit
 
 	readerGone, writerGone bool
 	readBy, writeBy        memoryDeadline
@@ -155,7 +155,7 @@ func (p *memoryPipe) write(b []byte) (written int, err error) {
 	}
 }
 
-// end is the end of the reader or of the writer.
+// end marks the end of the reader or of the writer.
 func (p *memoryPipe) end(gone *bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,14 +163,14 @@ func (p *memoryPipe) end(gone *bool) {
 	p.changed.Broadcast()
 }
 
-// memoryDeadline is the time by which reads or writes are to be done.
+// memoryDeadline is the deadline of reads or writes.
 type memoryDeadline struct {
 	over  bool
-	timer *time.Timer // of the latest deadline; nil: there is none
+	timer *time.Timer // of the latest deadline; nil: none
 }
 
-// set moves a deadline of the pipe's. The timer of the one before says nothing
-// any more, even where it has gone off already and waits for the lock.
+// set moves a deadline of the pipe. The timer of the previous one no longer
+// counts, even if it has fired and waits for the lock.
 func (p *memoryPipe) set(d *memoryDeadline, t time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// memoryPair returns the ends of a connection in memory.
+// memoryPair returns the ends of an in-memory connection.
 func memoryPair(t *testing.T) (caller, server net.Conn) {
 	t.Helper()
 	l := newMemoryListener()
@@ -61,7 +61,7 @@ func TestMemoryConnCarriesBytes(t *testing.T) {
 	}
 }
 
-// awaitFull waits until a writer cannot go on.
+// awaitFull waits until a writer blocks.
 func (p *memoryPipe) awaitFull() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

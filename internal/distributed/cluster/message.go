@@ -2,27 +2,27 @@ package cluster
 
 import "io"
 
-// Message is a received message whose body is read as it comes: straight from
-// the connection where the stream has one of its own. It is valid until the next
-// call of Next or Recv on its stream, which drops what was not read.
+// Message is a received message whose body is read as it arrives: straight from
+// the connection if the stream has a bulk connection. It is valid until the next
+// call of Next or Recv on its stream, which drops unread data.
 type Message struct {
-	Header []byte // valid as long as the message
+	Header []byte // valid as long as the message is
 
 	left int
 	from bodySource
 }
 
-// bodySource gives the bytes of a body in order.
+// bodySource returns the bytes of a body in order.
 type bodySource interface {
 	// readBody reads at least one byte, and no more than len(p), which is not 0.
 	readBody(p []byte) (int, error)
 }
 
-// Len returns how many bytes of the body were not read yet.
+// Len returns the number of unread bytes of the body.
 func (m *Message) Len() int { return m.left }
 
-// Read reads the next bytes of the body into p, and returns io.EOF at its end.
-// io.ReadFull fills a tensor with it. Any other error is the stream's.
+// Read reads the next bytes of the body into p, and returns io.EOF at its end;
+// use it with io.ReadFull to fill a tensor. Any other error is the stream's.
 func (m *Message) Read(p []byte) (int, error) {
 	if m.left == 0 {
 		return 0, io.EOF
@@ -36,7 +36,7 @@ func (m *Message) Read(p []byte) (int, error) {
 }
 
 // Next receives a message of a stream; io.EOF at the peer's end. It is Recv
-// without a copy of the body: prefer it for large ones whose place is known.
+// without a copy of the body: use it for large bodies whose place is known.
 func Next(s Stream) (*Message, error) {
 	if n, ok := s.(interface{ next() (*Message, error) }); ok {
 		return n.next()
@@ -48,7 +48,7 @@ func Next(s Stream) (*Message, error) {
 	return messageOf(f), nil
 }
 
-// messageOf makes a message of a frame, which it releases when it was read.
+// messageOf makes a message from a frame, which it releases after it was read.
 func messageOf(f *Frame) *Message {
 	return &Message{Header: f.Header, left: f.Len(), from: &frameBody{frame: f}}
 }

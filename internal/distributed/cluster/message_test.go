@@ -38,7 +38,7 @@ func TestNextOfAStream(t *testing.T) {
 			t.Fatalf("message %d: %v", i, err)
 		}
 		if i%2 == 1 {
-			continue // the next call drops what was not read
+			continue // the next call drops unread data
 		}
 		got := make([]byte, 100000)
 		if _, err := io.ReadFull(m, got); err != nil || got[0] != byte(i) || got[99999] != byte(i) {

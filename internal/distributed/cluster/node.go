@@ -23,8 +23,8 @@ import (
 // closeGrace is how long Close lets calls that are being served finish.
 const closeGrace = 500 * time.Millisecond
 
-// Node is one task's place in the cluster: a server for the others' calls, and
-// connections to them. Its methods may be called from several goroutines.
+// Node is one task of the cluster: a server for other tasks' calls, and connections to these tasks. Its methods may be called
+// from several goroutines.
 type Node struct {
 	config      Config
 	incarnation uint64
@@ -37,21 +37,20 @@ type Node struct {
 	security    *security
 	bulkServer  *bulkServer
 	served      sync.WaitGroup
-	calls       atomic.Int64  // being served; streams do not count
-	harm        chan struct{} // closed when damage was met
+	calls       atomic.Int64  // being served, without streams
+	harm        chan struct{} // closed when damage was found
 	harmed      sync.Once
 	closing     chan struct{} // closed by Close
 	watched     sync.WaitGroup
 
 	mu       sync.Mutex
 	peers    map[Task]*peer
-	services map[string]bool // names of those registered
+	services map[string]bool // names of registered services
 	serving  bool
 	closed   bool
 }
 
-// Open returns a node that listens at its address but does not serve yet, so
-// that callers wait for Serve.
+// Open returns a node that listens at its address but does not serve yet; callers wait for Serve.
 func Open(c Config) (*Node, error) {
 	c = c.withDefaults()
 	sec, err := newSecurity(c)
@@ -71,7 +70,7 @@ func Open(c Config) (*Node, error) {
 	}
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
-		// Probes show no token, and ask for the name of a service at most.
+		// Probes send no token, and at most ask for the name of a service.
 		probes := admission.Limited{ServiceRegistrar: admission.Counted(n.server), Limit: 4 << 10, Timeout: 10 * time.Second, MaxCalls: 100}
 		healthpb.RegisterHealthServer(probes, n.health)
 		n.gated().RegisterService(n.describe(own()), nil)
@@ -84,7 +83,7 @@ func Open(c Config) (*Node, error) {
 	return n, nil
 }
 
-// gated is the server as services are registered with it: their calls are let in by welcome.
+// gated is the server for registering services: welcome admits their calls.
 func (n *Node) gated() admission.Gate {
 	return admission.Gate{ServiceRegistrar: admission.Counted(n.server), Admit: n.welcome}
 }
@@ -97,14 +96,14 @@ func newIncarnation() uint64 {
 	}
 }
 
-// maxConnections are the connections of a node of a small cluster: each other task has a few.
+// maxConnections is the most connections of a node in a small cluster: each other task has a few.
 const maxConnections = 1 << 12
 
-// mostConnections are the connections of a node: no fewer than so many tasks may have.
+// mostConnections is the most connections of a node; large clusters need more.
 func mostConnections(tasks int) int { return max(maxConnections, tasks*(1+bulkLimit)) }
 
-// Bounded returns a listener that has as many connections at a time as a node of a cluster of so many tasks may have.
-// Tasks keep theirs; the log hears that there are too many.
+// Bounded returns a listener with as many connections at a time as a node in a cluster of that many tasks may have. Tasks keep
+// theirs; the log reports when there are too many.
 func Bounded(l net.Listener, tasks int, log *slog.Logger) net.Listener {
 	return admission.NewPlaces(mostConnections(tasks), log).GRPCListener(l, nil)
 }
@@ -120,13 +119,12 @@ func listen(c Config) (net.Listener, error) {
 	return Bounded(l, c.Spec.Len(), c.Log), nil
 }
 
-// ListenAddress returns where a task with this address listens: on loopback for a
-// loopback address, else on all interfaces. The address need not resolve here, nor
-// belong to this host (a Kubernetes service, an address behind NAT).
+// ListenAddress returns where a task with this address listens: on loopback for a loopback address, otherwise on all
+// interfaces. The address need not resolve here, nor belong to this host (a Kubernetes service, an address behind NAT).
 func ListenAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return address // net.Listen says what is wrong with it
+		return address // net.Listen reports the error
 	}
 	if runconfig.Loopback(host) {
 		return address
@@ -140,14 +138,13 @@ func (c Config) local() bool {
 	return err == nil && runconfig.Loopback(host) && c.Spec.OneMachine()
 }
 
-// Task returns the task that this node is.
+// Task returns the node's task.
 func (n *Node) Task() Task { return n.config.Task }
 
-// Incarnation returns a random nonzero number that tells this start of the
-// task from others.
+// Incarnation returns a random nonzero number that distinguishes this start of the task from others.
 func (n *Node) Incarnation() uint64 { return n.incarnation }
 
-// Addr returns where the node listens, "" where it only calls.
+// Addr returns where the node listens, "" if it only calls.
 func (n *Node) Addr() string {
 	if n.listener == nil {
 		return ""
@@ -155,8 +152,7 @@ func (n *Node) Addr() string {
 	return n.listener.Addr().String()
 }
 
-// Damaged is closed when bytes between this node and a peer that it calls were
-// damaged on the way: see ErrDamaged.
+// Damaged is closed when bytes between this node and a peer that it calls were damaged in transit: see ErrDamaged.
 func (n *Node) Damaged() <-chan struct{} { return n.harm }
 
 // Closing is closed when the node is, by Close or Abort.
@@ -192,8 +188,8 @@ func (n *Node) Register(s Service) error {
 	return nil
 }
 
-// RegisterForeign adds services for callers that are no tasks of this project, such as TensorFlow's clients. They show the job
-// token where there is one, and otherwise nothing of who they are. It must be called before Serve.
+// RegisterForeign adds services for callers that are not tasks of this project, such as TensorFlow's clients. They send the
+// job token if there is one, and do not identify themselves otherwise. It must be called before Serve.
 func (n *Node) RegisterForeign(register func(grpc.ServiceRegistrar)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -207,7 +203,7 @@ func (n *Node) RegisterForeign(register func(grpc.ServiceRegistrar)) error {
 	return nil
 }
 
-// Serve starts to answer calls, and returns at once.
+// Serve starts answering calls, and returns at once.
 func (n *Node) Serve() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -222,9 +218,8 @@ func (n *Node) Serve() {
 	})
 }
 
-// Close stops the server, which first lets the calls being served finish for a
-// short while, and closes the connections to peers. Streams end. It is bounded;
-// a second Close does nothing.
+// Close stops the server, after giving current calls a short time to finish, and closes the connections to peers. Streams end.
+// The time it takes is bounded; a second Close does nothing.
 func (n *Node) Close() error { return n.close(n.stopServer) }
 
 // close closes the node; stop stops its server.
@@ -254,10 +249,8 @@ func (n *Node) close(stop func()) error {
 	return errors.Join(errs...)
 }
 
-// stopServer lets the calls being served finish, for closeGrace at most, then
-// ends what is left: streams, which would go on as long as their callers. It
-// waits for the handlers as long again; one that does not heed its context is
-// left behind.
+// stopServer gives current calls up to closeGrace to finish, then ends the rest, such as streams, which would continue as long
+// as their callers. It waits that long again for the handlers; one that ignores its context is left behind.
 func (n *Node) stopServer() {
 	n.health.Shutdown()
 	stopped := make(chan struct{})
@@ -266,7 +259,7 @@ func (n *Node) stopServer() {
 		n.served.Wait()
 		close(stopped)
 	}()
-	const step, flush = 10 * time.Millisecond, 5 // the last answers take a moment to go out
+	const step, flush = 10 * time.Millisecond, 5 // the last answers take a moment to be sent
 	idle := 0
 	for waited := time.Duration(0); waited < closeGrace && idle < flush; waited += step {
 		select {

@@ -22,7 +22,7 @@ var (
 	ps0     = Task{"ps", 0}
 )
 
-// echo answers with what it was sent.
+// echo answers with the received frame.
 func echo() Service {
 	return Service{
 		Name: "test.Echo",
@@ -186,7 +186,7 @@ func TestCallThatNobodyAnswers(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	port, err := freeport.Reserve(1) // else another process may listen there by now
+	port, err := freeport.Reserve(1) // otherwise another process may listen there by now
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestSendOfAWindowDoesNotWaitForTheReceiver: two tasks that both send first
-// and receive then rely on it.
+// and then receive rely on it.
 func TestSendOfAWindowDoesNotWaitForTheReceiver(t *testing.T) {
 	release := make(chan struct{})
 	from, _ := sockets(t, nil, Service{Name: "test.Late", Streams: map[string]StreamHandler{"Late": func(_ context.Context, s Stream) error {

@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// copyBelow is the length under which a chunk is copied: that is cheaper
-	// than to wait for the transport. (gRPC does not tell when it is done with
-	// buffers of up to 1 KiB.)
+	// copyBelow is the length below which a chunk is copied, which is cheaper than
+	// waiting for the transport. (gRPC does not report when it is done with buffers
+	// of up to 1 KiB.)
 	copyBelow = 16 << 10
-	// sendGrace bounds how long a frame of a stream that is over may keep its sender.
+	// sendGrace bounds how long a frame may block its sender after its stream has ended.
 	sendGrace = time.Second
 )
 
-// outgoing is a frame on its way out. gRPC takes the chunks as they are and
-// counts references to them; the frame was sent when the last is gone, which is
-// when its bytes are in the connection's write buffer.
+// outgoing is a frame being sent. gRPC uses the chunks themselves and counts
+// references to them. The frame was sent when the last reference is gone: then its
+// bytes are in the connection's write buffer.
 type outgoing struct {
 	frame   *Frame
 	pending atomic.Int32
 	done    chan struct{} // nil until there is something to wait for
 }
 
-// errTooLong is of a message that is longer than allowed.
+// errTooLong is the error for a message that is too long.
 func errTooLong(n, limit int) error {
 	return status.Errorf(codes.ResourceExhausted, "a message of %d bytes exceeds the limit of %d: send it in parts, or raise rpc.max_message_mb for all tasks", n, limit)
 }
 
-// newOutgoing returns f as a message, or an error where it exceeds the limit.
+// newOutgoing returns f as a message, or an error if it exceeds the limit.
 func newOutgoing(f *Frame, limit int) (*outgoing, error) {
 	if n := len(f.Header) + f.Len(); n > limit {
 		return nil, errTooLong(n, limit)
@@ -59,7 +59,7 @@ func (o *outgoing) encode() mem.BufferSlice {
 	return out
 }
 
-// Get is of mem.BufferPool, and is not used: Put is all that is wanted of it.
+// Get implements mem.BufferPool. It is not used: only Put matters.
 func (o *outgoing) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
 
 // Put is called when gRPC has dropped its last reference to a chunk.
@@ -69,12 +69,12 @@ func (o *outgoing) Put(*[]byte) {
 	}
 }
 
-// wait returns when the transport does not read the chunks any more. Once the
-// stream is over that is soon: what was queued is dropped. But gRPC does not
-// drop its references where the connection broke, or where the frame was queued
-// behind the end of the stream; and its writer may be stuck in a write with a
-// part of the frame still to come. In that last case the connection is closed
-// after a while, so that the peer cannot see chunks that were changed meanwhile.
+// wait returns when the transport no longer reads the chunks. Once the stream is
+// over, that is soon: queued frames are dropped. But gRPC does not drop its
+// references if the connection broke, or if the frame was queued after the end of the
+// stream; and its writer may be stuck in a write before a part of the frame. In that
+// last case the connection is closed after a while, so that the peer cannot see
+// chunks that were changed meanwhile.
 func (o *outgoing) wait(over <-chan struct{}, conn *watchedConn) {
 	if o.done == nil {
 		return
@@ -94,7 +94,7 @@ func (o *outgoing) wait(over <-chan struct{}, conn *watchedConn) {
 		case <-ticker.C:
 		}
 		if conn != nil && conn.isClosed() {
-			if dead++; dead == 3 { // a writer between two writes has come to its end
+			if dead++; dead == 3 { // a writer between two writes has finished
 				return
 			}
 		}

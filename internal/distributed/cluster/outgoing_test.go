@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// sendUntil sends a large frame over and over until the stream ends, and
-// changes it between, as the contract allows.
+// sendUntil sends a large frame repeatedly until the stream ends, and changes
+// it in between, as the contract allows.
 func sendUntil(s ClientStream, started chan<- struct{}) {
 	body := make([]byte, 1<<20)
 	for i := 0; ; i++ {
@@ -23,8 +23,8 @@ func sendUntil(s ClientStream, started chan<- struct{}) {
 	}
 }
 
-// TestChunksMayBeChangedAfterSend is for the race detector, and checks that no
-// frame is seen that was changed on its way, when a stream is cancelled.
+// TestChunksMayBeChangedAfterSend is for the race detector. It also checks that no frame arrives that was changed while it was sent, if a stream
+// is cancelled.
 func TestChunksMayBeChangedAfterSend(t *testing.T) {
 	var torn atomic.Int32
 	from, _ := sockets(t, nil, Service{Name: "test.Sink", Streams: map[string]StreamHandler{"Sink": func(_ context.Context, s Stream) error {
@@ -58,8 +58,8 @@ func TestChunksMayBeChangedAfterSend(t *testing.T) {
 	}
 }
 
-// TestSendEndsWithTheConnection: gRPC does not say that it is done with a frame
-// whose connection broke.
+// TestSendEndsWithTheConnection: gRPC does not report that it is done with a
+// frame whose connection broke.
 func TestSendEndsWithTheConnection(t *testing.T) {
 	caller, server, faults := local(t)
 	for _, disturb := range []func(){func() { faults.Cut(worker0, ps0) }, func() { server.Close() }} {

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// TestStreamToAPeerThatIsGone: who was there before is waited for no longer
-// than the peer timeout.
+// TestStreamToAPeerThatIsGone: a peer that was connected before is awaited no
+// longer than the peer timeout.
 func TestStreamToAPeerThatIsGone(t *testing.T) {
 	a, b := cluster.Task{Job: "worker"}, cluster.Task{Job: "ps"}
 	c := clustertest.Start(t, func(c *cluster.Config) { c.PeerTimeout, c.CallTimeout = 100*time.Millisecond, time.Hour }, a, b)

@@ -16,22 +16,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// probeTimeout bounds the health check that tells a slow answer from silence: peer.probe, but in tests.
+// probeTimeout bounds the health check that distinguishes a slow answer from silence: peer.probe, except in tests.
 const probeTimeout = time.Second
 
-// peer is the way to another task.
+// peer is the connection to another task.
 type peer struct {
 	task    Task
 	address string
 	conn    *grpc.ClientConn
 	bulk    bulkPool
-	probe   time.Duration // how long it may take to show that it is alive
+	probe   time.Duration // time limit for showing that it is alive
 
 	reportDamage func(error)
 
 	mu      sync.Mutex
-	refusal error // why the last attempt to connect was refused, nil where it was not
-	damage  error // bytes were damaged on the way to it, or from it; never cleared
+	refusal error // why the last attempt to connect was refused, or nil
+	damage  error // bytes to or from it were damaged; never cleared
 	known   bool  // it has talked to this node
 	absent  absence
 	waiting map[*waiter]struct{}
@@ -40,7 +40,7 @@ type peer struct {
 // waiter is a call that may still wait for the connection.
 type waiter struct{ cancel context.CancelCauseFunc }
 
-// peer returns the way to a task, making it where it is the first time.
+// peer returns the connection to a task, which it makes at the first call.
 func (n *Node) peer(to Task) (*peer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,7 +58,7 @@ func (n *Node) peer(to Task) (*peer, error) {
 	return p, nil
 }
 
-// newPeer makes the way to a task.
+// newPeer makes the connection to a task.
 func (n *Node) newPeer(to Task) (*peer, error) {
 	address, ok := n.config.Spec.Address(to.Job, to.Index)
 	if !ok {
@@ -94,8 +94,7 @@ func (p *peer) end(why error) {
 	clear(p.waiting)
 }
 
-// damaged ends the calls that wait for the peer, and all that come later: what
-// was damaged may have been any of them.
+// damaged ends the calls that wait for the peer, and all later ones: any of them may have been damaged.
 func (p *peer) damaged(err error) {
 	p.mu.Lock()
 	first := p.damage == nil
@@ -109,7 +108,7 @@ func (p *peer) damaged(err error) {
 	}
 }
 
-// accepted says that the peer talks (again).
+// accepted records that the peer talks (again).
 func (p *peer) accepted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,9 +122,8 @@ func (p *peer) met() bool {
 	return p.known
 }
 
-// enter returns a context that ends when the peer refuses to talk, until leave
-// is called; or an error where the peer already does: connections are tried
-// again meanwhile.
+// enter returns a context that ends when the peer refuses to talk, until leave is called. It returns an
+// error if the peer already refuses; attempts to connect continue meanwhile.
 func (p *peer) enter(ctx context.Context) (context.Context, *waiter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +145,7 @@ func (p *peer) leave(w *waiter) {
 	delete(p.waiting, w)
 }
 
-// failure says of what kind an error of a call is; ctx is the call's.
+// failure classifies the error of a call; ctx is the call's.
 func (p *peer) failure(ctx context.Context, method string, err error) error {
 	e := &PeerError{Task: p.task, Address: p.address, Method: method, Err: err}
 	p.mu.Lock()
@@ -181,16 +179,16 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 		e.Err = fmt.Errorf("%w: %w", deadlineOf(ctx), err)
 	case p.conn.GetState() == connectivity.Shutdown:
 		e.Err = fmt.Errorf("%w: %w", net.ErrClosed, err)
-	case code == codes.Canceled && ctx.Err() != nil: // for any cause
+	case code == codes.Canceled && ctx.Err() != nil: // for any reason
 		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return e
 }
 
-// clockSkew is how much earlier the peer may find that a deadline is over.
+// clockSkew is how much earlier the peer may find that a deadline has passed.
 const clockSkew = 100 * time.Millisecond
 
-// deadlineOf says which deadline a call has run into: its context's where that is over.
+// deadlineOf returns the deadline that a call has exceeded: its context's, if that has passed.
 func deadlineOf(ctx context.Context) error {
 	if at, ok := ctx.Deadline(); ok && time.Until(at) < clockSkew {
 		<-ctx.Done()
@@ -201,7 +199,7 @@ func deadlineOf(ctx context.Context) error {
 	return context.DeadlineExceeded
 }
 
-// alive reports whether the peer answers: one that does was only slow with a call.
+// alive reports whether the peer answers; then it was only slow with a call.
 func (p *peer) alive() bool {
 	if p.conn.GetState() != connectivity.Ready {
 		return false

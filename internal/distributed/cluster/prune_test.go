@@ -2,8 +2,8 @@ package cluster
 
 import "testing"
 
-// TestIdleConnectionsAreNotPruned: who asks for one connection too many does not
-// cost the caller those that it keeps, in memory or over sockets.
+// TestIdleConnectionsAreNotPruned: a caller that asks for one connection too
+// many keeps the ones that it has, in memory or over sockets.
 func TestIdleConnectionsAreNotPruned(t *testing.T) {
 	for name, pair := range map[string]func(*testing.T) (from, to *Node){
 		"memory":  func(t *testing.T) (from, to *Node) { from, to, _ = local(t); return from, to },

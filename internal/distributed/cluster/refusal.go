@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// explainTLS returns why a handshake says that the peer will not talk and what
-// to do, nil where it does not: a connection that breaks says nothing.
+// explainTLS returns why the peer refuses a TLS handshake and what to do, or nil if the error does not say
+// so: a broken connection explains nothing.
 func explainTLS(err error) error {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -30,13 +30,13 @@ func explainTLS(err error) error {
 		return fmt.Errorf("its certificate cannot be used: replace its rpc.cert_file: %w", err)
 	case errors.As(err, &header):
 		return fmt.Errorf("it does not speak TLS: set rpc.cert_file and rpc.key_file for it as well: %w", err)
-	case errors.As(err, &alert) && alert.Op == "remote error": // how crypto/tls names an alert
+	case errors.As(err, &alert) && alert.Op == "remote error": // crypto/tls's name for an alert
 		return fmt.Errorf("it refuses this task's connection: check this task's rpc.cert_file (signed by the CA that the peer trusts, not expired) and rpc.key_file: %w", err)
 	}
 	return nil
 }
 
-// errWantsTLS is of a server that answers plaintext with an alert.
+// errWantsTLS is the error for a server that answers plaintext with an alert.
 var errWantsTLS = errors.New("it wants TLS, and this task has no certificates: set rpc.ca_file (and rpc.cert_file and rpc.key_file) for this task as well")
 
 // First bytes of TLS records.
@@ -46,15 +46,14 @@ const (
 )
 
 var (
-	// tlsAlert is what a TLS server tells a caller that does not speak it: a fatal alert, "protocol version".
+	// tlsAlert is a TLS server's answer to a caller without TLS: a fatal alert, "protocol version".
 	tlsAlert = []byte{recordAlert, 3, 3, 0, 2, 2, 70}
-	// emptySettings is the HTTP/2 frame that a plaintext server starts with.
+	// emptySettings is the first HTTP/2 frame of a plaintext server.
 	emptySettings = []byte{0, 0, 0, 4, 0, 0, 0, 0, 0}
 )
 
-// sniff reads the first byte that a caller sends. It refuses a caller that speaks
-// TLS where this task does not, or the other way round, so that the caller can
-// report why. The caller's bytes are read again from the result.
+// sniff reads the first byte that a caller sends. If only one side uses TLS, it refuses the caller, so that
+// the caller can report why. The returned connection repeats the byte.
 func sniff(raw net.Conn, secured bool) (net.Conn, error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(raw, first); err != nil {
@@ -71,7 +70,7 @@ func sniff(raw net.Conn, secured bool) (net.Conn, error) {
 	return &prefixedConn{Conn: raw, prefix: first}, nil
 }
 
-// dismiss tells the caller why, and waits a moment for it to hang up.
+// dismiss sends the caller the reason, and waits a moment for it to close the connection.
 func dismiss(c net.Conn, why []byte) {
 	c.SetDeadline(time.Now().Add(alertTime))
 	if _, err := c.Write(why); err != nil {
@@ -81,7 +80,7 @@ func dismiss(c net.Conn, why []byte) {
 	linger(c)
 }
 
-// prefixedConn is a connection with some bytes that were read already.
+// prefixedConn is a connection with bytes that were read already.
 type prefixedConn struct {
 	net.Conn
 	prefix []byte
@@ -96,10 +95,10 @@ func (c *prefixedConn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Direct returns the connection below, to which the same may be written.
+// Direct returns the connection below, for writing.
 func (c *prefixedConn) Direct() net.Conn { return c.Conn }
 
-// limiter lets something happen at most once in a while.
+// limiter limits how often something happens.
 type limiter struct {
 	every time.Duration
 	mu    sync.Mutex

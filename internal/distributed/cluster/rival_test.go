@@ -12,7 +12,7 @@ func watched(t *testing.T) *watchedConn {
 	return &watchedConn{Conn: a}
 }
 
-// A process that has connected anew keeps its task when the connection before is found to be lost.
+// A process that has reconnected keeps its task when its previous connection is found to be lost.
 func TestClaimOfAProcessThatConnectedAnew(t *testing.T) {
 	var c claims
 	task := Task{Job: "worker"}

@@ -14,23 +14,23 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Security says how the connections of a cluster are secured. Files are PEM;
-// they are read again at every handshake, so certificates can be rotated in
-// place: a pair that cannot be used (half written) keeps the one before.
+// Security describes how the connections of a cluster are secured. Files are PEM.
+// They are read again at every handshake, so certificates can be rotated in place:
+// if a pair cannot be used (half written), the previous one stays in use.
 type Security struct {
-	Mode       string // "auto" (also ""): TLS where any file is set, else plaintext with one warning; "tls": never plaintext
+	Mode       string // "auto" (also ""): TLS if any file is set, else plaintext with one warning; "tls": never plaintext
 	CA         string // certificates that sign the peers' certificates; "": the system's
 	Cert       string // this task's certificate chain; a task that serves needs it
 	Key        string // its key
 	ClientAuth bool   // mutual TLS: callers must present a certificate that CA signed
-	ServerName string // name expected in the peers' certificates, instead of the host they are called at
-	Token      string // where set, required of every caller and sent with every call
+	ServerName string // name expected in the peers' certificates, instead of the host in their address
+	Token      string // if set, required of every caller and sent with every call
 }
 
 // TLS reports whether connections are encrypted.
 func (s Security) TLS() bool { return s.CA != "" || s.Cert != "" || s.Key != "" }
 
-// check says what of the settings cannot work.
+// check returns an error for settings that cannot work.
 func (s Security) check(serves bool) error {
 	switch {
 	case s.Mode != "" && s.Mode != "auto" && s.Mode != "tls":
@@ -53,7 +53,7 @@ func (s Security) check(serves bool) error {
 type security struct {
 	settings Security
 	files    *files // nil: plaintext
-	sums     bool   // bytes are under checksums, as they are in plaintext
+	sums     bool   // bytes have checksums, as in plaintext
 	task     Task
 	log      *slog.Logger
 	refusals limiter
@@ -85,20 +85,19 @@ type clientCredentials struct {
 	peer *peer
 }
 
-// serverCredentials are the credentials of the connections that others make to this
-// task.
+// serverCredentials are the credentials for connections to this task.
 type serverCredentials struct {
 	*security
 	bulk        *bulkServer
 	peerTimeout time.Duration
 }
 
-// authInfo goes with a connection: gRPC shows it to handlers.
+// authInfo belongs to a connection: gRPC shows it to handlers.
 type authInfo struct {
 	credentials.CommonAuthInfo
 	kind  string
 	conn  *watchedConn
-	probe bool // it came without a task's greeting
+	probe bool // without a task's greeting
 }
 
 // AuthType returns "tls" or "plaintext".
@@ -112,8 +111,8 @@ func (s *security) info(kind string, c *watchedConn) authInfo {
 	return authInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: level}, kind: kind, conn: c}
 }
 
-// ClientHandshake makes a connection to the peer secure. If the peer refuses, the
-// calls that wait for it get the cause.
+// ClientHandshake secures a connection to the peer. If the peer refuses, the calls
+// that wait for it get the reason.
 func (c clientCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	kind := "plaintext"
 	if c.files != nil {
@@ -140,7 +139,7 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 	return w, c.info(kind, w), nil
 }
 
-// greet tells the calls that wait for the peer what its greeting says.
+// greet passes the result of the peer's greeting to the calls that wait for it.
 func (c clientCredentials) greet(ctx context.Context, raw net.Conn) error {
 	err := greetServer(ctx, raw, c.files != nil)
 	var refused refusedError
@@ -153,7 +152,7 @@ func (c clientCredentials) greet(ctx context.Context, raw net.Conn) error {
 	return err
 }
 
-// ServerHandshake makes a caller's connection secure, or refuses it.
+// ServerHandshake secures a caller's connection, or refuses it.
 func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	kind, from := "plaintext", raw.RemoteAddr()
 	loseAfter(raw, c.peerTimeout)
@@ -187,26 +186,26 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 	return w, info, nil
 }
 
-// damaged tells the caller, and waits a moment for it to hang up.
+// damaged tells the caller, and waits a moment for it to close the connection.
 func (c serverCredentials) damaged(w *watchedConn, err error) {
-	if c.damages.allow() { // anyone who connects can send damaged bytes, as often as they like
+	if c.damages.allow() { // anyone can send damaged bytes, as often as they like
 		c.log.Warn("a connection is given up: the caller is told, and should be started again", "task", c.task.String(), "from", w.RemoteAddr(), "err", err)
 	}
 	w.sums.alert()
 	linger(w.sums.Conn)
 }
 
-// ServerHandshake is not used: these are the credentials of callers.
+// ServerHandshake is not used: these are a caller's credentials.
 func (clientCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("cluster: credentials of a caller cannot serve")
 }
 
-// ClientHandshake is not used: these are the credentials of a server.
+// ClientHandshake is not used: these are a server's credentials.
 func (serverCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("cluster: credentials of a server cannot call")
 }
 
-// Info says what protocol the connections use.
+// Info returns the protocol of the connections.
 func (s *security) Info() credentials.ProtocolInfo {
 	kind := "plaintext"
 	if s.files != nil {
@@ -215,18 +214,18 @@ func (s *security) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: kind, ServerName: s.settings.ServerName} //nolint:staticcheck // deprecated for callers; gRPC reads it
 }
 
-// Clone returns the same credentials: nothing in them changes.
+// Clone returns the same credentials, which do not change.
 func (c clientCredentials) Clone() credentials.TransportCredentials { return c }
 
-// Clone returns the same credentials: nothing in them changes.
+// Clone returns the same credentials, which do not change.
 func (c serverCredentials) Clone() credentials.TransportCredentials { return c }
 
-// OverrideServerName is not supported: Security.ServerName is the way.
+// OverrideServerName is not supported: use Security.ServerName.
 func (*security) OverrideServerName(string) error {
 	return errors.New("cluster: set Security.ServerName instead")
 }
 
-// clientConfig and serverConfig are made again for every handshake.
+// clientConfig and serverConfig make a new configuration for every handshake.
 func (f *files) clientConfig(s Security) *tls.Config {
 	pair, pool := f.current()
 	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: s.ServerName}

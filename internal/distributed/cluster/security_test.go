@@ -32,7 +32,7 @@ func ping() cluster.Service {
 	}}
 }
 
-// talk calls from a node with one security to one with another, and returns the error.
+// talk calls from a node with one Security to a node with another, and returns the error.
 func talk(t *testing.T, from, to cluster.Security) error {
 	t.Helper()
 	server := serve(t, to, "127.0.0.1:0")
@@ -108,7 +108,7 @@ func TestWhoMayTalkToWhom(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		from, to cluster.Security
-		refused  string // a part of the caller's error; "": it is accepted
+		refused  string // a part of the caller's error; "": it is admitted
 	}{
 		"plain to plain":                       {cluster.Security{}, cluster.Security{}, ""},
 		"TLS to TLS":                           {cluster.Security{CA: a.CAFile}, good, ""},
@@ -214,7 +214,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestReadingCertificatesAgainIsLogged: what has changed is logged once; what cannot be used, at every look.
+// TestReadingCertificatesAgainIsLogged: a change is logged once, unusable files at every look.
 func TestReadingCertificatesAgainIsLogged(t *testing.T) {
 	var out lines
 	s := issue(t, clustertest.NewAuthority(t), clustertest.Certificate{})
@@ -258,7 +258,7 @@ func TestReadingCertificatesAgainIsLogged(t *testing.T) {
 	look(false, true)
 }
 
-// lines is a log that several goroutines write.
+// lines is a log for several goroutines.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -270,7 +270,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// take returns what was written since the last call.
+// take returns the text written since the last call.
 func (l *lines) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,8 +365,8 @@ func TestTheServerSaysWhomItRefused(t *testing.T) {
 	}
 }
 
-// TestProxyVariablesAreIgnored calls by an address that is not of loopback,
-// which HTTP clients would go to by way of the (dead) proxy of TestMain.
+// TestProxyVariablesAreIgnored calls an address that is not loopback, for which HTTP clients would use the
+// (dead) proxy of TestMain.
 func TestProxyVariablesAreIgnored(t *testing.T) {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

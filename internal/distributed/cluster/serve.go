@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// describe returns a service in gRPC's terms. Unary methods are served as
-// streams of one message each way, which is the same on the wire and lets the
-// node see when an answer has been sent.
+// describe returns the gRPC description of a service. Unary methods are served
+// as streams with one message each way, which is the same on the wire and lets
+// the node see when an answer was sent.
 func (n *Node) describe(s Service) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: s.Name}
 	for name, h := range s.Unary {
@@ -38,7 +38,7 @@ func (n *Node) answer(h Handler) StreamHandler {
 		if err != nil {
 			return err
 		}
-		defer req.Release() // after the answer, which may point into it
+		defer req.Release() // after the answer, which may use its memory
 		f, err := h(ctx, req)
 		if f != nil && f.Done != nil {
 			defer f.Done()
@@ -78,7 +78,7 @@ func (n *Node) guard(method string, h StreamHandler) grpc.StreamHandler {
 type serverStream struct {
 	stream grpc.ServerStream
 	limit  int
-	conn   *watchedConn // it came by
+	conn   *watchedConn // through which it came
 }
 
 func (s *serverStream) Send(f *Frame) error {

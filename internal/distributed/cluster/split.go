@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Split divides the connections of a listener between tasks of this project and others, by the first byte that a caller sends: gRPC
-// without a greeting begins with "PRI". With TLS all connections are tasks'. It lets a port outlive the node that serves its tasks.
+// Split divides the connections of a listener between tasks of this project and others, by the first byte of a caller: gRPC without
+// a greeting begins with "PRI". With TLS all connections belong to tasks. A port can thus outlive the node that serves its tasks.
 type Split struct {
 	from    net.Listener
 	foreign *branch
@@ -17,10 +17,10 @@ type Split struct {
 
 	mu    sync.Mutex
 	tasks *branch
-	new   chan struct{} // closed when tasks is another one
+	new   chan struct{} // closed when tasks is replaced
 }
 
-// splitTime is how long a caller may take to send its first byte, and how long a task's connection waits for a node that accepts it.
+// splitTime is the time limit for a caller's first byte, and for a node to accept a task's connection.
 const splitTime = 10 * time.Second
 
 // NewSplit divides the connections of a listener until Close.
@@ -31,10 +31,10 @@ func NewSplit(l net.Listener) *Split {
 	return s
 }
 
-// Foreign returns the listener of connections that begin as gRPC does.
+// Foreign returns the listener for connections that begin like gRPC.
 func (s *Split) Foreign() net.Listener { return s.foreign }
 
-// Tasks returns a listener of all other connections. One that was returned earlier gets none any more.
+// Tasks returns a listener for all other connections. One returned earlier gets no more connections.
 func (s *Split) Tasks() net.Listener {
 	b := s.branch()
 	s.mu.Lock()
@@ -61,7 +61,7 @@ func (s *Split) accept() {
 	for {
 		c, err := s.from.Accept()
 		if err != nil {
-			return // closed; a listener of TCP has no other lasting error
+			return // closed: a TCP listener has no other permanent error
 		}
 		s.done.Go(func() {
 			if !s.send(c) {
@@ -71,7 +71,7 @@ func (s *Split) accept() {
 	}
 }
 
-// send hands a connection to the branch that its first byte says.
+// send passes a connection to the branch for its first byte.
 func (s *Split) send(c net.Conn) bool {
 	first := make([]byte, 1)
 	stop := make(chan struct{})
@@ -109,7 +109,7 @@ func (s *Split) send(c net.Conn) bool {
 	}
 }
 
-// branch is a listener of some of the connections.
+// branch is a listener for some of the connections.
 type branch struct {
 	split *Split
 	conns chan net.Conn
@@ -117,7 +117,7 @@ type branch struct {
 	once  sync.Once
 }
 
-// take hands a connection to Accept.
+// take passes a connection to Accept.
 func (b *branch) take(c net.Conn, until <-chan time.Time) bool {
 	select {
 	case b.conns <- c:

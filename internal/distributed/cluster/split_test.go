@@ -14,7 +14,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// TestSplit: a port serves tasks and callers of gRPC, and these keep their connection while one node follows another.
+// TestSplit: a port serves tasks and gRPC callers, which keep their connection while one node replaces another.
 func TestSplit(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.Serve()
-		for from.Healthy(ctx, ps0) != nil && ctx.Err() == nil { // the former node's end may come first
+		for from.Healthy(ctx, ps0) != nil && ctx.Err() == nil { // it may see the previous node's end first
 		}
 		if err := errors.Join(ctx.Err(), n.Close()); err != nil {
 			t.Fatal(err)

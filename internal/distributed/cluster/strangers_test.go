@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
-// Strangers who fill all places neither cut tasks off that were let in nor keep new ones out.
+// Strangers who fill all places neither disconnect admitted tasks nor keep new ones out.
 func TestStrangersFillAllPlacesOfANode(t *testing.T) {
 	places := admission.NewPlaces(4, nil)
 	first := &firstListener{}
@@ -40,7 +40,7 @@ func TestStrangersFillAllPlacesOfANode(t *testing.T) {
 	}
 }
 
-// firstListener tells whether the first connection is closed by this side.
+// firstListener reports whether this side closes the first connection.
 type firstListener struct {
 	net.Listener
 	closed atomic.Bool

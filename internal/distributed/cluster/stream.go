@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// sendDoubt is how long a Send waits until it looks whether the stream is over.
+	// sendDoubt is how long a Send waits until it checks whether the stream is
+	// over.
 	sendDoubt = 50 * time.Millisecond
 	// maxEarly bounds the frames that are received ahead.
 	maxEarly = 64
@@ -29,13 +30,13 @@ type clientStream struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex // guards receiving
-	early []*Frame   // received ahead, on the way to the stream's end
-	final error      // what ended the stream
+	early []*Frame   // received ahead, while looking for the stream's end
+	final error      // why the stream ended
 
-	waiting atomic.Bool // a Send waits for its frame to leave
+	waiting atomic.Bool // a Send waits for its frame to be sent
 }
 
-// Send sends a frame; where the stream has ended the error says what ended it.
+// Send sends a frame; if the stream has ended, the error is the reason.
 func (s *clientStream) Send(f *Frame) error {
 	o, err := newOutgoing(f, s.limit)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *clientStream) Send(f *Frame) error {
 	return err
 }
 
-// drain receives all that is left of a stream that is over, because gRPC tells
-// only then what ended it. Recv returns the frames later.
+// drain receives the rest of a stream that is over, because gRPC reports the reason
+// only after that. Recv returns the frames later.
 func (s *clientStream) drain() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +73,8 @@ func (s *clientStream) drain() error {
 }
 
 // look receives a frame ahead. Otherwise gRPC would neither report that the peer
-// has ended a stream, nor release a frame that it was about to send then: a Send
-// could wait until its deadline.
+// has ended a stream, nor release a frame that it was about to send: a Send could
+// wait until its deadline.
 func (s *clientStream) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *clientStream) Recv() (*Frame, error) {
 	return nil, s.final
 }
 
-// receive returns the next frame, nil where there is none and final is set.
+// receive returns the next frame, or nil if there is none and final is set.
 func (s *clientStream) receive() *Frame {
 	f := new(Frame)
 	err := s.stream.RecvMsg(f)

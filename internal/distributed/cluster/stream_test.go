@@ -35,7 +35,7 @@ func testStreamEchoes(t *testing.T, caller *Node) {
 		for i := range 20 {
 			body[99999] = byte(i)
 			err = errors.Join(err, s.Send(&Frame{Body: [][]byte{body}}))
-			clear(body) // the frame is on its way already
+			clear(body) // the frame was sent already
 		}
 		sent <- errors.Join(err, s.CloseSend())
 	}()
@@ -68,12 +68,12 @@ func testStreamErrors(t *testing.T, caller *Node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for status.Code(err) != codes.Aborted { // until the end of the stream is here
+	for status.Code(err) != codes.Aborted { // until the end of the stream has arrived
 		if err = s.Send(&Frame{}); err != nil && status.Code(err) != codes.Aborted {
 			t.Fatalf("sending to a stream that is over: got %v", err)
 		}
 	}
-	for range 2 { // what had come before is not lost
+	for range 2 { // frames received before that are not lost
 		if f, err := s.Recv(); err != nil || string(f.Header) != "x" {
 			t.Fatalf("got %v, %v", f, err)
 		}

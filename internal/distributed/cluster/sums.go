@@ -11,41 +11,41 @@ import (
 	"time"
 )
 
-// ErrDamaged is in the chain of errors that say that bytes were changed on their
-// way between this task and a peer, as a checksum tells. TCP's own is too weak to
-// notice all that a broken machine on the way does. The task that had connected
-// should end, to be started again: every later call to that peer fails alike.
+// ErrDamaged is wrapped by errors that report that bytes were changed between this task and a
+// peer, according to a checksum. TCP's own is too weak to detect all damage by a broken
+// machine. The task that made the connection should end, and be restarted: every later call to
+// that peer fails, too.
 var ErrDamaged = errors.New("bytes were damaged on their way")
 
-// castagnoli is CRC-32C, which processors compute.
+// castagnoli is CRC-32C, for which processors have instructions.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 const (
-	// sumPrefix precedes the bytes of a record: their number, their checksum, and that of both.
+	// sumPrefix is the length of a record's prefix: its length, its checksum, and the checksum
+	// of both.
 	sumPrefix = 12
-	// sumBytes is the most that one record holds.
+	// sumBytes is the most bytes in one record.
 	sumBytes = bufferSize
 	// alertTime bounds how long damage is reported to a peer.
 	alertTime = time.Second
 )
 
-// summed is a gRPC connection in plaintext. Its bytes travel in records with
-// checksums, so that no byte of HTTP/2 is acted upon that was damaged. A record
-// of no bytes says that the peer has received damaged ones. One goroutine may
-// read while others write.
+// summed is a gRPC connection in plaintext. Its bytes travel in records with checksums, so that
+// damaged bytes of HTTP/2 have no effect. An empty record means that the peer has received
+// damaged ones. One goroutine may read while others write.
 type summed struct {
 	net.Conn
-	met func(error) // the damage is reported to it before Read returns it
+	met func(error) // gets the damage before Read returns it
 
 	writing sync.Mutex
 	out     []byte
 	pieces  [2][]byte
 
-	in      []byte // what was received is in[at:end]
+	in      []byte // received data is in[at:end]
 	at, end int
-	ready   []byte // of it: what was checked and is to be read
+	ready   []byte // the part of it that was checked and may be read
 	failed  error
 }
 
@@ -81,7 +81,7 @@ func (c *summed) record(b []byte) (err error) {
 	return err
 }
 
-// Read returns bytes that were checked.
+// Read returns checked bytes.
 func (c *summed) Read(p []byte) (int, error) {
 	for len(c.ready) == 0 {
 		if err := c.receive(); err != nil {
@@ -123,7 +123,7 @@ func (c *summed) receive() error {
 	return nil
 }
 
-// fetch receives until n bytes are there.
+// fetch receives until n bytes are available.
 func (c *summed) fetch(n int) error {
 	if c.in == nil {
 		c.in = make([]byte, sumPrefix+sumBytes)
@@ -155,7 +155,7 @@ func (c *summed) damaged(err error) error {
 
 // alert tells the peer that its bytes are damaged, and that no more follow.
 func (c *summed) alert() {
-	c.SetWriteDeadline(time.Now().Add(alertTime)) // ends a write that is stuck, too
+	c.SetWriteDeadline(time.Now().Add(alertTime)) // also ends a stuck write
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if c.record(nil) == nil {
@@ -163,8 +163,8 @@ func (c *summed) alert() {
 	}
 }
 
-// linger waits a moment for the peer to hang up. Closing a connection with unread
-// bytes would reset it, and the peer might not receive the last message.
+// linger waits a moment for the peer to close the connection. Closing it with unread bytes
+// would reset it, and the peer might not receive the last message.
 func linger(c net.Conn) {
 	c.SetReadDeadline(time.Now().Add(alertTime))
 	_, _ = io.CopyN(io.Discard, c, 64<<10)

@@ -72,7 +72,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkSums is what checksums cost: ratios of its results with them to those without.
+// BenchmarkSums measures the cost of checksums: ratios of its results with and without them.
 func BenchmarkSums(b *testing.B) {
 	for _, way := range []string{"bulk", "grpc", "call"} {
 		for _, sums := range []string{"with", "without"} {
@@ -90,7 +90,7 @@ func BenchmarkSums(b *testing.B) {
 	}
 }
 
-// streamed is a stream of messages of a size between nodes whose config is changed.
+// streamed measures a stream of messages of one size between nodes with a changed config.
 func streamed(b *testing.B, size int, change func(*Config)) {
 	from, _ := sockets(b, change, sink(size))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,7 +118,7 @@ func streamed(b *testing.B, size int, change func(*Config)) {
 	send(b.N)
 }
 
-// rawTCP is what a copy over a loopback socket gives.
+// rawTCP measures a copy over a loopback socket.
 func rawTCP(b *testing.B, size int) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -156,10 +156,10 @@ func rawTCP(b *testing.B, size int) {
 	io.ReadAll(c)
 }
 
-// BenchmarkCall is the latency of a call with little in it.
+// BenchmarkCall measures the latency of a small call.
 func BenchmarkCall(b *testing.B) { called(b, 64, nil) }
 
-// called is a call with a header of a size, answered with the same.
+// called measures a call with a header of one size, answered with the same.
 func called(b *testing.B, size int, change func(*Config)) {
 	from, _ := sockets(b, change, echo())
 	ctx := context.Background()
@@ -173,7 +173,7 @@ func called(b *testing.B, size int, change func(*Config)) {
 	}
 }
 
-// BenchmarkPull is a call with a large answer.
+// BenchmarkPull measures a call with a large answer.
 func BenchmarkPull(b *testing.B) {
 	const size = 100 << 20
 	body := make([]byte, size)

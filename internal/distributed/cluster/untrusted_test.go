@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/gzip" // as in the binary, whose model server takes it
+	_ "google.golang.org/grpc/encoding/gzip" // as in the binary, whose model server uses it
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -20,8 +20,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 )
 
-// Who does not show the token has nothing received, whether it greets as a task does or not; the health service, which
-// takes none, receives little.
+// Nothing is received from a caller without the token, whether it sends a task's greeting or not; the health service,
+// which needs no token, receives little.
 func TestNothingIsReceivedFromUntrusted(t *testing.T) {
 	if encoding.GetCompressor("gzip") == nil {
 		t.Fatal("no gzip")
@@ -61,7 +61,7 @@ func TestNothingIsReceivedFromUntrusted(t *testing.T) {
 	}
 }
 
-// A refused call leaves nothing behind, however late its deadline.
+// A refused call leaves nothing behind, however late its deadline is.
 func TestRefusedCallsLeaveNothing(t *testing.T) {
 	from, to := sockets(t, func(c *Config) { c.Security.Token = "secret" }, echo())
 	conn := rawConn(t, from, to)
@@ -90,7 +90,7 @@ func TestRefusedCallsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Any bytes that a peer sends are shown as text.
+// Any bytes from a peer are shown as text.
 func TestErrorsOfPeersAreText(t *testing.T) {
 	const hostile = "no\nready grpc=127.0.0.1:8500\x1b[2J\u009b31m\u202e"
 	s := Service{Name: "test.Hostile", Unary: map[string]Handler{"Say": func(context.Context, *Frame) (*Frame, error) {

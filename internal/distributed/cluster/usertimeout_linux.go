@@ -24,7 +24,7 @@ func loseAfter(c net.Conn, d time.Duration) {
 	if err != nil {
 		return
 	}
-	// Without it the system's own patience, of minutes, has to do.
+	// Without it, the system's own timeout of minutes applies.
 	_ = raw.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(d/time.Millisecond))
 	})

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// loseAfter does nothing: the system's own patience has to do.
+// loseAfter does nothing: the system's own timeout applies.
 func loseAfter(net.Conn, time.Duration) {}

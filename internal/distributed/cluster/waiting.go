@@ -21,7 +21,7 @@ func (n *Node) Place(t Task) string {
 	return t.String()
 }
 
-// Probe says in a few words what is wrong with a task, "" where it answers.
+// Probe describes briefly what is wrong with a task, "" if it answers.
 func (n *Node) Probe(ctx context.Context, to Task) string {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -37,8 +37,8 @@ func (n *Node) Probe(ctx context.Context, to Task) string {
 	return brief(err)
 }
 
-// Gone reports whether a task's machine refuses connections to its address: the task has ended. A task that just does not
-// answer, or whose machine does not, may come back.
+// Gone reports whether a task's machine refuses connections to its address, so that the task has ended. A task that just
+// does not answer, or whose machine does not, may come back.
 func (n *Node) Gone(ctx context.Context, to Task) bool {
 	address, ok := n.config.Spec.Address(to.Job, to.Index)
 	if !ok {
@@ -55,13 +55,13 @@ func (n *Node) Gone(ctx context.Context, to Task) bool {
 }
 
 const (
-	// probeTime is how long a task may take to show that it is there.
+	// probeTime is how long a task may take to show that it is alive.
 	probeTime = 2 * time.Second
-	// lookout is how often a node looks whether calls wait for tasks that are not connected.
+	// lookout is how often a node checks whether calls wait for tasks that are not connected.
 	lookout = time.Second
 )
 
-// watchPeers tells in the log for which tasks calls wait, until the node is closed.
+// watchPeers logs for which tasks calls wait, until the node is closed.
 func (n *Node) watchPeers() {
 	tick := time.NewTicker(lookout)
 	defer tick.Stop()
@@ -85,14 +85,13 @@ func (n *Node) watchPeers() {
 	}
 }
 
-// absence is for how long a peer has not been connected while calls wait for it.
+// absence tracks how long calls have been waiting for a peer that is not connected.
 type absence struct {
-	wait    *waiting.Wait // nil: nobody waits
+	wait    *waiting.Wait // nil: no call waits
 	trouble error         // of the last attempt to connect
 }
 
-// overdue returns how long calls have been waiting for the connection and why,
-// where it is time to tell, and 0 where it is not.
+// overdue returns how long calls have been waiting for the connection and why, if a report is due, or 0 if not.
 func (p *peer) overdue(now time.Time) (waited time.Duration, why string) {
 	connected := p.conn.GetState() == connectivity.Ready
 	p.mu.Lock()
@@ -116,21 +115,21 @@ func (p *peer) overdue(now time.Time) (waited time.Duration, why string) {
 	return waited, brief(a.trouble)
 }
 
-// failed notes why an attempt to connect failed; nil: it did not.
+// failed records why an attempt to connect failed; nil: it succeeded.
 func (p *peer) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.absent.trouble = err
 }
 
-// why is the trouble of the last attempt to connect, nil where that went well.
+// why is the error of the last attempt to connect, nil if it succeeded.
 func (p *peer) why() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.absent.trouble
 }
 
-// brief is an error of connecting in a few words.
+// brief describes a connection error in a few words.
 func brief(err error) string {
 	var name *net.DNSError
 	var code syscall.Errno

@@ -16,15 +16,15 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestOverduePeer: a task that is not there is reported once in ten seconds, as long
-// as a call waits for it.
+// TestOverduePeer: a missing task is reported every ten seconds, as long as a call
+// waits for it.
 func TestOverduePeer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	l.Close() // nobody listens
+	l.Close() // now connections are refused
 	n, err := Open(Config{Task: worker0, Spec: runconfig.NewClusterSpec(map[string][]string{"ps": {address}}), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestOverduePeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.mu.Lock()
-	delete(n.peers, ps0) // the node's own look-out would get in the way
+	delete(n.peers, ps0) // the node's own look-out would interfere
 	n.mu.Unlock()
 	defer p.close()
 	now := time.Now()
@@ -71,7 +71,7 @@ func TestOverduePeer(t *testing.T) {
 	}
 }
 
-// TestProbe says nothing of a task that answers.
+// TestProbe returns nothing for a task that answers.
 func TestProbe(t *testing.T) {
 	from, _ := sockets(t, nil, echo())
 	if why := from.Probe(testContext(t), ps0); why != "" {

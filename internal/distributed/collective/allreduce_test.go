@@ -15,7 +15,7 @@ import (
 
 var reduced = []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int64}
 
-// fill gives a tensor values of many sizes.
+// fill gives a tensor values of many magnitudes.
 func fill(r *rand.Rand, t *tensor.Tensor) {
 	for i := range tensor.Values[float32](t) {
 		tensor.Values[float32](t)[i] = float32(r.NormFloat64() * math.Exp2(float64(r.IntN(20))))
@@ -28,7 +28,7 @@ func fill(r *rand.Rand, t *tensor.Tensor) {
 	}
 }
 
-// drawLayout draws types and sizes: none, one, a few, around the chunk and the exchange.
+// drawLayout draws types and sizes: none, one, a few, around the limits of chunks and exchanges.
 func drawLayout(t *rapid.T) []*tensor.Tensor {
 	size := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, 5000), rapid.IntRange(chunkBytes/4-3, chunkBytes/4+3), rapid.IntRange(0, 2*chunkBytes/4))
 	var out []*tensor.Tensor
@@ -38,7 +38,7 @@ func drawLayout(t *rapid.T) []*tensor.Tensor {
 	return out
 }
 
-// Every worker ends with the same bits, which are the sum or mean of all.
+// Every worker ends with the same bits, the sum or mean of all inputs.
 func TestAllReduceProperty(t *testing.T) {
 	sizes := []int{1, 2, 3, 4, 8}
 	if testing.Short() {
@@ -102,7 +102,7 @@ func reduceInOrder(g *Group, tensors []*tensor.Tensor, op Op, order []int) error
 	return r.Wait()
 }
 
-// checkReduced compares a result with the same computed in float64 or int64.
+// checkReduced compares a result with the same computation in float64 or int64.
 func checkReduced(t *rapid.T, i int, op Op, in [][]*tensor.Tensor, got *tensor.Tensor) {
 	n := len(in)
 	for k := range got.Len() {

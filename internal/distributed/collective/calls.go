@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// AllReduce replaces the values of tensors, which are float32, float64 or int64,
-// by the sum or mean over all workers, in place. All workers pass tensors of the
-// same types and sizes in the same order. The results are the same bits on all
-// workers. After an error the tensors hold neither the old values nor the result.
+// AllReduce replaces the values of tensors, which are float32, float64 or int64, by
+// the sum or mean over all workers, in place. All workers pass tensors of the same
+// types and sizes in the same order. The results are bitwise equal on all workers.
+// After an error the tensors hold neither the old values nor the result.
 func (g *Group) AllReduce(ctx context.Context, tensors []*tensor.Tensor, op Op) error {
 	stop, err := g.begin(ctx, 0)
 	if err != nil {
@@ -31,7 +31,7 @@ func (g *Group) AllReduce(ctx context.Context, tensors []*tensor.Tensor, op Op) 
 	return g.execute(&p.schedule)
 }
 
-// keptPlans is how many layouts are remembered.
+// keptPlans is how many layouts are cached.
 const keptPlans = 8
 
 // plan returns the plan for a call, bound to its tensors.
@@ -46,7 +46,7 @@ func (g *Group) plan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	}
 	p, err := g.newPlan(op, tensors)
 	if err != nil {
-		// The others wait for this worker: they must know that it does not come.
+		// The others wait for this worker, and must learn that it will not take part.
 		g.kill(err)
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (g *Group) plan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	return p, nil
 }
 
-// Broadcast replaces the values of tensors, of any type but strings, by the root's.
+// Broadcast replaces the values of tensors, of any type except strings, by the root's.
 func (g *Group) Broadcast(ctx context.Context, root int, tensors []*tensor.Tensor) error {
 	stop, err := g.begin(ctx, 0)
 	if err != nil {
@@ -128,7 +128,7 @@ func (g *Group) AllGather(ctx context.Context, value []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// gather fills all along the ring; this worker begins with its own block.
+// gather fills all along the ring, starting with this worker's own block.
 func (g *Group) gather(all []byte, bounds []int) error {
 	if g.size == 1 {
 		return nil

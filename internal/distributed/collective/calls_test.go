@@ -59,7 +59,7 @@ func TestAllGatherProperty(t *testing.T) {
 	}
 }
 
-// Groups larger than the mesh have the ring alone.
+// Groups larger than the mesh only have the ring.
 func TestLargeGroup(t *testing.T) {
 	n := meshSize + 1
 	groups := newSite(t, n, false).form(t, 0, nil)

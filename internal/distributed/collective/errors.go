@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// ErrClosed is in the chain of errors of calls on a group after its Close.
+// ErrClosed is wrapped by the errors of calls on a closed group.
 var ErrClosed = errors.New("the group was closed")
 
-// ErrMismatch is in the chain of errors that say that workers do not run the same
-// program: they call something else, with another layout, or formed the group with
-// other settings. Forming the group again does not help.
+// ErrMismatch is wrapped by errors that report that workers do not run the same
+// program: their calls, layouts or settings differ. Forming the group again does
+// not help.
 var ErrMismatch = errors.New("the workers' programs differ")
 
-// GroupError says why a group is dead. Its chain holds cluster.ErrPeerLost, unless
-// programs differ (ErrMismatch) or this task closed the group (ErrClosed).
+// GroupError is the reason why a group is dead. It wraps cluster.ErrPeerLost,
+// unless programs differ (ErrMismatch) or this task closed the group (ErrClosed).
 type GroupError struct {
 	Name       string
 	Generation int64

@@ -3,8 +3,8 @@ package collective
 // A small pack is not worth the 2(N-1) hops of the ring: every worker sends its
 // whole pack to every other, and adds all of them in the order of the ranks.
 
-// executeSmall does a schedule of exchanges that are small enough to be sent
-// without a goroutine that waits for room on the way.
+// executeSmall runs a schedule of exchanges that are small enough to be sent
+// without a goroutine that waits for buffer space.
 func (g *Group) executeSmall(s *schedule) error {
 	for _, p := range s.passes {
 		if err := g.sendToAll(s, p); err != nil {
@@ -32,8 +32,8 @@ func (g *Group) sendToAll(s *schedule, p *pass) error {
 	return nil
 }
 
-// receiveFromAll adds all packs up and puts the sum in place of this worker's,
-// when that has been sent.
+// receiveFromAll adds up all packs and replaces this worker's by the sum once it
+// was sent.
 func (g *Group) receiveFromAll(s *schedule, p *pass) error {
 	n := p.len()
 	sum := g.buffers.sum[:n]
@@ -59,7 +59,8 @@ func (g *Group) receiveFromAll(s *schedule, p *pass) error {
 	return nil
 }
 
-// addRank adds the pack of rank r to the sum, which starts as the pack of rank 0.
+// addRank adds the pack of rank r to the sum, which starts with the pack of rank
+// 0.
 func (g *Group) addRank(s *schedule, p *pass, r int, sum []byte) error {
 	if r == g.rank {
 		for _, part := range g.buffers.parts {

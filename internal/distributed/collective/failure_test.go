@@ -23,7 +23,7 @@ func ones(n int) []*tensor.Tensor {
 	return []*tensor.Tensor{t}
 }
 
-// expectDead checks that pending and later calls of all ranks fail for the loss of a peer.
+// expectDead checks that pending and later calls of all ranks fail because of a lost peer.
 func expectDead(t *testing.T, groups []*Group, errs []error, except int, words string) {
 	t.Helper()
 	for rank, err := range errs {
@@ -135,11 +135,11 @@ func TestCallTimeout(t *testing.T) {
 	}
 }
 
-// Programs that differ fail on every worker, with what differs.
+// If programs differ, all workers fail with an error that names the difference.
 func TestMismatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		call func(g *Group, rank int) error
-		want string // a regular expression: whichever worker sees it first reports it
+		want string // a regular expression: any worker may report it first
 	}{
 		"layout": {func(g *Group, rank int) error {
 			return g.AllReduce(context.Background(), ones(1+rank/2), Sum)
@@ -204,7 +204,7 @@ func TestBadCallsKillTheGroup(t *testing.T) {
 	}
 }
 
-// A silent network is noticed by the transport within its peer timeout.
+// The transport notices a silent network within its peer timeout.
 func TestBlackHole(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("waits 30 s for a silent peer: set GOESTIMATOR_ACCEPT=1")
@@ -219,7 +219,7 @@ func TestBlackHole(t *testing.T) {
 	if d := time.Since(begun); d > 35*time.Second {
 		t.Errorf("noticed after %v, expected 30 s", d)
 	}
-	s.faults.Heal(s.tasks[0], s.tasks[1]) // the transport says goodbye at once, not after 5 s
+	s.faults.Heal(s.tasks[0], s.tasks[1]) // lets the transport close at once, not after 5 s
 	s.faults.Heal(s.tasks[1], s.tasks[2])
 }
 
@@ -265,7 +265,7 @@ func TestGenerations(t *testing.T) {
 	all(t, 2, func(rank int) error { return second[rank].AllReduce(t.Context(), ones(1), Sum) })
 }
 
-// What does not belong to a group is refused, and does it no harm.
+// Messages that do not belong to a group are refused, and do no harm.
 func TestUntrusted(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 3, nil)
@@ -309,7 +309,7 @@ func TestBadConfig(t *testing.T) {
 
 var _ Gatherer = keyvalue.KeyValue(nil)
 
-// TestAbortWhileNobodyCalls: all hear of it, and why, without a call.
+// TestAbortWhileNobodyCalls: all workers learn of it, and the reason, without a call.
 func TestAbortWhileNobodyCalls(t *testing.T) {
 	groups := newSite(t, 3, true).form(t, 1, nil)
 	if err := groups[1].Abort(errors.New("out of paper")); err != nil {

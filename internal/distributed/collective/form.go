@@ -24,7 +24,7 @@ const (
 	linkMethod  = "/" + serviceName + "/Link"
 )
 
-// Gatherer is the part of a keyvalue.KeyValue that forming a group takes.
+// Gatherer is the part of keyvalue.KeyValue that forming a group uses.
 type Gatherer interface {
 	Gather(ctx context.Context, g keyvalue.Gather) ([][]byte, error)
 }
@@ -36,24 +36,24 @@ type Config struct {
 	Name     string         // of the group; "" is "workers"
 	Tasks    []cluster.Task // by rank
 	Rank     int            // of this worker
-	// Generation is the number of this formation: the same on all workers, and
-	// larger than of every former group of that name.
+	// Generation is the number of this formation: the same on all workers, and larger than
+	// in every former group of that name.
 	Generation int64
-	// Timeout bounds the formation: 0 is a minute.
+	// Timeout bounds the formation; 0 is a minute.
 	Timeout time.Duration
-	// CallTimeout bounds a call, which includes waiting for the slowest worker to
-	// make it: 0 is ten minutes. A context may bound it further.
+	// CallTimeout bounds a call, including the wait for the slowest worker; 0 is ten
+	// minutes. A context may bound it further.
 	CallTimeout time.Duration
 	// BytesPerPack is how many bytes of small tensors are reduced together. 0 is
-	// DefaultBytesPerPack, 1 reduces each tensor by itself.
+	// DefaultBytesPerPack, 1 reduces each tensor separately.
 	BytesPerPack int
-	// Describe describes tasks that a call waits for, those that are there with what
-	// they have still to do, for Log. Nil: they are not logged.
+	// Describe describes, for Log, tasks that a call waits for, with the remaining work of
+	// those that answer. Nil: they are not logged.
 	Describe func(ctx context.Context, tasks []cluster.Task, todo string) []waiting.Target
 	Log      *slog.Logger
 }
 
-// DefaultBytesPerPack is what groups pack where their Config does not say.
+// DefaultBytesPerPack is the default of Config.BytesPerPack.
 const DefaultBytesPerPack = 4 << 20
 
 func (c Config) withDefaults() (Config, error) {
@@ -80,7 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Endpoint takes links from peers for the groups of one node.
+// Endpoint accepts links from peers for the groups of one node.
 type Endpoint struct {
 	client cluster.Client
 
@@ -88,17 +88,17 @@ type Endpoint struct {
 	groups map[string]*forming // the latest of each name
 }
 
-// forming is a group that takes links.
+// forming is a group that accepts links.
 type forming struct {
 	*Group
 	known chan struct{} // closed when the group's id is known
 	links chan *inlet
 
 	mu       sync.Mutex
-	accepted []bool // ranks whose links came
+	accepted []bool // ranks whose links have arrived
 }
 
-// accept tells whether a rank's link is expected, which it is once.
+// accept reports whether a rank's link is expected, which is the case once.
 func (f *forming) accept(rank int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -124,8 +124,8 @@ func Attach(n interface {
 		Unary: map[string]cluster.Handler{"Where": e.where}})
 }
 
-// Form meets the other workers by the key-value store and returns the group when all links
-// to and from this worker stand. A former group of the same name dies.
+// Form meets the other workers through the key-value store and returns the group when all
+// links to and from this worker exist. A former group of the same name dies.
 func Form(ctx context.Context, c Config) (*Group, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -156,7 +156,7 @@ func Form(ctx context.Context, c Config) (*Group, error) {
 	return g, nil
 }
 
-// expect makes the endpoint take links for a new group.
+// expect makes the endpoint accept links for a new group.
 func (e *Endpoint) expect(f *forming) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -170,7 +170,7 @@ func (e *Endpoint) expect(f *forming) error {
 	return nil
 }
 
-// settings is what a worker gives the others by the key-value store.
+// settings is the value that a worker stores for the others.
 func settings(c Config) []byte {
 	h := fnv.New64a()
 	fmt.Fprint(h, c.Tasks)
@@ -199,7 +199,7 @@ func agree(c Config, all [][]byte) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// join meets the others and links up.
+// join meets the others and connects to them.
 func (g *Group) join(ctx context.Context, c Config, f *forming) error {
 	all, err := c.Store.Gather(ctx, keyvalue.Gather{
 		Name: fmt.Sprintf("collective/%s/%d", g.name, g.generation), Rank: g.rank, Size: g.size, Value: settings(c)})
@@ -232,7 +232,7 @@ func (g *Group) join(ctx context.Context, c Config, f *forming) error {
 	return nil
 }
 
-// missing lists the tasks from which there is no link.
+// missing lists the tasks without a link.
 func (g *Group) missing(links []int) []cluster.Task {
 	var out []cluster.Task
 	for _, r := range links {
@@ -283,7 +283,7 @@ func (e *Endpoint) link(ctx context.Context, s cluster.Stream) error {
 	return f.serve(ctx)
 }
 
-// find returns the group that a peer says hello to.
+// find returns the group for a peer's hello.
 func (e *Endpoint) find(ctx context.Context, h *wire.GroupHeader, name string) (*forming, error) {
 	e.mu.Lock()
 	f := e.groups[name]

@@ -17,20 +17,19 @@ const (
 	// exchangeBytes is the largest pack that every worker sends to every other,
 	// which takes one hop instead of 2(N-1).
 	exchangeBytes = 16 << 10
-	// meshSize is the largest group in which each worker has a link to each other.
-	// In larger ones there is the ring alone.
+	// meshSize is the largest group in which each worker has a link to every other.
+	// Larger groups only have the ring.
 	meshSize = 16
-	// partingTime is how long a dying group tries to tell its peers why, and a closed
-	// one waits for peers that still read.
+	// partingTime is how long a dying group tries to tell its peers the reason, and a
+	// closed one waits for peers that still read.
 	partingTime = 250 * time.Millisecond
 	lingerTime  = 2 * time.Second
 )
 
-// Group is one worker's end of a group of workers that compute together. Calls
-// are collective: all workers make the same calls in the same order. Calls from
-// several goroutines wait for each other; their order is then the program's
-// business. The first error, or the end of a call's context, kills the group on
-// all workers.
+// Group is one worker's end of a group of workers that compute together. Calls are
+// collective: all workers make the same calls in the same order. Calls from several
+// goroutines wait for each other; then the program must keep their order. The first
+// error, or the end of a call's context, kills the group on all workers.
 type Group struct {
 	name         string
 	generation   int64
@@ -42,13 +41,13 @@ type Group struct {
 
 	ctx    context.Context // of the links
 	cancel context.CancelFunc
-	out    []*outlet // by rank, nil where there is no link
+	out    []*outlet // by rank, nil if there is no link
 	in     []*inlet
 
-	turn     chan struct{} // holds a token while nobody calls
+	turn     chan struct{} // holds a token while no call is in progress
 	call     uint64
 	at       whereabouts
-	limit    *time.Timer // ends a call that takes too long
+	limit    *time.Timer // ends a call that exceeds its time limit
 	plans    []*plan     // latest first
 	jobs     chan *schedule
 	runs     chan *plan
@@ -59,14 +58,14 @@ type Group struct {
 
 	mu      sync.Mutex
 	err     error         // why the group is dead
-	done    chan struct{} // closed then
+	done    chan struct{} // closed when err is set
 	workers sync.WaitGroup
 	peers   sync.WaitGroup // watchers of outlets
 }
 
-// buffers are memory of the receiving side.
+// buffers is memory of the receiving side.
 type buffers struct {
-	block []byte   // part of a message that is added
+	block []byte   // part of a message to be added
 	sum   []byte   // of an exchange
 	parts [][]byte // of a vector
 }
@@ -86,7 +85,7 @@ func newGroup(c Config) *Group {
 	return g
 }
 
-// run starts the group's goroutines and lets calls in.
+// run starts the group's goroutines and admits calls.
 func (g *Group) run() {
 	g.workers.Add(2)
 	go g.sendLoop()
@@ -94,13 +93,13 @@ func (g *Group) run() {
 	g.turn <- struct{}{}
 }
 
-// Rank is this worker's number in the group, Size how many there are.
+// Rank is this worker's number in the group.
 func (g *Group) Rank() int { return g.rank }
 
 // Size is the number of workers.
 func (g *Group) Size() int { return g.size }
 
-// Generation is the number that the group was formed with.
+// Generation is the number with which the group was formed.
 func (g *Group) Generation() int64 { return g.generation }
 
 // Done is closed when the group is dead or closed; Err then says why.
@@ -116,7 +115,7 @@ func (g *Group) Err() error {
 func (g *Group) fullMesh() bool { return g.size <= meshSize }
 func (g *Group) next() int      { return (g.rank + 1) % g.size }
 func (g *Group) previous() int  { return modulo(g.rank-1, g.size) }
-func (g *Group) linked() []int { // ranks that this one sends to and receives from
+func (g *Group) linked() []int { // ranks to which this one sends and from which it receives
 	var to []int
 	for r := range g.size {
 		if r != g.rank && (g.fullMesh() || r == g.next() || r == g.previous()) {
@@ -126,8 +125,8 @@ func (g *Group) linked() []int { // ranks that this one sends to and receives fr
 	return to
 }
 
-// begin waits for this call's turn and starts its clock; of so many tensors the
-// values come later. The caller passes stop to end.
+// begin waits for this call's turn and starts its clock; later is the number of
+// tensors whose values come later. The caller passes stop to end.
 func (g *Group) begin(ctx context.Context, later int) (stop func() bool, err error) {
 	select {
 	case <-g.turn:
@@ -179,7 +178,7 @@ func (g *Group) kill(err error) {
 	close(g.done)
 }
 
-// part says farewell, or just the end, to all peers, and cuts the links when they
+// part sends farewell, or just the end, to all peers, and cuts the links once they
 // have ended, too, or patience is over.
 func (g *Group) part(n *notice, patience time.Duration) {
 	var parting sync.WaitGroup
@@ -206,11 +205,11 @@ func (g *Group) part(n *notice, patience time.Duration) {
 	})
 }
 
-// Close leaves the group and frees what it holds. Calls that are not finished
-// fail. Peers that still read what was sent to them may do so for a moment.
+// Close leaves the group and frees its resources. Unfinished calls fail. Peers that
+// are still reading may continue for a moment.
 func (g *Group) Close() error {
 	select {
-	case <-g.turn: // nobody calls
+	case <-g.turn: // no call is in progress
 		g.turn <- struct{}{}
 		g.leave()
 	default:
@@ -220,8 +219,8 @@ func (g *Group) Close() error {
 	return nil
 }
 
-// Abort ends the group for why on all workers, also those that do not call, and
-// frees what it holds.
+// Abort ends the group for the reason why on all workers, even on those without a
+// call, and frees its resources.
 func (g *Group) Abort(why error) error {
 	g.kill(fmt.Errorf("this task gave up: %w", why))
 	return g.Close()
@@ -243,7 +242,7 @@ func (g *Group) serve(ctx context.Context) error {
 	select {
 	case <-g.done:
 	case <-ctx.Done():
-		return nil // the reader notices; a peer that left in good order is missed by the next call only
+		return nil // the reader notices; only the next call misses a peer that left in good order
 	}
 	err := g.Err().(*GroupError).Err
 	switch {

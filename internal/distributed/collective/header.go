@@ -20,7 +20,7 @@ const (
 	maxGeneration = 1 << 62
 )
 
-// decodeHeader sets h, which may be used again and again, to the header in b.
+// decodeHeader sets h, which may be reused, to the header in b.
 func decodeHeader(b []byte, h *wire.GroupHeader) error {
 	if err := wire.DecodePart(b, h); err != nil {
 		return fmt.Errorf("%w: %w", errHeader, err)
@@ -31,11 +31,11 @@ func decodeHeader(b []byte, h *wire.GroupHeader) error {
 	return nil
 }
 
-// textOf returns what else is in the header in b, which decodeHeader has read.
+// textOf returns the text in the header in b, which decodeHeader has checked.
 func textOf(b []byte) *wire.GroupText {
 	t := &wire.GroupText{}
 	if wire.DecodePart(b, t) != nil {
-		return &wire.GroupText{} // its bytes are whole, or decodeHeader would have refused them
+		return &wire.GroupText{} // cannot happen: decodeHeader checked the bytes
 	}
 	return t
 }

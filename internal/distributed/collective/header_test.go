@@ -21,8 +21,8 @@ func TestHeadersAreChecked(t *testing.T) {
 	}
 }
 
-// TestHeadersTakeNoMemory: a header that is read into one that was used before,
-// with a text behind it that is not looked at.
+// TestHeadersTakeNoMemory: for a header read into a used one, with a text that
+// is ignored.
 func TestHeadersTakeNoMemory(t *testing.T) {
 	text := &wire.GroupText{Text: "all-reduce of 3 tensors"}
 	b := encodeHeader(nil, &wire.GroupHeader{Kind: data, Group: 7, Generation: 3, Rank: 1, Call: 9, Layout: 77, Index: 1 << 40}, text)

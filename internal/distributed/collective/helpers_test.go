@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(kernels.WorkerFunction))
 }
 
-// patience bounds what a test waits for.
+// patience is the time limit of a test's waits.
 const patience = 30 * time.Second
 
 func within(t testing.TB) context.Context {
@@ -47,7 +47,7 @@ func workers(n int) []cluster.Task {
 	return tasks
 }
 
-// newSite makes workers in memory, or on sockets.
+// newSite makes workers in memory, or over sockets.
 func newSite(t testing.TB, n int, sockets bool) *site {
 	t.Helper()
 	s := &site{tasks: workers(n), store: keyvalue.NewStore(keyvalue.Options{})}
@@ -109,7 +109,7 @@ func each(n int, f func(rank int) error) []error {
 	return errs
 }
 
-// all is each, for what must not fail.
+// all is each for calls that must not fail.
 func all(t interface {
 	Helper()
 	Fatalf(string, ...any)

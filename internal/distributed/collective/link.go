@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// outlet is the way to one peer: messages go one way, the end of the peer's
-// handler comes back.
+// outlet is the link to one peer: messages go one way, the end of the peer's handler
+// comes back.
 type outlet struct {
 	peer   cluster.Task
 	stream cluster.ClientStream
 
 	mu     sync.Mutex // held while sending
 	frame  cluster.Frame
-	header wire.GroupHeader // of who sends data
+	header wire.GroupHeader // used by the sender of data
 	body   [][]byte         // likewise
 	index  uint64           // of the next message of this call
 }
@@ -38,28 +38,28 @@ func (o *outlet) send(n notice, body [][]byte) error {
 	return o.write(n, body)
 }
 
-// write is send for who holds the lock.
+// write is send with the lock held.
 func (o *outlet) write(n notice, body [][]byte) error {
 	o.frame.Header = encodeHeader(o.frame.Header[:0], n.header, n.text)
 	o.frame.Body = body
 	return o.stream.Send(&o.frame)
 }
 
-// part tells the peer why the group is dead, unless a message is stuck in the way,
-// and that no more follows.
+// part tells the peer why the group is dead, unless a message blocks the link, and that
+// no more follows.
 func (o *outlet) part(n *notice) {
 	if !o.mu.TryLock() {
 		return
 	}
 	defer o.mu.Unlock()
 	if n != nil {
-		_ = o.write(*n, nil) // the peer notices otherwise, too, if later
+		_ = o.write(*n, nil) // the peer would also notice otherwise, but later
 	}
 	_ = o.stream.CloseSend()
 }
 
-// end waits until the peer's handler returns and gives the reason: nil where the
-// peer closed its group in good order.
+// end waits until the peer's handler returns, and returns the reason: nil if the peer
+// closed its group in good order.
 func (o *outlet) end() error {
 	for {
 		f, err := o.stream.Recv()
@@ -78,7 +78,7 @@ func peerError(peer cluster.Task, err error) error {
 	s := status.Convert(err)
 	var at *cluster.PeerError
 	if errors.As(err, &at) {
-		s = status.Convert(at.Err) // without the words around it
+		s = status.Convert(at.Err) // without the text around it
 	}
 	switch s.Code() {
 	case codes.Aborted:
@@ -89,12 +89,12 @@ func peerError(peer cluster.Task, err error) error {
 	return fmt.Errorf("lost %v: %w", peer, err)
 }
 
-// inlet is the way from one peer.
+// inlet is the link from one peer.
 type inlet struct {
 	peer   cluster.Task
 	rank   int
 	stream cluster.Stream
-	header wire.GroupHeader // of the message that was received last
+	header wire.GroupHeader // of the last received message
 	index  uint64           // of the next message of this call
 }
 

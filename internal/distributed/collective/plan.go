@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Op is what a reduction computes of the workers' values.
+// Op is the operation of a reduction.
 type Op int
 
 // The operations.
@@ -29,11 +29,11 @@ func (o Op) String() string {
 	return fmt.Sprintf("operation %d", int(o))
 }
 
-// schedule is what one call does: passes, in an order that is the same on all workers.
+// schedule is the work of one call: passes, in the same order on all workers.
 type schedule struct {
 	passes []*pass
-	text   *wire.GroupText // what the call does, for the peers' errors
-	digest uint64          // of it; equal on all workers, else their programs differ
+	text   *wire.GroupText // describes the call for the peers' errors
+	digest uint64          // of text; equal on all workers, unless their programs differ
 }
 
 func (s *schedule) describe(text string, details ...any) {
@@ -57,12 +57,12 @@ type plan struct {
 	schedule
 	op    Op
 	parts []part
-	pass  []int // of each tensor
-	small bool  // all is exchanged, and fits the transport's buffers
+	pass  []int // index by tensor
+	small bool  // everything is exchanged, and fits the transport's buffers
 	r     Reduction
 }
 
-// fits tells whether the plan is for this call.
+// fits reports whether the plan is for this call.
 func (p *plan) fits(op Op, tensors []*tensor.Tensor) bool {
 	if p.op != op || len(p.parts) != len(tensors) {
 		return false
@@ -85,10 +85,10 @@ func (p *plan) bind(tensors []*tensor.Tensor) {
 	}
 }
 
-// newPlan packs tensors and makes this rank's stages. Tensors go from the last to
-// the first, since the gradients of the last layers are ready first; each type has
-// a pack of its own that is closed as soon as it holds bytesPerPack. A tensor is
-// never split between packs.
+// newPlan packs tensors and makes this rank's stages. Tensors go from the last to the
+// first, since the gradients of the last layers are ready first; each type has its own
+// pack, which is closed as soon as it holds bytesPerPack. A tensor is never split
+// between packs.
 func (g *Group) newPlan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	if op != Sum && op != Mean {
 		return nil, fmt.Errorf("collective: %v: expected sum or mean", op)
@@ -137,10 +137,10 @@ func (g *Group) newPlan(op Op, tensors []*tensor.Tensor) (*plan, error) {
 	return p, nil
 }
 
-// named is how many tensors of a layout errors list.
+// named is how many tensors of a layout errors name.
 const named = 6
 
-// summary describes the layout to people.
+// summary describes the layout for people.
 func (p *plan) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v of %d tensors", p.op, len(p.parts))

@@ -14,19 +14,19 @@ type Reduction struct {
 	ready []atomic.Bool
 	stop  func() bool
 	err   error
-	done  chan struct{} // holds a token when the reduction is over
+	done  chan struct{} // holds a token when the reduction has ended
 }
 
 func (r *Reduction) init(g *Group, p *plan) {
 	*r = Reduction{g: g, plan: p, ready: make([]atomic.Bool, len(p.parts)), done: make(chan struct{}, 1)}
 }
 
-// Start begins an AllReduce of tensors whose values come later: Ready reports each.
-// Tensors are packed as AllReduce does. Packs are reduced in the order of that
+// Start begins an AllReduce of tensors whose values come later: call Ready for
+// each. Tensors are packed as in AllReduce. Packs are reduced in the order of that
 // packing (from the last tensor to the first), even if tensors become ready in
 // another order, because the order must be the same on all workers.
 //
-// A tensor must not be touched from its Ready until Wait has returned. To cancel a
+// A tensor must not be accessed from its Ready until Wait has returned. To cancel a
 // reduction, end ctx, which kills the group. The Reduction is valid until the next
 // call of Start.
 func (g *Group) Start(ctx context.Context, tensors []*tensor.Tensor, op Op) (*Reduction, error) {
@@ -42,7 +42,7 @@ func (g *Group) Start(ctx context.Context, tensors []*tensor.Tensor, op Op) (*Re
 	r := &p.r
 	r.stop, r.err = stop, nil
 	select {
-	case <-r.done: // nobody waited for the last one
+	case <-r.done: // the last one was not waited for
 	default:
 	}
 	for i := range r.ready {
@@ -60,8 +60,8 @@ func (g *Group) Start(ctx context.Context, tensors []*tensor.Tensor, op Op) (*Re
 	}
 }
 
-// Ready says that tensor i has its value. It may be called from any goroutine;
-// a second call for the same tensor, or one without a tensor, changes nothing.
+// Ready reports that tensor i has its value. It may be called from any goroutine; a
+// second call for the same tensor, or one for an unknown tensor, does nothing.
 func (r *Reduction) Ready(i int) {
 	if i < 0 || i >= len(r.ready) || !r.ready[i].CompareAndSwap(false, true) {
 		return
@@ -73,14 +73,14 @@ func (r *Reduction) Ready(i int) {
 	}
 }
 
-// Wait returns when all tensors hold their results, or the group is dead. It is
-// called once.
+// Wait returns when all tensors hold their results, or the group is dead. It must
+// be called once.
 func (r *Reduction) Wait() error {
 	<-r.done
 	return r.err
 }
 
-// reduceLoop runs what Start has begun until the group ends.
+// reduceLoop runs the reductions that Start begins, until the group ends.
 func (g *Group) reduceLoop() {
 	defer g.workers.Done()
 	for {

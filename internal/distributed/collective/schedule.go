@@ -2,18 +2,18 @@ package collective
 
 import "sync/atomic"
 
-// chunkBytes is the most that one message carries: small enough that a worker
-// forwards the start of a block long before its end is there. A multiple of
-// every element's size.
+// chunkBytes is the most bytes in one message: few enough that a worker forwards
+// the start of a block long before its end arrives. It is a multiple of every
+// element's size.
 const chunkBytes = 512 << 10
 
 // stage is a run of bytes of a vector that one worker sends or receives.
 type stage struct {
 	lo, hi int
 	first  int  // number of the stage's first chunk among the chunks of its list
-	after  int  // of a sent one: the received stage that it passes on, -1 if none
-	add    bool // of a received one: its bytes are added to those there
-	divide bool // of a received one: the sum is complete, and divided for the mean
+	after  int  // for a sent stage: the received stage that it passes on, or -1
+	add    bool // for a received stage: its bytes are added to the present ones
+	divide bool // for a received stage: the sum is complete, and is divided for the mean
 }
 
 func (s stage) chunks() int { return (s.hi - s.lo + chunkBytes - 1) / chunkBytes }
@@ -24,7 +24,7 @@ func (s stage) chunk(i int) (lo, hi int) {
 	return lo, min(lo+chunkBytes, s.hi)
 }
 
-// pass moves one vector along the ring, or exchanges it between all.
+// pass moves one vector along the ring, or exchanges it among all workers.
 type pass struct {
 	vector
 	arithmetic *arithmetic
@@ -32,7 +32,7 @@ type pass struct {
 	exchange   bool
 	sends      []stage
 	receives   []stage
-	tensors    []int // of the layout, that make up the vector
+	tensors    []int // indices in the layout that make up the vector
 
 	waiting  atomic.Int32 // tensors that are not ready yet
 	received atomic.Int64 // chunks, of all receives
@@ -49,11 +49,11 @@ func number(stages []stage) []stage {
 	return stages
 }
 
-// ring makes rank's stages of a ring all-reduce over blocks, block i being the
+// ring makes rank's stages of a ring all-reduce over blocks, where block i is the
 // bytes [bounds[i], bounds[i+1]): reduce-scatter, which leaves the sum of block
-// rank+1 here, then all-gather. Each stage passes on what the one before brought.
-// (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of
-// workstations, 2009.)
+// rank+1 here, then all-gather. Each stage passes on what the previous one
+// received. (Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for
+// clusters of workstations, 2009.)
 func (p *pass) ring(bounds []int, rank int) {
 	n := len(bounds) - 1
 	p.sends, p.receives = p.sends[:0], p.receives[:0]
@@ -66,8 +66,8 @@ func (p *pass) ring(bounds []int, rank int) {
 	number(p.receives)
 }
 
-// gather makes rank's stages of a ring all-gather over blocks; each
-// rank has its own.
+// gather makes rank's stages of a ring all-gather over blocks; each rank owns
+// one.
 func (p *pass) gather(bounds []int, rank int) {
 	n := len(bounds) - 1
 	p.sends, p.receives = p.sends[:0], p.receives[:0]
@@ -95,15 +95,15 @@ func (p *pass) broadcast(root, rank, n int) {
 
 func modulo(a, n int) int { return ((a % n) + n) % n }
 
-// reset makes the pass ready for the next call.
+// reset prepares the pass for the next call.
 func (p *pass) reset(waiting int) {
 	p.waiting.Store(int32(waiting))
 	p.received.Store(0)
 	p.sent.Store(false)
 }
 
-// evenly splits n elements of size bytes in parts as equal as can be and appends
-// the bounds, in bytes.
+// evenly splits n elements of size bytes into parts as equal as possible and
+// appends the bounds, in bytes.
 func evenly(dst []int, n, size, parts int) []int {
 	for i := range parts + 1 {
 		dst = append(dst, n/parts*i*size+min(i, n%parts)*size)

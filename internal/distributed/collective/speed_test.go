@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkAllReduce measures workers in one process, over sockets. cpu-ns/B is
-// the processor time of all of them for a byte that one of them sends.
+// the processor time of all of them for each byte that one of them sends.
 func BenchmarkAllReduce(b *testing.B) {
 	for _, n := range []int{2, 4} {
 		for _, size := range []int{4 << 10, 1 << 20, 16 << 20, 100 << 20} {

@@ -17,20 +17,20 @@ import (
 
 const (
 	whereMethod = "/" + serviceName + "/Where"
-	// lookout is how often a group looks whether its call waits for others.
+	// lookout is how often a group checks whether its call waits for others.
 	lookout = time.Second
-	// whereTime is how long a worker may take to tell how far it is.
+	// whereTime is how long a worker may take to report its progress.
 	whereTime = 2 * time.Second
 )
 
-// whereabouts is how far a worker is in its calls.
+// whereabouts is the progress of a worker in its calls.
 type whereabouts struct {
-	call    atomic.Uint64 // the latest that it has begun
-	missing atomic.Int64  // tensors of it that have no value yet
-	since   moment.Moment // when all had; none: it does not wait for the others
+	call    atomic.Uint64 // the latest call begun
+	missing atomic.Int64  // tensors of it without a value
+	since   moment.Moment // when all had one; none: it does not wait for the others
 }
 
-// begin notes a call that brings tensors whose values come later.
+// begin records a call with tensors whose values come later.
 func (w *whereabouts) begin(call uint64, tensors int) {
 	w.since.Clear()
 	w.call.Store(call)
@@ -40,17 +40,17 @@ func (w *whereabouts) begin(call uint64, tensors int) {
 	}
 }
 
-// ready notes that a tensor has its value.
+// ready records that a tensor has its value.
 func (w *whereabouts) ready() {
 	if w.missing.Add(-1) == 0 {
 		w.since.Note()
 	}
 }
 
-// end notes that the call is over.
+// end records that the call has ended.
 func (w *whereabouts) end() { w.since.Clear() }
 
-// brought is the latest call to which the worker has brought all of its part.
+// brought is the latest call to which the worker has contributed everything.
 func (w *whereabouts) brought() uint64 {
 	call := w.call.Load()
 	if w.missing.Load() > 0 {
@@ -59,13 +59,13 @@ func (w *whereabouts) brought() uint64 {
 	return call
 }
 
-// waiting returns the call that the worker waits for the others in, and since when.
+// waiting returns the call in which the worker waits for the others, and since when.
 func (w *whereabouts) waiting() (call uint64, since time.Time, ok bool) {
 	since, ok = w.since.Time()
 	return w.call.Load(), since, ok
 }
 
-// lookOut tells in the log for whom calls wait, until the group ends.
+// lookOut logs for which workers calls wait, until the group ends.
 func (g *Group) lookOut(c Config) {
 	ctx, cancel := context.WithCancel(g.ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func (g *Group) lookOut(c Config) {
 	}
 }
 
-// stalled are the workers that have not brought their part of a call, or do not answer.
+// stalled returns the workers that have not contributed everything to a call, or do not answer.
 func (g *Group) stalled(ctx context.Context, client cluster.Client, call uint64) []cluster.Task {
 	ctx, cancel := context.WithTimeout(ctx, whereTime)
 	defer cancel()
@@ -114,7 +114,7 @@ func (g *Group) stalled(ctx context.Context, client cluster.Client, call uint64)
 	}
 	asked.Wait()
 	if now, _, ok := g.at.waiting(); !ok || now != call {
-		return nil // it is over
+		return nil // the call has ended
 	}
 	var out []cluster.Task
 	for r, task := range g.tasks {
@@ -125,7 +125,7 @@ func (g *Group) stalled(ctx context.Context, client cluster.Client, call uint64)
 	return out
 }
 
-// whereIs asks a worker to which call it has brought its part.
+// whereIs asks a worker for the latest call to which it has contributed everything.
 func (g *Group) whereIs(ctx context.Context, client cluster.Client, rank int) (uint64, error) {
 	f, err := client.Call(ctx, g.tasks[rank], whereMethod, &cluster.Frame{Header: encodeHeader(nil, g.header(hello), &wire.GroupText{Text: g.name})})
 	if err != nil {
@@ -140,7 +140,7 @@ func (g *Group) whereIs(ctx context.Context, client cluster.Client, rank int) (u
 	return answer.Call, err
 }
 
-// where answers a worker that waits.
+// where answers a waiting worker.
 func (e *Endpoint) where(_ context.Context, req *cluster.Frame) (*cluster.Frame, error) {
 	var h wire.GroupHeader
 	if err := decodeHeader(req.Header, &h); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// stalledUntil asks, once a worker waits for the others, whom for, until those are the wanted ones.
+// stalledUntil waits until a waiting worker finds that it waits for exactly the wanted workers.
 func stalledUntil(t *testing.T, s *site, g *Group, want ...int) {
 	t.Helper()
 	ctx := within(t)
@@ -31,8 +31,8 @@ func stalledUntil(t *testing.T, s *site, g *Group, want ...int) {
 	}
 }
 
-// TestStalledWorkersAreNamed: a worker that waits finds who has not begun the call, has not all of its
-// values, or does not answer, whether a group is meshed or not.
+// TestStalledWorkersAreNamed: a waiting worker finds which workers have not begun the call, do not
+// have all of its values, or do not answer, with and without a mesh.
 func TestStalledWorkersAreNamed(t *testing.T) {
 	for _, n := range []int{4, meshSize + 2} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestStalledWorkersAreNamed(t *testing.T) {
 	}
 }
 
-// TestOtherGroupsAreNotAnswered: a worker answers its own group alone.
+// TestOtherGroupsAreNotAnswered: a worker answers only its own group.
 func TestOtherGroupsAreNotAnswered(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 1, nil)
@@ -93,12 +93,12 @@ func TestOtherGroupsAreNotAnswered(t *testing.T) {
 	}
 }
 
-// TestLookOutEnds: the goroutine that looks out goes with the group.
+// TestLookOutEnds: the look-out goroutine ends with the group.
 func TestLookOutEnds(t *testing.T) {
 	s := newSite(t, 2, false)
 	groups := s.form(t, 1, func(c *Config) {
 		c.Log = slog.New(slog.DiscardHandler)
 		c.Describe = func(context.Context, []cluster.Task, string) []waiting.Target { return nil }
 	})
-	closeAll(groups) // goleak finds what is left
+	closeAll(groups) // goleak finds leftovers
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A call with a known layout allocates nothing, and neither does the transport.
+// A call with a known layout does not allocate, and neither does the transport.
 func TestSteadyCallsDoNotAllocate(t *testing.T) {
 	const n = 3
 	groups := newSite(t, n, true).form(t, 0, nil)

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// readBytes is how much of a message is read before it is added: it stays in
-	// the second-level cache, and a system call for it costs little beside the copy.
+	// readBytes is how much of a message is read before it is added: it stays in the
+	// second-level cache, and a system call for it costs little compared to the copy.
 	readBytes = 256 << 10
-	// blockBytes is how much is added at once: the kernels do it on the calling goroutine.
+	// blockBytes is how much is added at once: the kernels run on the calling goroutine.
 	blockBytes = 16 << 10
 )
 
-// arithmetic is what a reduction does with the bytes of a data type. The
-// operands are aligned and of the same length.
+// arithmetic has the operations of reductions on the bytes of a data type. The operands
+// are aligned and of the same length.
 type arithmetic struct {
 	add    func(dst, src []byte)
 	divide func(dst []byte, n int)
 }
 
-// arithmeticOf returns nil for a type that is not reduced.
+// arithmeticOf returns nil for a type that cannot be reduced.
 func arithmeticOf(d tensor.DType) *arithmetic {
 	switch d {
 	case tensor.Float32:

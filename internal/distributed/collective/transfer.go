@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// execute does a schedule: the sender goroutine sends, the caller receives.
+// execute runs a schedule: the sender goroutine sends, the caller receives.
 func (g *Group) execute(s *schedule) error {
 	select {
 	case g.jobs <- s:
@@ -27,7 +27,7 @@ func (g *Group) execute(s *schedule) error {
 	return g.Err()
 }
 
-// sendLoop sends what schedules say until the group ends.
+// sendLoop sends the data of schedules until the group ends.
 func (g *Group) sendLoop() {
 	defer g.workers.Done()
 	for {
@@ -93,7 +93,7 @@ func (g *Group) awaitTensors(wake chan struct{}, p *pass) error {
 	return nil
 }
 
-// awaitChunk waits until the received chunk of that number is there.
+// awaitChunk waits until the received chunk of that number is available.
 func (g *Group) awaitChunk(p *pass, chunk int) error {
 	for p.received.Load() <= int64(chunk) {
 		select {
@@ -121,7 +121,7 @@ func (g *Group) send(to int, s *schedule, p *pass, lo, hi int) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, io.EOF) { // the watcher of the link knows why
+	if errors.Is(err, io.EOF) { // the link's watcher knows the reason
 		t := time.NewTimer(partingTime)
 		defer t.Stop()
 		select {
@@ -158,7 +158,7 @@ func (g *Group) receivePass(s *schedule, p *pass) error {
 	return nil
 }
 
-// place puts or adds a message's bytes where they belong.
+// place stores or adds a message's bytes at their position.
 func (g *Group) place(m *cluster.Message, p *pass, st stage, lo, hi int) (err error) {
 	g.buffers.parts = p.view(g.buffers.parts[:0], lo, hi)
 	for _, dst := range g.buffers.parts {

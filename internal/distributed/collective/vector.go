@@ -2,10 +2,10 @@ package collective
 
 import "sort"
 
-// vector is several pieces of memory seen as one: the tensors of a pack.
+// vector presents several pieces of memory as one: the tensors of a pack.
 type vector struct {
 	pieces [][]byte
-	ends   []int // ends[i] is where pieces[i] ends in the vector
+	ends   []int // ends[i] is the end of pieces[i] in the vector
 }
 
 // set makes the vector consist of the pieces.

@@ -21,20 +21,20 @@ type Client struct {
 	leader cluster.Task
 
 	mu    sync.Mutex
-	store uint64 // the one that answered first, 0 before
-	reset error  // that it is gone
+	store uint64 // the one that answered first; 0: none yet
+	reset error  // the error once it is gone
 }
 
-// NewClient returns a Client that asks leader through node, as the task that node is.
+// NewClient returns a Client that asks leader through node, as node's task.
 func NewClient(node cluster.Client, leader cluster.Task) *Client {
 	return &Client{node: node, leader: leader}
 }
 
 const (
-	clientHold  = 5 * time.Second  // a waiting request is held for so long
-	clockSkew   = time.Second      // between the end of a call and that of its context
-	leaderGrace = 10 * time.Second // and its answer may take so much longer
-	leaderLost  = 30 * time.Second // a leader that was there and is silent for so long is lost
+	clientHold  = 5 * time.Second  // how long a waiting request is held
+	clockSkew   = time.Second      // between the end of a call and the end of its context
+	leaderGrace = 10 * time.Second // additional time for its answer
+	leaderLost  = 30 * time.Second // how long a leader may be silent before it is lost
 )
 
 // call asks once.
@@ -68,7 +68,7 @@ func (c *Client) lose(err error) {
 	c.reset = err
 }
 
-// pin notes which Store answered.
+// pin records which Store answered.
 func (c *Client) pin(store uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,14 +90,14 @@ func (c *Client) met() bool {
 	return c.store != 0
 }
 
-// poll asks until a reply is found or ctx, which has a deadline, ends; the last reply
-// before that, if any, comes along with the error.
+// poll asks until a reply is found or ctx, which has a deadline, ends. The error then comes
+// with the last reply, if any.
 func (c *Client) poll(ctx context.Context, method string, r *wire.StoreRequest) (*wire.StoreReply, error) {
 	deadline, _ := ctx.Deadline()
 	heard := time.Now()
 	var last *wire.StoreReply
 	for {
-		// Half of what remains, so that an answer tells what is missing before the end.
+		// Half of the remaining time, so that an answer says what is missing before the end.
 		hold := max(min(clientHold, time.Until(deadline)/2), 0)
 		r.WaitMs = milliseconds(hold)
 		once, cancel := context.WithTimeout(ctx, hold+leaderGrace)
@@ -111,7 +111,7 @@ func (c *Client) poll(ctx context.Context, method string, r *wire.StoreRequest) 
 		case ctx.Err() != nil:
 			return last, err
 		case errors.Is(err, context.DeadlineExceeded) && time.Until(deadline) < clockSkew:
-			<-ctx.Done() // the call's end was seen a moment before ctx's own
+			<-ctx.Done() // the call ended a moment before ctx
 			return last, err
 		case !errors.Is(err, cluster.ErrPeerLost):
 			return last, err
@@ -128,7 +128,7 @@ func (c *Client) poll(ctx context.Context, method string, r *wire.StoreRequest) 
 	}
 }
 
-// Set sets a value; the last one stays.
+// Set sets a value, in place of an earlier one.
 func (c *Client) Set(ctx context.Context, key string, value []byte) error {
 	_, err := c.call(ctx, "Set", &wire.StoreRequest{Name: key, Value: value})
 	return err
@@ -168,7 +168,7 @@ func (c *Client) Gather(ctx context.Context, g Gather) ([][]byte, error) {
 	return out.Values, nil
 }
 
-// NextGeneration waits until all ranks of g.Name ask and gives all the same new number.
+// NextGeneration waits until all ranks of g.Name have asked and returns the same new number to all.
 func (c *Client) NextGeneration(ctx context.Context, g Gather, after int64) (Generation, error) {
 	if after < 0 {
 		return Generation{}, fmt.Errorf("%w: generation %d of %q", ErrInvalid, after, clip(g.Name))
@@ -180,7 +180,7 @@ func (c *Client) NextGeneration(ctx context.Context, g Gather, after int64) (Gen
 	return Generation{int64(out.Generation), out.Values}, nil
 }
 
-// Missing lists ranks that do not wait in the round which forms under a name.
+// Missing lists ranks that do not wait in the current round of a name.
 func (c *Client) Missing(ctx context.Context, name string) ([]int, error) {
 	out, err := c.call(ctx, "Missing", &wire.StoreRequest{Name: name})
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	return members, nil
 }
 
-// Beat tells that the task is there.
+// Beat reports that the task is alive.
 func (c *Client) Beat(ctx context.Context, b Beat) (string, error) {
 	if b.Rank < 0 {
 		return "", fmt.Errorf("%w: rank %d", ErrInvalid, b.Rank)

@@ -18,25 +18,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// everything is all that a Store and a Client are.
+// everything has all interfaces of a Store and a Client.
 type everything interface {
 	KeyValue
 	Regrouper
 	Pulse
 }
 
-// scene is a leader and a way to be its other tasks.
+// scene is a leader, and functions that return its other tasks.
 type scene struct {
 	store   *Store
 	as      func(index int) everything // worker index
-	restart func(index int) everything // the same task as another process
+	restart func(index int) everything // the same task as a new process
 }
 
 func worker(i int) cluster.Task { return cluster.Task{Job: "worker", Index: i} }
 
 var leader = cluster.Task{Job: "ps", Index: 0}
 
-// inMemory has the tasks on the Store itself.
+// inMemory has its tasks on the Store itself.
 func inMemory(_ *testing.T, o Options) scene {
 	b := NewStore(o)
 	next := uint64(0)
@@ -53,7 +53,7 @@ func inMemory(_ *testing.T, o Options) scene {
 	}, func(i int) everything { known[i] = restart(i); return known[i] }}
 }
 
-// overWire has the tasks on nodes of their own.
+// overWire has its tasks on their own nodes.
 func overWire(t *testing.T, o Options) scene {
 	b := NewStore(o)
 	nodes, network := cluster.NewLocal(leader, worker(0), worker(1), worker(2))
@@ -76,7 +76,7 @@ func overWire(t *testing.T, o Options) scene {
 	}}
 }
 
-// contract runs a test of both twins.
+// contract runs a test for both twins.
 func contract(t *testing.T, o Options, test func(t *testing.T, s scene)) {
 	t.Run("store", func(t *testing.T) { test(t, inMemory(t, o)) })
 	t.Run("client", func(t *testing.T) { test(t, overWire(t, o)) })
@@ -136,7 +136,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// gatherAll lets all ranks gather, each as its task.
+// gatherAll makes all ranks gather, each as its task.
 func gatherAll(ctx context.Context, s scene, name string, size int) ([][][]byte, []error) {
 	out, errs := make([][][]byte, size), make([]error, size)
 	var all sync.WaitGroup
@@ -182,8 +182,8 @@ func TestGatherNamesTheMissing(t *testing.T) {
 	})
 }
 
-// expectMissing asks until a deadline, whose error must name the ranks that are missing. A machine may stand still for
-// longer than a short one, and nobody has been asked before it then: the error names none.
+// expectMissing calls ask until a deadline; the error must name the missing ranks. A slow machine may exceed a short
+// deadline before the store was asked; then the error names none.
 func expectMissing(t *testing.T, ranks []int, ask func(context.Context) error) {
 	t.Helper()
 	for _, limit := range []time.Duration{time.Second, 20 * time.Second} {
@@ -202,7 +202,7 @@ func expectMissing(t *testing.T, ranks []int, ask func(context.Context) error) {
 	t.Fatal("the missing ranks are not named")
 }
 
-// arrived waits until ranks have come to a gather.
+// arrived waits until that many ranks have come to a gather.
 func arrived(t *testing.T, b *Store, name string, ranks int) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -262,7 +262,7 @@ func TestRefusals(t *testing.T) {
 		wantError(t, a.Set(ctx, "k", make([]byte, 11)), ErrFull)
 		must(t, a.Set(ctx, "k", make([]byte, 10)))
 		must(t, a.Set(ctx, "k", make([]byte, 9)))
-		wantError(t, a.Set(ctx, "l", nil), ErrFull) // the place of the stop is the second
+		wantError(t, a.Set(ctx, "l", nil), ErrFull) // the stop takes the second place
 		_, err := a.Gather(ctx, Gather{"g", 0, 2, make([]byte, 7)})
 		wantError(t, err, ErrFull)
 		_, err = a.Gather(ctx, Gather{"g", 0, 5, nil})

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Elastic says when a round of a name whose ranks may be absent is complete. Store.Forming
-// and Store.Settle are the round as the leader sees it.
+// Elastic says when a round is complete if some of its ranks may be absent. Store.Forming
+// and Store.Settle are the leader's view of the round.
 type Elastic struct {
-	Min  int           // ranks that a generation has at least
-	Size int           // ranks that there may be
-	Wait time.Duration // how long the ranks of the first generation are waited for
+	Min  int           // the least ranks of a generation
+	Size int           // the most ranks of a generation
+	Wait time.Duration // how long to wait for the ranks of the first generation
 }
 
-// Turnout is what the leader knows of a round that forms.
+// Turnout is what the leader knows about the current round.
 type Turnout struct {
-	Came   []int         // ranks that wait in it
-	Former []int         // ranks of the generation before it; none: there was none
-	Gone   []int         // of these the ranks that will not come
-	Waited time.Duration // since the first came
+	Came   []int         // ranks waiting in it
+	Former []int         // ranks of the previous generation; none: there was none
+	Gone   []int         // the ranks among these that will not come
+	Waited time.Duration // since the first arrived
 }
 
-// Complete reports whether the generation may begin with those that came: with
-// all there may be, with all of the generation before that have not gone, or with
-// the first that came in time.
+// Complete reports whether the generation may begin with the present ranks: with all
+// possible ones, with all of the previous generation that have not gone, or, in the first
+// generation, with those that arrived in time.
 func (e Elastic) Complete(t Turnout) bool {
 	switch {
 	case len(t.Came) < max(e.Min, 1):
@@ -36,7 +36,7 @@ func (e Elastic) Complete(t Turnout) bool {
 	return len(t.Missing()) == 0
 }
 
-// Missing are the ranks of the generation before that have neither come nor gone.
+// Missing returns the ranks of the previous generation that have neither arrived nor gone.
 func (t Turnout) Missing() []int {
 	var out []int
 	for _, rank := range t.Former {
@@ -47,13 +47,13 @@ func (t Turnout) Missing() []int {
 	return out
 }
 
-// Candidate is a rank that waits in a round that forms.
+// Candidate is a rank waiting in the current round.
 type Candidate struct {
 	Rank  int
 	Value []byte
 }
 
-// Forming lists the ranks that wait in the round which forms under a name, in order.
+// Forming lists the ranks that wait in the current round of a name, in order.
 func (b *Store) Forming(name string) []Candidate {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,9 +69,9 @@ func (b *Store) Forming(name string) []Candidate {
 	return out
 }
 
-// Settle completes the round which forms under a name with these ranks; the values of
-// the others are nil in the Generation. It reports whether it did: not where one has
-// left or another one came since Forming.
+// Settle completes the current round of a name with these ranks; the other values in the
+// Generation are nil. It returns false if a rank has left or another one arrived since
+// Forming.
 func (b *Store) Settle(name string, ranks []int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

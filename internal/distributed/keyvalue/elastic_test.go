@@ -37,7 +37,7 @@ func TestWhenAnElasticRoundIsComplete(t *testing.T) {
 	}
 }
 
-// TestSettle: a round completes with those that the leader names, and the next one takes in who came too late.
+// TestSettle: a round completes with the ranks that the leader names, and the next one includes ranks that were late.
 func TestSettle(t *testing.T) {
 	contract(t, Options{}, func(t *testing.T, s scene) {
 		ctx := patient(t)
@@ -75,7 +75,7 @@ func TestSettle(t *testing.T) {
 				t.Errorf("rank %d is in %v", rank, g)
 			}
 		}
-		come(1, 0) // had no part in it
+		come(1, 0) // it took no part
 		waitFor(1)
 		come(0, 1)
 		come(2, 1)
@@ -91,12 +91,12 @@ func TestSettle(t *testing.T) {
 // elasticSim is a job whose ranks come and go: rank 0 leads and stays.
 type elasticSim struct {
 	sim
-	alive []bool             // by rank, as the leader finds out
-	rings map[int64][]string // the values of each generation, as each of its ranks got them
+	alive []bool             // by rank, as the leader sees it
+	rings map[int64][]string // the values of each generation, as received by each of its ranks
 	rank0 int64              // the latest generation of rank 0
 }
 
-// value is what a rank says: the generation that it was in, and who was.
+// value is a rank's value: its previous generation and the members of that.
 func value(in int64, former []int) []byte {
 	text := strconv.FormatInt(in, 10)
 	for _, rank := range former {
@@ -179,7 +179,7 @@ func (s *elasticSim) note(rank int, g Generation, former []int) {
 	}
 }
 
-// work makes steps until the ring breaks, as it does when one of its ranks dies, or the leader finds that somebody waits.
+// work makes steps until the ring breaks, because one of its ranks dies or the leader finds a waiting rank.
 func (s *elasticSim) work(ctx context.Context, rank int, in int64) {
 	for {
 		select {
@@ -197,8 +197,8 @@ func (s *elasticSim) work(ctx context.Context, rank int, in int64) {
 	}
 }
 
-// TestElasticGenerationsConverge: whichever worker dies and comes back, all ranks of a generation know the same
-// members, and in the end those that live are in one.
+// TestElasticGenerationsConverge: whichever workers die and return, all ranks of a generation know the same members, and
+// in the end all live ranks are in one.
 func TestElasticGenerationsConverge(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		fates := make([]fate, rapid.IntRange(1, 5).Draw(r, "size"))
@@ -224,7 +224,7 @@ func TestElasticGenerationsConverge(t *testing.T) {
 	})
 }
 
-// run lives all ranks' lives, until some time after the last came back.
+// run runs all ranks, until some time after the last one returned.
 func (s *elasticSim) run(fates []fate) {
 	total := time.Minute
 	for _, f := range fates {

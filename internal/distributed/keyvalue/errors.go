@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fault is a sentinel error with the code under which it crosses the wire.
+// fault is a sentinel error with its status code on the wire.
 type fault struct {
 	code codes.Code
 	text string
@@ -18,8 +18,8 @@ type fault struct {
 func (f *fault) Error() string              { return f.text }
 func (f *fault) GRPCStatus() *status.Status { return status.New(f.code, f.text) }
 
-// What a Store answers to requests that it cannot grant. status.Code of them, and of
-// errors that wrap them, is the code of the same meaning, on the leader and elsewhere.
+// A Store's answers to requests that it cannot grant. status.Code of them, and of errors that wrap them, returns the
+// code in parentheses, on the leader and elsewhere.
 var (
 	// ErrStale: the gather is complete without this process (Aborted).
 	ErrStale error = &fault{codes.Aborted, "the generation is over: form a newer one"}
@@ -30,13 +30,13 @@ var (
 	// ErrInvalid: the request is invalid, or contradicts the requests of other ranks
 	// (InvalidArgument).
 	ErrInvalid error = &fault{codes.InvalidArgument, "invalid request"}
-	// ErrFull: the Store's bounds are reached (ResourceExhausted).
+	// ErrFull: the Store's limits are reached (ResourceExhausted).
 	ErrFull error = &fault{codes.ResourceExhausted, "the leader's key-value store is full"}
 )
 
 var faults = []error{ErrStale, ErrSuperseded, ErrLeaderReset, ErrInvalid, ErrFull}
 
-// fromWire gives an error of a call its sentinel back.
+// fromWire restores the sentinel of a call's error.
 func fromWire(err error) error {
 	code := status.Code(err)
 	for _, f := range faults {
@@ -53,7 +53,7 @@ type wired struct{ sentinel, err error }
 func (w *wired) Error() string   { return w.err.Error() }
 func (w *wired) Unwrap() []error { return []error{w.sentinel, w.err} }
 
-// MissingError tells which ranks did not come to a gather in time.
+// MissingError lists the ranks that did not come to a gather in time.
 type MissingError struct {
 	Name  string
 	Size  int

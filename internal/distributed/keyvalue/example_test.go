@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
-// The leader serves a Store; two workers meet over it.
+// The leader serves a Store; two workers meet through it.
 func Example() {
 	leader := cluster.Task{Job: "chief"}
 	workers := []cluster.Task{{Job: "worker", Index: 0}, {Job: "worker", Index: 1}}

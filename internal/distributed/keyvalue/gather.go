@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Gather returns the values of all ranks, by rank, as soon as all are there.
+// Gather returns the values of all ranks, by rank, as soon as all have arrived.
 func (v view) Gather(ctx context.Context, g Gather) ([][]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return v.gather(ctx, g, 0)
 }
 
-// gather is Gather for at most patience, if that is positive: then the error
-// is a MissingError of errPending and the rank stays for the length of a lease.
+// gather is Gather for at most patience, if that is positive: then the error is a
+// MissingError of errPending, and the rank stays until its lease ends.
 func (v view) gather(ctx context.Context, g Gather, patience time.Duration) ([][]byte, error) {
 	b := v.b
 	b.mu.Lock()
@@ -76,8 +76,8 @@ func (b *Store) release(r *round) {
 	r.slots = nil
 }
 
-// sweep drops, at most once a second, the values of gathers that have lingered and
-// the gathers that all ranks left.
+// sweep drops, at most once a second, the values of gathers that are past their
+// linger time, and the gathers that all ranks have left.
 func (b *Store) sweep(now time.Time) {
 	if now.Sub(b.swept) < time.Second {
 		return

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// line is the succession of generations under one name.
+// line is the sequence of generations of one name.
 type line struct {
-	last *round // the latest that completed, nil if none
-	open *round // the one that is forming, nil if nobody asked
+	last *round // the latest completed one, or nil
+	open *round // the current one, nil if no rank has asked
 }
 
-// NextGeneration waits until all ranks of g.Name ask and gives all the same new number.
+// NextGeneration waits until all ranks of g.Name have asked and returns the same new number to all.
 func (v view) NextGeneration(ctx context.Context, g Gather, after int64) (Generation, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -69,7 +69,7 @@ func (v view) generation(ctx context.Context, g Gather, after int64, patience ti
 	return Generation{r.number, r.values}, nil
 }
 
-// Missing lists ranks that do not wait in the round which forms under a name.
+// Missing lists ranks that do not wait in the current round of a name.
 func (v view) Missing(_ context.Context, name string) ([]int, error) {
 	b := v.b
 	b.mu.Lock()
@@ -87,7 +87,7 @@ func (v view) Missing(_ context.Context, name string) ([]int, error) {
 // maxGeneration keeps an untrusted peer from using up the numbers.
 const maxGeneration = 1 << 48
 
-// lineOf returns the line of a name, a new one if there is none.
+// lineOf returns the line of a name, and makes it if there is none.
 func (b *Store) lineOf(name string) (*line, error) {
 	l := b.lines[name]
 	if l == nil {

@@ -56,14 +56,14 @@ func TestGenerationNamesTheMissing(t *testing.T) {
 	})
 }
 
-// fate is what happens to one rank of the simulated job.
+// fate is the history of one rank in the simulated job.
 type fate struct {
 	crashes []time.Duration // its process dies at these times
-	down    time.Duration   // and the next one starts so much later
+	down    time.Duration   // how much later the next one starts
 }
 
-// sim is a job of workers that form groups over a Store and work in them until
-// they have done goal steps in one group.
+// sim is a job of workers that form groups with a Store and work in them until they have done goal steps
+// in one group.
 type sim struct {
 	store    *Store
 	size     int
@@ -74,11 +74,11 @@ type sim struct {
 }
 
 const (
-	simPatience = 20 * time.Second // of a rank that forms a group
-	simWork     = 3 * time.Second  // what a group must live
+	simPatience = 20 * time.Second // for a rank to form a group
+	simWork     = 3 * time.Second  // lifetime that a group needs
 	simPause    = 100 * time.Millisecond
-	// simDrift keeps deadlines of two ranks apart. In the simulation's exact time, two that
-	// meet would meet again after each failure, and a coin decides which comes first.
+	// simDrift keeps deadlines of two ranks apart. In the simulation's exact time, two equal deadlines
+	// would be equal again after each failure, and chance would decide which comes first.
 	simDrift = 7 * time.Millisecond
 )
 
@@ -134,7 +134,7 @@ func (s *sim) process(ctx context.Context, rank int, incarnation uint64) {
 	}
 }
 
-// rank lives the lives of one rank.
+// rank runs all processes of one rank.
 func (s *sim) rank(ctx context.Context, rank int, f fate) {
 	for i := range len(f.crashes) + 1 {
 		life, kill := context.WithCancel(ctx)
@@ -151,8 +151,8 @@ func (s *sim) rank(ctx context.Context, rank int, f fate) {
 	}
 }
 
-// TestGenerationsConverge: whenever workers crash and come back, all end in one
-// generation, within a time that depends on the last crash alone.
+// TestGenerationsConverge: whenever workers crash and return, all end in one generation, within a time
+// that depends only on the last crash.
 func TestGenerationsConverge(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		fates := make([]fate, rapid.IntRange(1, 5).Draw(r, "size"))
@@ -171,7 +171,7 @@ func TestGenerationsConverge(t *testing.T) {
 	})
 }
 
-// run lives all ranks' lives, for at most limit.
+// run runs all ranks, for at most limit.
 func (s *sim) run(fates []fate, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -182,8 +182,8 @@ func (s *sim) run(fates []fate, limit time.Duration) {
 	all.Wait()
 }
 
-// check reports whether all ranks finished in the same generation, after learning on the
-// way which ranks they missed.
+// check reports whether all ranks finished in the same generation, and learned which ranks were missing
+// meanwhile.
 func (s *sim) check(t *rapid.T) {
 	if len(s.finished) != s.size {
 		t.Fatalf("ranks %v finished of %d; errors %v", s.finished, s.size, s.missing)
@@ -201,7 +201,7 @@ func (s *sim) check(t *rapid.T) {
 	}
 }
 
-// TestLeaseOfOneWhoWentAwayUnheard: a rank that asked from afar and did not ask again is not waited with.
+// TestLeaseOfOneWhoWentAwayUnheard: a remote rank that does not ask again in time is no longer present.
 func TestLeaseOfOneWhoWentAwayUnheard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewStore(Options{Lease: time.Second})
@@ -221,7 +221,7 @@ func TestLeaseOfOneWhoWentAwayUnheard(t *testing.T) {
 	})
 }
 
-// TestMissing: a caller learns who has not yet joined the round.
+// TestMissing: a caller learns which ranks have not yet joined the round.
 func TestMissing(t *testing.T) {
 	contract(t, Options{}, func(t *testing.T, s scene) {
 		ctx := patient(t)

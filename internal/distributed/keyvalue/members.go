@@ -13,7 +13,7 @@ import (
 // stopKey is the value that asks all tasks to stop; it is the reason.
 const stopKey = "keyvalue/stop"
 
-// history is what is known of the processes of a task.
+// history is the known processes of a task.
 type history struct {
 	current uint64
 	former  []uint64 // the latest maxFormer of them
@@ -21,7 +21,7 @@ type history struct {
 
 const maxFormer = 64
 
-// admit notes the process that asks and refuses those that had a successor.
+// admit records the process that asks and refuses processes with a successor.
 func (b *Store) admit(p cluster.Peer) error {
 	if p.Incarnation == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (b *Store) admit(p cluster.Peer) error {
 	return nil
 }
 
-// member is a task that has a Presence.
+// member is a task with a Presence.
 type member struct {
 	peer cluster.Peer
 	rank int
@@ -52,7 +52,7 @@ type member struct {
 	secs float64
 }
 
-// Beat notes that the task is there.
+// Beat records that the task is alive.
 func (v view) Beat(ctx context.Context, beat Beat) (string, error) {
 	b := v.b
 	b.mu.Lock()
@@ -84,7 +84,7 @@ func (b *Store) stopped() bool {
 	return e != nil && e.isSet()
 }
 
-// memberOf finds or makes the entry of the process that beats.
+// memberOf returns the entry of the process that sends the heartbeat, and makes it if necessary.
 func (b *Store) memberOf(p cluster.Peer, beat Beat) (*member, error) {
 	if beat.Rank < 0 || beat.Rank >= b.o.MaxMembers {
 		return nil, fmt.Errorf("%w: %v has rank %d, expected 0 to %d", ErrInvalid, p.Task, beat.Rank, b.o.MaxMembers-1)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// checkNumbers refuses numbers that make no sense.
+// checkNumbers refuses invalid numbers.
 func checkNumbers(numbers ...uint64) error {
 	for _, n := range numbers {
 		if n > maxGeneration {
@@ -52,7 +52,7 @@ func gatherOf(r *wire.StoreRequest) Gather {
 	return Gather{Name: r.Name, Rank: int(r.Rank), Size: int(r.Size), Value: r.Value}
 }
 
-// holdOf is how long the caller of a request may be held.
+// holdOf is how long a request may be held.
 func holdOf(r *wire.StoreRequest) time.Duration {
 	return time.Duration(min(r.WaitMs, uint64(maxHold.Milliseconds()))) * time.Millisecond
 }

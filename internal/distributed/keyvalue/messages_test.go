@@ -34,7 +34,7 @@ func TestMembersComeBack(t *testing.T) {
 	}
 }
 
-// TestNumbersAreChecked: numbers that fit no int, and would be used as one.
+// TestNumbersAreChecked: numbers that do not fit into an int, but would be used as one.
 func TestNumbersAreChecked(t *testing.T) {
 	for name, change := range map[string]func(*wire.StoreRequest){
 		"rank": func(r *wire.StoreRequest) { r.Rank = math.MaxUint64 }, "size": func(r *wire.StoreRequest) { r.Size = maxGeneration + 1 },

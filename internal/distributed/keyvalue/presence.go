@@ -10,12 +10,12 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// EventKind is what a Presence tells.
+// EventKind is the kind of an event of a Presence.
 type EventKind int
 
-// The events. After each but StopRequested the heartbeat has ended.
+// The events. After each except StopRequested, the heartbeat has ended.
 const (
-	StopRequested EventKind = iota // someone asked all tasks to stop
+	StopRequested EventKind = iota // all tasks were asked to stop
 	LeaderLost                     // the leader did not answer for PresenceConfig.LostAfter
 	LeaderReset                    // the leader came back without its state
 	Replaced                       // a newer process has taken this task
@@ -30,24 +30,24 @@ func (k EventKind) String() string {
 	return [...]string{"stop requested", "leader lost", "leader reset", "replaced", "refused"}[k]
 }
 
-// Event is something that a task must know, though it did not ask.
+// Event is news for a task that it did not ask for.
 type Event struct {
 	Kind   EventKind
 	Reason string // of StopRequested
 	Err    error  // of the others
 }
 
-// PresenceConfig is what a Presence needs; zero durations have the defaults.
+// PresenceConfig configures a Presence; zero durations mean the defaults.
 type PresenceConfig struct {
 	Pulse     Pulse         // a Client, or the Store on the leader
 	Rank      int           // of this task
 	Interval  time.Duration // between heartbeats (2 s)
-	LostAfter time.Duration // without an answer, the leader is lost (20 s)
-	// StepSecs, where set, returns the step times that heartbeats report: see Member.
+	LostAfter time.Duration // silence after which the leader is lost (20 s)
+	// StepSecs, if set, returns the step times that heartbeats report: see Member.
 	StepSecs func() float64
 }
 
-// Presence is the heartbeat of a task, in the background.
+// Presence is the heartbeat of a task, sent in the background.
 type Presence struct {
 	c      PresenceConfig
 	events chan Event
@@ -55,8 +55,8 @@ type Presence struct {
 	beat   sync.WaitGroup
 }
 
-// Join registers this task with the leader, for which it waits until ctx ends, and
-// starts the heartbeat. Leave or Close ends it.
+// Join registers this task with the leader, for which it waits until ctx ends, and starts the
+// heartbeat. Leave or Close ends it.
 func Join(ctx context.Context, c PresenceConfig) (*Presence, error) {
 	if c.Interval <= 0 {
 		c.Interval = 2 * time.Second
@@ -75,10 +75,10 @@ func Join(ctx context.Context, c PresenceConfig) (*Presence, error) {
 	return p, nil
 }
 
-// Events delivers what the leader tells, each kind once; it is closed when the heartbeat has ended.
+// Events delivers the leader's messages, each kind once; it is closed when the heartbeat has ended.
 func (p *Presence) Events() <-chan Event { return p.events }
 
-// run beats until life ends or the leader is of no use any more.
+// run sends heartbeats until life ends or the leader is lost.
 func (p *Presence) run(life context.Context) {
 	defer close(p.events)
 	beat := Beat{Rank: p.c.Rank, Hold: p.c.Interval}
@@ -116,7 +116,7 @@ func (p *Presence) run(life context.Context) {
 	}
 }
 
-// eventOf tells which event an error of a heartbeat is, and whether it is final.
+// eventOf returns the event for the error of a heartbeat, and whether it is final.
 func eventOf(err error) (kind EventKind, final bool) {
 	switch {
 	case errors.Is(err, ErrLeaderReset):
@@ -129,7 +129,7 @@ func eventOf(err error) (kind EventKind, final bool) {
 	return 0, false
 }
 
-// Close ends the heartbeat; the leader will take the task for lost.
+// Close ends the heartbeat; the leader will consider the task lost.
 func (p *Presence) Close() {
 	p.end()
 	p.beat.Wait()
@@ -146,7 +146,7 @@ func (p *Presence) Leave(ctx context.Context) error {
 	return nil
 }
 
-// RequestStop asks all tasks that have a Presence to stop, for a reason, which must not be empty.
+// RequestStop asks all tasks with a Presence to stop, for a non-empty reason.
 func RequestStop(ctx context.Context, b KeyValue, reason string) error {
 	if reason == "" {
 		return fmt.Errorf("%w: a stop without a reason", ErrInvalid)

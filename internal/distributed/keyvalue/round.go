@@ -14,24 +14,24 @@ import (
 type round struct {
 	name   string
 	size   int
-	slots  map[int]*slot // of the ranks that are there; of all, once complete
-	after  int64         // NextGeneration: the newest that anyone in it was in
-	number int64         // NextGeneration: what it is called, once complete
+	slots  map[int]*slot // the present ranks; once complete, all
+	after  int64         // NextGeneration: the newest number that any rank in it had
+	number int64         // NextGeneration: its number, once complete
 	done   chan struct{} // closed when complete
 	ended  time.Time
-	values [][]byte // by rank, once complete and until it has lingered
+	values [][]byte // by rank, once complete and until its linger time ends
 }
 
-// slot is a rank that is there.
+// slot is a present rank.
 type slot struct {
 	peer    cluster.Peer
 	value   []byte
-	waiters int           // requests that wait in it
-	lease   time.Time     // without waiters, it is there until then
-	gone    chan struct{} // closed when it was taken from its process
+	waiters int           // waiting requests
+	lease   time.Time     // without waiters, the rank is present until then
+	gone    chan struct{} // closed when another process took it
 }
 
-// errPending: the patience of a request ended, but not the rank's.
+// errPending: the time of a request ended, but not the rank's.
 var errPending = errors.New("pending")
 
 func newRound(name string, size int) *round {
@@ -40,13 +40,13 @@ func newRound(name string, size int) *round {
 
 func (r *round) complete() bool { return !r.ended.IsZero() }
 
-// took tells whether this request of g by p is one whose answer r is.
+// took reports whether r is the answer to this request of g by p.
 func (r *round) took(p cluster.Peer, g Gather) bool {
 	s := r.slots[g.Rank]
 	return r.complete() && r.values != nil && s != nil && s.peer == p && g.Size == r.size && bytes.Equal(s.value, g.Value)
 }
 
-// live drops the ranks that went away unheard and tells whether anyone is left.
+// live removes ranks whose lease has ended and reports whether any is left.
 func (b *Store) live(r *round, now time.Time) bool {
 	for rank, s := range r.slots {
 		if s.waiters == 0 && now.After(s.lease) {
@@ -56,7 +56,7 @@ func (b *Store) live(r *round, now time.Time) bool {
 	return len(r.slots) > 0
 }
 
-// vacate takes a rank out of a round that is not complete.
+// vacate removes a rank from an incomplete round.
 func (b *Store) vacate(r *round, rank int) {
 	s := r.slots[rank]
 	close(s.gone)
@@ -64,7 +64,7 @@ func (b *Store) vacate(r *round, rank int) {
 	delete(r.slots, rank)
 }
 
-// enter puts p into r, which is not complete, and completes it if it is the last.
+// enter adds p to r, which is incomplete, and completes r if p is the last.
 func (b *Store) enter(r *round, p cluster.Peer, g Gather) (*slot, error) {
 	now := time.Now()
 	b.live(r, now)
@@ -142,7 +142,7 @@ func (b *Store) await(ctx context.Context, r *round, g Gather, s *slot, patience
 	return nil
 }
 
-// missing lists ranks that are not there, at most maxNamed.
+// missing lists absent ranks, at most maxNamed.
 func (r *round) missing() []int {
 	out := []int{}
 	for rank := 0; rank < r.size && len(out) < maxNamed; rank++ {
@@ -153,7 +153,7 @@ func (r *round) missing() []int {
 	return out
 }
 
-// check refuses what cannot be a gather.
+// check refuses invalid gathers.
 func (b *Store) check(g Gather) error {
 	switch {
 	case g.Name == "" || len(g.Name) > maxName:

@@ -16,13 +16,13 @@ import (
 // serviceName is the gRPC service of a Store.
 const serviceName = "goestimator.KeyValue"
 
-// maxHold is the longest that a request is held; who waits for longer asks again.
+// maxHold is the longest time that a request is held; longer waits ask again.
 const maxHold = 30 * time.Second
 
 // answer serves one method of a Store to a peer.
 type answer func(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error)
 
-// Service is the Store for the Clients of other tasks; register it on the leader's node.
+// Service serves the Store to the Clients of other tasks; register it on the leader's node.
 // Its messages are StoreRequest and StoreReply of package wire.
 func (b *Store) Service() cluster.Service {
 	s := cluster.Service{Name: serviceName, Unary: map[string]cluster.Handler{}}
@@ -49,7 +49,7 @@ func (b *Store) serve(ctx context.Context, f *cluster.Frame, a answer) (*cluster
 	}
 	out, err := a(ctx, view{b, peer}, r)
 	if err != nil {
-		if ctx.Err() != nil { // nobody reads this
+		if ctx.Err() != nil { // the caller has left
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 		return nil, err
@@ -81,7 +81,7 @@ func found(value []byte, ok bool, err error) (*wire.StoreReply, error) {
 	return &wire.StoreReply{Found: true, Values: [][]byte{value}}, err
 }
 
-// hold is how long the caller wants to be held, at least a little: none would mean forever.
+// hold is how long to hold the caller's request, at least a little: zero would mean forever.
 func hold(r *wire.StoreRequest) time.Duration { return max(holdOf(r), time.Millisecond) }
 
 func serveGather(ctx context.Context, v view, r *wire.StoreRequest) (*wire.StoreReply, error) {
@@ -94,7 +94,7 @@ func serveGeneration(ctx context.Context, v view, r *wire.StoreRequest) (*wire.S
 	return gathered(&wire.StoreReply{Found: true, Values: g.Values, Generation: uint64(g.Number)}, err)
 }
 
-// gathered turns the end of a request's patience into a reply.
+// gathered turns the end of a request's time into a reply.
 func gathered(out *wire.StoreReply, err error) (*wire.StoreReply, error) {
 	var m *MissingError
 	if errors.As(err, &m) && m.Err == errPending {

@@ -11,17 +11,17 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// Options bounds a Store; zero fields have the defaults.
+// Options are the limits of a Store; zero fields mean the defaults.
 type Options struct {
-	Self       cluster.Peer  // as whom the methods of the Store itself ask
-	MaxKeys    int           // values that are set (4096)
+	Self       cluster.Peer  // the peer in whose name the Store's own methods ask
+	MaxKeys    int           // number of values (4096)
 	MaxValue   int           // bytes of one value (1 MiB)
 	MaxBytes   int           // bytes of all values (32 MiB)
-	MaxGathers int           // gathers and names of finished gathers (4096); generations: a sixteenth of it
+	MaxGathers int           // gathers and names of finished gathers (4096); generations: a sixteenth of that
 	MaxMembers int           // tasks, and ranks of a gather (4096)
-	LostAfter  time.Duration // a member without a heartbeat for so long is lost (10 s)
-	Linger     time.Duration // a finished gather is kept for so long (1 min)
-	Lease      time.Duration // a rank that waits from afar must ask again within this (10 s)
+	LostAfter  time.Duration // a member without a heartbeat for this time is lost (10 s)
+	Linger     time.Duration // how long a finished gather is kept (1 min)
+	Lease      time.Duration // how soon a remote waiting rank must ask again (10 s)
 }
 
 func (o Options) withDefaults() Options {
@@ -43,9 +43,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is the key-value store in memory, on the leader; it is safe for concurrent use
-// and has no goroutine of its own. Values that it is given and gives are shared:
-// nobody may change their bytes.
+// Store is the key-value store in memory, on the leader. It is safe for concurrent use and has no goroutine
+// of its own. Values passed in and out are shared: nobody may change their bytes.
 type Store struct {
 	view // asks as Options.Self
 	o    Options
@@ -62,13 +61,13 @@ type Store struct {
 	swept   time.Time
 }
 
-// view is the Store as one peer sees it.
+// view is the Store as used by one peer.
 type view struct {
 	b    *Store
 	peer cluster.Peer
 }
 
-// entry is a value that is or will be set.
+// entry is a value that is set or will be set.
 type entry struct {
 	value   []byte
 	set     chan struct{} // closed when set
@@ -91,12 +90,12 @@ func NewStore(o Options) *Store {
 	for b.id == 0 {
 		b.id = rand.Uint64()
 	}
-	b.values[stopKey] = &entry{set: make(chan struct{}), waiters: 1} // there is always room to stop
+	b.values[stopKey] = &entry{set: make(chan struct{}), waiters: 1} // a stop must always be possible
 	b.view = view{b, b.o.Self}
 	return b
 }
 
-// As returns the Store as peer p uses it: requests through it come from p.
+// As returns the Store for use by peer p: requests through it come from p.
 func (b *Store) As(p cluster.Peer) interface {
 	KeyValue
 	Regrouper
@@ -133,7 +132,7 @@ func (v view) Set(_ context.Context, key string, value []byte) error {
 	return nil
 }
 
-// reserve counts value, which takes the place of that of old.
+// reserve counts value, which replaces the value of old.
 func (b *Store) reserve(value []byte, old *entry) error {
 	freed := 0
 	if old != nil {
@@ -151,7 +150,7 @@ func (b *Store) reserve(value []byte, old *entry) error {
 
 const maxName = 1024
 
-// checkKey tells whether one more key has room.
+// checkKey returns an error if there is no room for one more key.
 func (b *Store) checkKey(key string) error {
 	if key == "" || len(key) > maxName {
 		return fmt.Errorf("%w: a name of %d bytes, expected 1 to %d", ErrInvalid, len(key), maxName)
@@ -198,7 +197,7 @@ func (v view) Wait(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// wait is Wait for at most patience, if that is positive; ok tells whether the value is set.
+// wait is Wait for at most patience, if that is positive; ok reports whether the value is set.
 func (v view) wait(ctx context.Context, key string, patience time.Duration) (value []byte, ok bool, err error) {
 	b := v.b
 	b.mu.Lock()

@@ -12,8 +12,8 @@ func floats[T float32 | float64](b []byte) []T {
 	return tensor.Values[T](&tensor.Tensor{DType: tensor.TypeOf[T](), Shape: []int{len(b) / size}, Bytes: b})
 }
 
-// rescale multiplies values of a float type by scale, and bounds them by clip
-// where that is above 0.
+// rescale multiplies values of a float type by scale, and clips them to clip if
+// that is above 0.
 func rescale(d tensor.DType, b []byte, scale, clip float64) {
 	switch d {
 	case tensor.Float32:
@@ -67,15 +67,15 @@ func squares(d tensor.DType, b []byte) (sum float64) {
 	return sum
 }
 
-// weighted is a gradient with its share of a mean.
+// weighted is a gradient with its weight in a mean.
 type weighted struct {
 	*gradient
 	share float64
 }
 
-// mean sums weighted gradients of one unit in their order: dense where one of
-// them is. Sparse ones have increasing row numbers, and so has the sum, unless
-// rows are to stay apart.
+// mean sums weighted gradients of one unit in their order. The result is dense
+// if any of them is. Sparse gradients have increasing row numbers, and so has
+// the sum, unless rows must stay separate.
 func (u *unit) mean(all []weighted) *gradient {
 	if slices.ContainsFunc(all, func(w weighted) bool { return !w.sparse }) {
 		sum := u.acquireBuffer()
@@ -96,7 +96,7 @@ func (u *unit) mean(all []weighted) *gradient {
 	return out
 }
 
-// sum adds up what the lookups of a gradient make.
+// sum adds up the gradients of lookups.
 func (u *unit) sum(lookups []*gradient) *gradient {
 	if len(lookups) == 1 && !lookups[0].apart {
 		return lookups[0]
@@ -110,7 +110,7 @@ func (u *unit) sum(lookups []*gradient) *gradient {
 	return u.mean(all)
 }
 
-// concat puts sparse rows behind sparse rows, each by itself.
+// concat appends sparse rows to sparse rows, without summing.
 func (u *unit) concat(a *gradient, w weighted) *gradient {
 	size := u.v.rowBytes()
 	values := tensor.New(tensor.Uint8, (len(a.ids)+len(w.ids))*size).Bytes
@@ -131,7 +131,7 @@ func (u *unit) addTo(sum []byte, w weighted) {
 	}
 }
 
-// merge adds sparse rows to sparse rows, summing rows of equal numbers.
+// merge adds sparse rows to sparse rows; rows with equal numbers are summed.
 func (u *unit) merge(a *gradient, w weighted) *gradient {
 	size := u.v.rowBytes()
 	ids := slices.Concat(a.ids, w.ids)

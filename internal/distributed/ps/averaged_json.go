@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/internal/training/rule"
 )
 
-// averagedRule is the name of a rule that keeps averages, too.
+// averagedRule is the name of a rule that also keeps averages.
 const averagedRule = "averaged"
 
-// averagedJSON are its parameters.
+// averagedJSON has the parameters of that rule.
 type averagedJSON struct {
 	Rule      ruleJSON
 	Averaging rule.Averaging
 }
 
-// averaged sets r to a rule that keeps averages.
+// averaged sets r to a rule that also keeps averages.
 func (r *ruleJSON) averaged(n named) error {
 	var p averagedJSON
 	if err := json.Unmarshal(n.Parameters, &p); err != nil {

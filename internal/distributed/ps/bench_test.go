@@ -55,7 +55,7 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 	return NewClient(c)
 }
 
-// begin makes a session of variables under plain SGD.
+// begin makes a session of variables with plain SGD.
 func begin(b *testing.B, c *Client, variables []*models.Variable, f Config) *Plan {
 	b.Helper()
 	f.Train = &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: variables, Rule: rule.SGD{}, LearningRate: optimizers.Constant(0.01)}}}
@@ -69,8 +69,8 @@ func begin(b *testing.B, c *Client, variables []*models.Variable, f Config) *Pla
 	return p
 }
 
-// BenchmarkPullPush moves a model of 100 MB from the servers and gradients of
-// the same size back, over loopback; bytes are of both ways.
+// BenchmarkPullPush pulls a model of 100 MB from the servers and pushes
+// gradients of the same size, over loopback; bytes count both directions.
 func BenchmarkPullPush(b *testing.B) {
 	for _, servers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("servers=%d", servers), func(b *testing.B) {
@@ -101,7 +101,7 @@ func BenchmarkPullPush(b *testing.B) {
 	}
 }
 
-// BenchmarkEmbedding pulls the rows of a batch of a table of 10 million rows
+// BenchmarkEmbedding pulls the rows for a batch from a table of 10 million rows
 // and pushes their gradients: 40 rows for each example, width 16.
 func BenchmarkEmbedding(b *testing.B) {
 	const rows, width, perExample, batch = 10_000_000, 16, 40, 512
@@ -150,8 +150,8 @@ func BenchmarkFence(b *testing.B) {
 	b.ReportMetric(float64(held.Microseconds())/float64(b.N), "held-us")
 }
 
-// BenchmarkRawTCP copies 100 MB over loopback there and back: what PullPush is
-// compared with.
+// BenchmarkRawTCP copies 100 MB over loopback there and back, for comparison
+// with PullPush.
 func BenchmarkRawTCP(b *testing.B) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -25,17 +25,16 @@ type ClientConfig struct {
 	Client  cluster.Client
 	Servers []cluster.Task // in the order of plans
 	Rank    int            // of this worker, from 0
-	// Transfer is the type that float32 values and gradients travel in: see
-	// ParseTransfer; 0 is Float32.
+	// Transfer is the type in which float32 values and gradients are sent: see ParseTransfer;
+	// 0 is Float32.
 	Transfer tensor.DType
 	Timeout  time.Duration // of a request whose context has no deadline; 0: 60 s
 	Log      *slog.Logger  // nil: slog.Default()
 }
 
-// Client is a worker's, or the chief's, way to the parameter servers. Its
-// methods may run at the same time, but for those that begin or join a session
-// (Connect, WaitReady, Create), and pushes, which go one after the other. It is
-// closed in the end.
+// Client connects a worker or the chief to the parameter servers. Its methods may run
+// concurrently, except that calls that begin or join a session (Connect, WaitReady, Create)
+// must run alone, and pushes one after the other. It must be closed.
 type Client struct {
 	c  ClientConfig
 	id uint64 // of this run of the worker
@@ -71,12 +70,12 @@ func nonZero() uint64 {
 	}
 }
 
-// Progress is what server 0 tells all workers.
+// Progress is the state that server 0 reports to all workers.
 type Progress struct {
 	GlobalStep int64
-	Stop       bool   // training is to stop
-	Reason     string // and why
-	Came       []int  // of WaitStep in synchronous plans: ranks whose gradients are there for the present step
+	Stop       bool   // training must stop
+	Reason     string // why
+	Came       []int  // after WaitStep in synchronous plans: ranks whose gradients for the present step have arrived
 }
 
 func progressOf(m *wire.Progress) Progress {
@@ -85,11 +84,11 @@ func progressOf(m *wire.Progress) Progress {
 
 // Status is the state of all servers.
 type Status struct {
-	// Ready tells that all have the same session, of the client's plan.
+	// Ready reports that all have the same session, with the client's plan.
 	Ready bool
 	Progress
-	Session uint64 // 0: none, or not the same everywhere
-	Last    int64  // the global step that training ends at; 0: none is given
+	Session uint64 // 0: none, or not the same on all servers
+	Last    int64  // the global step at which training ends; 0: none
 	Servers []ServerStatus
 }
 
@@ -98,20 +97,20 @@ type ServerStatus struct {
 	Task                 cluster.Task
 	Incarnation, Session uint64
 	Ready                bool
-	Finished             *Outcome // what the chief reported; nil: nothing yet
+	Finished             *Outcome // the chief's report; nil: none yet
 	Digest               string   // of its plan
 	Stats                Stats
 }
 
-// Connect asks all servers for their state and, where they are ready, joins
-// their session. Waits for servers that are not up yet until ctx ends. The
-// error is a *settings.DifferError that wraps ErrPlan where what they hold is of another plan.
+// Connect asks all servers for their state and joins their session if they are ready. It waits
+// for servers that are not up yet until ctx ends. The error is a *settings.DifferError that
+// wraps ErrPlan if the servers hold another plan.
 func (c *Client) Connect(ctx context.Context, p *Plan) (Status, error) {
 	return c.connect(ctx, p, false)
 }
 
-// WaitReady is Connect that waits for the chief to have created a session. Where it
-// has ended the servers instead, the error is a *FinishedError.
+// WaitReady is Connect that waits until the chief has created a session. If the chief has
+// ended the servers instead, the error is a *FinishedError.
 func (c *Client) WaitReady(ctx context.Context, p *Plan) (Status, error) {
 	for {
 		s, err := c.connect(ctx, p, true)
@@ -164,7 +163,7 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 	return s, nil
 }
 
-// otherPlan says in what the plan of a server's session is not p.
+// otherPlan returns how the plan of a server's session differs from p.
 func (c *Client) otherPlan(p *Plan, server int, r *wire.StatusReply) error {
 	theirs, err := settings.Parse(r.Settings)
 	if err != nil {
@@ -177,12 +176,12 @@ func (c *Client) otherPlan(p *Plan, server int, r *wire.StatusReply) error {
 	return fmt.Errorf("%w: %w", ErrPlan, c.Differ(server, list...))
 }
 
-// Differ is the error of a task that has other settings than the session of a server.
+// Differ is the error of a task whose settings differ from the session of a server.
 func (c *Client) Differ(server int, list ...settings.Difference) error {
 	return &settings.DifferError{Mine: "this task", Theirs: fmt.Sprintf("the job on %v", c.c.Servers[server]), Differences: list}
 }
 
-// serverStatus is the reply of a server to callers of the package.
+// serverStatus is a server's reply in the form for callers of the package.
 func serverStatus(m *wire.StatusReply, task cluster.Task) ServerStatus {
 	s := ServerStatus{Task: task, Incarnation: m.Id.GetIncarnation(), Session: m.Id.GetSession(), Ready: m.Ready, Digest: m.Digest, Stats: statsOf(m.Stats)}
 	if m.Finished {
@@ -238,7 +237,7 @@ func cancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }
 
-// deadline gives a context a deadline where it has none.
+// deadline gives a context a deadline if it has none.
 func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -246,15 +245,15 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 	return cluster.WithTimeout(ctx, c.c.Timeout)
 }
 
-// retry repeats what may be repeated while the connection to a server breaks.
+// retry repeats a request that may arrive twice while the connection to a server breaks.
 func (c *Client) retry(ctx context.Context, server int, method string, attempt func() error) error {
 	return retry(ctx, attempt, func(err error) {
 		c.c.Log.Warn("the connection to a parameter server broke; the request is sent again", "server", c.c.Servers[server], "method", method, "error", err)
 	})
 }
 
-// retry attempts again, with growing pauses, while a connection breaks and ctx
-// lasts. Note is called for each failure but the last.
+// retry repeats attempts, with growing pauses, while a connection breaks and ctx lasts. It
+// calls note for each failure except the last.
 func retry(ctx context.Context, attempt func() error, note func(error)) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := attempt()
@@ -292,8 +291,8 @@ func (c *Client) call(ctx context.Context, server int, method string, req, reply
 	return nil
 }
 
-// WaitStep waits until the global step is at least step, training is to stop,
-// or ctx ends; the latest that it has heard comes along with the error then.
+// WaitStep waits until the global step is at least step, training must stop, or ctx ends; in
+// the last case, the latest known progress comes with the error.
 func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
@@ -318,8 +317,8 @@ func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 	}
 }
 
-// SetStop asks all workers to stop: the replies that they get say so. The first
-// reason counts.
+// SetStop asks all workers to stop, through the replies that they get. The first reason
+// counts.
 func (c *Client) SetStop(ctx context.Context, reason string) error {
 	_, ids, err := c.connection()
 	if err != nil {
@@ -328,12 +327,12 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 	return c.ask(ctx, 0, "Stop", &wire.StopRequest{Id: ids[0], Reason: reason}, &wire.Empty{})
 }
 
-// Later reports whether training that ends at step a continues longer than to step b; 0 is no
-// end.
+// Later reports whether training that ends at step a lasts longer than training that ends at
+// step b; 0 is no end.
 func Later(a, b int64) bool { return b != 0 && (a == 0 || a > b) }
 
-// Extend moves the end of training to a later global step, 0 for none. Tasks that
-// join from now on get the new end.
+// Extend moves the end of training to a later global step, 0 for none. Tasks that join later
+// get the new end.
 func (c *Client) Extend(ctx context.Context, last int64) error {
 	_, ids, err := c.connection()
 	if err != nil {
@@ -342,7 +341,7 @@ func (c *Client) Extend(ctx context.Context, last int64) error {
 	return c.ask(ctx, 0, "Extend", &wire.ExtendRequest{Id: ids[0], Last: last}, &wire.Empty{})
 }
 
-// Finish tells all servers what became of the training: their processes end. It
+// Finish reports the outcome of the training to all servers, whose processes then end. It
 // needs no session.
 func (c *Client) Finish(ctx context.Context, o Outcome) error {
 	return c.each(func(i int) error {

@@ -13,33 +13,33 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Fill writes rows of a value, from row first on along axis 0, into dst, which
-// has the whole's type and shape but for the number of rows. A scalar is
-// written whole.
+// Fill writes rows of a value, from row first on along axis 0, into dst, which has
+// the value's type and its shape except for the number of rows. A scalar is written
+// whole.
 type Fill = func(dst *tensor.Tensor, first int) error
 
-// State is what a session begins with.
+// State is the initial state of a session.
 type State struct {
 	Step int64 // the global step
 	// Value returns how to fill a variable or, by its name in checkpoints, a slot
-	// or shared scalar of the optimizer. Nil leaves a slot to its rule; a variable
-	// must have a value.
+	// or shared scalar of the optimizer. For nil, a slot is initialized by its
+	// rule; a variable must have a value.
 	Value func(name string) Fill
-	// Positions are the places of the workers in their inputs, by rank.
+	// Positions are the positions of the workers in their inputs, by rank.
 	Positions map[int][]byte
-	// Last is the global step that training ends at; 0: none is given.
+	// Last is the global step at which training ends; 0: none.
 	Last int64
-	// Replace ends a session that the servers have; else Create is refused then.
+	// Replace ends an existing session of the servers; otherwise Create is refused then.
 	Replace bool
 }
 
-// chunkBytes is about how much of a value is in memory while it is created or
-// read for a checkpoint.
+// chunkBytes is about how much of a value is in memory while it is created or read
+// for a checkpoint.
 const chunkBytes = 4 << 20
 
-// Create begins a session: all servers make their share of the plan's
-// variables, with values that are made and sent chunk by chunk. It joins the
-// session. After an error there is none, and Create may be called again.
+// Create begins a session: all servers create their share of the plan's variables,
+// with values that are made and sent chunk by chunk. It joins the session. After an
+// error there is none, and Create may be called again.
 func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 	status, err := c.connect(ctx, p, false)
 	if err != nil && !s.Replace {
@@ -65,7 +65,7 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 		req := &wire.CreateRequest{Id: ids[i], Server: int64(i), Step: s.Step, Replace: s.Replace, Last: s.Last, Plan: text}
 		return c.ask(ctx, i, "Create", req, &wire.Empty{})
 	}
-	if err = begin(0); err == nil { // of two jobs that come at the same time one gets all servers
+	if err = begin(0); err == nil { // if two jobs begin at the same time, one gets all servers
 		err = c.each(func(i int) error {
 			if i > 0 {
 				if err := begin(i); err != nil {
@@ -93,7 +93,7 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 	return nil
 }
 
-// creation sends first values.
+// creation sends initial values.
 type creation struct {
 	c *Client
 	p *Plan
@@ -129,7 +129,7 @@ func (m *creation) fill(ctx context.Context, server int, id *wire.SessionID) err
 	return nil
 }
 
-// why prefers the server's own error to that of a broken stream.
+// why prefers the server's own error to the error of a broken stream.
 func (m *creation) why(st cluster.ClientStream, task cluster.Task, err error) error {
 	return explain(task, reason(st, err))
 }

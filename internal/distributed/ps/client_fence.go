@@ -13,16 +13,16 @@ import (
 )
 
 // Snapshot is the state of all servers at one global step. Training continues while
-// it is read. Close it at the end.
+// it is read. It must be closed.
 type Snapshot struct {
 	Step      int64
 	Positions map[int][]byte // of the workers' inputs, by rank
-	// Held is how long pushes were held back, on the server where that was longest.
+	// Held is how long pushes were held back, on the server with the longest time.
 	Held time.Duration
-	// Scalars are what the optimizer's variables share, such as Adam's powers.
+	// Scalars are shared by the optimizer's variables, such as Adam's powers.
 	Scalars map[string]*tensor.Tensor
-	// Parts are the variables and slots, in the order in which they must be read. The
-	// parts of one name cover it.
+	// Parts are the variables and slots, in the order in which they must be read.
+	// Together, the parts of a name cover it.
 	Parts []Part
 
 	c     *Client
@@ -36,20 +36,20 @@ type Part struct {
 	Name        string
 	Type        graph.Type // of the whole
 	First, Rows int
-	Whole       bool // there is no other part
+	Whole       bool // the only part
 
 	s           *Snapshot
 	unit, field int
 	offset      int // in the unit's field
 }
 
-// maxPartBytes bounds a part, which its reader has in memory, as far as single
-// rows allow.
+// maxPartBytes bounds a part, which its reader has in memory, unless a single row is
+// larger.
 const maxPartBytes = 32 << 20
 
-// Fence takes a checkpoint at the present global step: server 0 holds pushes back
-// until all servers have marked their state, then training continues, and data that
-// changes is copied first.
+// Fence takes a checkpoint at the present global step: server 0 holds back pushes
+// until all servers have marked their state; then training continues, and data is
+// copied before it changes.
 func (c *Client) Fence(ctx context.Context) (*Snapshot, error) {
 	p, ids, err := c.connection()
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Snapshot) list() {
 	}
 }
 
-// readScalars reads what groups share from the first part of each.
+// readScalars reads the scalars of groups from the first part of each.
 func (s *Snapshot) readScalars(ctx context.Context) error {
 	for number, u := range s.p.units {
 		v := &s.p.Variables[u.Variable]
@@ -182,14 +182,14 @@ func (x Part) Read(ctx context.Context) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// Close lets the servers forget the snapshot.
+// Close makes the servers forget the snapshot.
 func (s *Snapshot) Close() error {
 	ctx, cancel := cluster.WithTimeout(context.Background(), s.c.c.Timeout)
 	defer cancel()
 	return s.release(ctx)
 }
 
-// release drops the snapshot on all servers; those that were restarted have none.
+// release drops the snapshot on all servers; restarted servers have none.
 func (s *Snapshot) release(ctx context.Context) error {
 	return s.c.each(func(i int) error {
 		if err := s.c.ask(ctx, i, "Release", s.request(i), &wire.Empty{}); !errors.Is(err, ErrReset) {
@@ -199,11 +199,11 @@ func (s *Snapshot) release(ctx context.Context) error {
 	})
 }
 
-// abandonTime bounds the clean-up of a snapshot that failed; servers that are
-// not reached do it on their own after their lease.
+// abandonTime bounds the clean-up after a failed snapshot; servers that are not
+// reached do it on their own when their lease ends.
 const abandonTime = 2 * time.Second
 
-// abandon releases what a failed snapshot holds.
+// abandon releases the resources of a failed snapshot.
 func (s *Snapshot) abandon() {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTime)
 	defer cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// reason returns the error that the server ended a stream with, where sending
-// says no more than that it ended.
+// reason returns the error with which the server ended a stream, if sending reports
+// only that it ended.
 func reason(st cluster.ClientStream, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -31,9 +31,8 @@ func reason(st cluster.ClientStream, err error) error {
 	}
 }
 
-// Mirror is a copy of whole variables with the versions that it holds, so that
-// parts that have not changed are not sent again. Its methods and a Pull into
-// it exclude each other.
+// Mirror is a copy of whole variables with their versions, so that unchanged parts
+// are not sent again. Its methods and a Pull into it must not run concurrently.
 type Mirror struct {
 	tensors map[string]*tensor.Tensor
 	names   []string
@@ -62,19 +61,19 @@ func NewMirror(p *Plan, names ...string) (*Mirror, error) {
 	return m, nil
 }
 
-// Tensor returns the copy of a variable, nil where the mirror has none of that
-// name. The next Pull changes its contents, never the tensor.
+// Tensor returns the copy of a variable, nil if the mirror has none of that name.
+// The next Pull changes its contents, never the tensor.
 func (m *Mirror) Tensor(name string) *tensor.Tensor { return m.tensors[name] }
 
 // Names returns the names of the variables.
 func (m *Mirror) Names() []string { return m.names }
 
-// Version changes with the value of a variable, as long as the client's session
-// is the same; 0: it was not pulled yet.
+// Version changes with the value of a variable, as long as the client's session is
+// the same; 0: not pulled yet.
 func (m *Mirror) Version(name string) uint64 { return m.versions[name] }
 
-// Pull brings a mirror up to date. After an error its values may be of
-// different versions, until the next Pull.
+// Pull updates a mirror. After an error its values may have different versions,
+// until the next Pull.
 func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 	p, ids, err := c.connection()
 	if err != nil {
@@ -103,7 +102,7 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 	return now, err
 }
 
-// wanted are the parts of the variables by server, with the versions that are here.
+// wanted returns the parts of the variables by server, with the mirror's versions.
 func (m *Mirror) wanted(p *Plan, ids []*wire.SessionID) ([][]have, error) {
 	if m.session != ids[0].Session {
 		m.session = ids[0].Session
@@ -125,7 +124,7 @@ func (m *Mirror) wanted(p *Plan, ids []*wire.SessionID) ([][]have, error) {
 	return want, nil
 }
 
-// arrivals puts what several servers send in its place.
+// arrivals stores the values that several servers send.
 type arrivals struct {
 	p  *Plan
 	m  *Mirror
@@ -165,7 +164,7 @@ func eachFrame(st cluster.Stream, put func(*wire.PullFrame, *cluster.Message) er
 	}
 }
 
-// put reads a frame's bytes to their place.
+// put reads the bytes of a frame into place.
 func (a *arrivals) put(h *wire.PullFrame, f *cluster.Message, t transfer) error {
 	if h.Unit < 0 || h.Unit >= int64(len(a.p.units)) {
 		return fmt.Errorf("part %d does not exist", h.Unit)
@@ -198,9 +197,9 @@ func (a *arrivals) put(h *wire.PullFrame, f *cluster.Message, t transfer) error 
 	return nil
 }
 
-// fillFrom reads the next bytes of a body into dst, widening them where they
-// are two-byte values: those go to the upper half of their place, which widen
-// then overwrites from below and never ahead of what it reads.
+// fillFrom reads the next bytes of a body into dst, and widens two-byte values:
+// those are read into the upper half of dst, which widen then overwrites from below
+// and never ahead of what it reads.
 func fillFrom(r io.Reader, dst []byte, t transfer, d tensor.DType) error {
 	raw := dst[len(dst)-t.size(d, len(dst)):]
 	if _, err := io.ReadFull(r, raw); err != nil {

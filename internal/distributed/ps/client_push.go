@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Gradient is the gradient of the loss by one variable.
+// Gradient is the gradient of the loss for one variable.
 type Gradient struct {
 	Variable string
-	Value    *tensor.Tensor // of the variable's type: of its shape or, with IDs, [len(IDs), rest of its shape]
-	IDs      []int64        // the rows that a sparse gradient is of; equal ones are summed. Nil: dense
-	// Lookup tells gradients of one variable apart, which the clip of a
-	// synchronous plan is to see one beside the other; other plans take one alone, 0.
+	Value    *tensor.Tensor // has the variable's type, and its shape or, with IDs, [len(IDs), rest of its shape]
+	IDs      []int64        // the rows of a sparse gradient; equal ones are summed. Nil: dense
+	// Lookup distinguishes gradients of one variable that the clip of a synchronous plan must
+	// see separately; in other plans it is 0.
 	Lookup int
-	// Apart says that the clip must see each row by itself, also rows of equal ids.
+	// Apart says that the clip must see each row separately, even rows with equal ids.
 	Apart bool
 }
 
@@ -30,42 +30,41 @@ type Assignment struct {
 	Value    *tensor.Tensor
 }
 
-// Push is what one worker's step brings.
+// Push has the results of one worker's step.
 type Push struct {
-	Step      int64 // the global step of the values that the gradients were computed with
+	Step      int64 // the global step of the values with which the gradients were computed
 	Gradients []Gradient
 	Assign    []Assignment // asynchronous: the last counts; synchronous: the mean
-	// Tally is what a step function collected at these values.
+	// Tally has the records of a step function at these values.
 	Tally *optimizers.Tally
-	// Weight is the share of these gradients in a synchronous step's mean, such as
-	// the number of rows of the batch; 0 takes part without weight.
+	// Weight is the weight of these gradients in a synchronous step's mean, such as the number
+	// of rows of the batch; 0 takes part without weight.
 	Weight float64
-	// Position is the place of the worker's input behind the batch; it becomes
-	// part of checkpoints together with the gradients. Nil: unchanged.
+	// Position is the position of the worker's input after the batch; it becomes part of
+	// checkpoints together with the gradients. Nil: unchanged.
 	Position []byte
-	// Into, where set, is brought up to date by the answers, as by a Pull that
-	// follows at once. It is for asynchronous plans.
+	// Into, if set, is updated from the answers, as by a Pull right after the push. It is for
+	// asynchronous plans.
 	Into *Mirror
 }
 
 // Reply is the outcome of a Push.
 type Reply struct {
 	Progress
-	// Stale tells that the gradients were too old and were dropped. In synchronous
-	// plans that is so too where enough others had come: WaitStep, pull, go on.
+	// Stale reports that the gradients were too old and were dropped. In synchronous plans this
+	// also happens when enough others had arrived: WaitStep, pull, continue.
 	Stale bool
-	// Pulled tells that the mirror of the push was brought up to date.
+	// Pulled reports that the push's mirror was updated.
 	Pulled bool
 }
 
-// Push brings gradients to all servers, server 0 last. The clip of a
-// synchronous plan's rules is done on the mean over workers. A push
-// whose answer got lost is sent again until ctx ends, and used once.
-// Asynchronous plans count it as a step; synchronous ones when enough have
-// come: see WaitStep. Tensors are not changed and may be reused afterwards.
+// Push sends gradients to all servers, to server 0 last. The clip of a synchronous plan's rules
+// applies to the mean over workers. A push whose answer is lost is sent again until ctx ends,
+// and used once. Asynchronous plans count it as a step; synchronous ones count a step when
+// enough have arrived: see WaitStep. Tensors are not changed and may be reused afterwards.
 func (c *Client) Push(ctx context.Context, x Push) (Reply, error) { return c.push(ctx, x, nil) }
 
-// push brings a push, or an update where something is added or there is nothing but assignments.
+// push sends a push, or an update if something is added or there are only assignments.
 func (c *Client) push(ctx context.Context, x Push, u *additions) (Reply, error) {
 	p, ids, err := c.connection()
 	if err != nil {
@@ -87,7 +86,7 @@ func (c *Client) push(ctx context.Context, x Push, u *additions) (Reply, error) 
 	return out.send(ctx, ids, cancel)
 }
 
-// outgoing is a push on its way.
+// outgoing is a push that is being sent.
 type outgoing struct {
 	Push
 	update   *additions // nil: a step
@@ -96,24 +95,24 @@ type outgoing struct {
 	ask      bool
 	sequence uint64
 	parts    []outgoingPart // by server
-	got      *arrivals      // nil: nothing is pulled
+	got      *arrivals      // nil: no values are pulled
 }
 
-// outgoingPart is the share of one server: segments follow each other in the body.
+// outgoingPart is the share of one server: its segments are consecutive in the body.
 type outgoingPart struct {
 	entries  []entry
 	want     []have
 	segments []segment
 }
 
-// segment is bytes as they travel, or rows [lo, hi) that are summed on the way.
+// segment is bytes in the form for sending, or rows [lo, hi) that are summed while they are sent.
 type segment struct {
 	bytes  []byte
 	rows   *sparseRows
 	lo, hi int
 }
 
-// prepare cuts all values into the shares of the servers.
+// prepare divides all values into the shares of the servers.
 func (o *outgoing) prepare() error {
 	for _, g := range o.Gradients {
 		v, err := o.check(g)
@@ -161,7 +160,7 @@ func (o *outgoing) addValues(list []Assignment, kind wire.EntryKind) error {
 	return nil
 }
 
-// want asks for the values that are to come with the answers.
+// want asks for values with the answers.
 func (o *outgoing) want(ids []*wire.SessionID) error {
 	if o.Into == nil || o.p.Sync != nil {
 		return nil
@@ -177,7 +176,7 @@ func (o *outgoing) want(ids []*wire.SessionID) error {
 	return nil
 }
 
-// check returns the variable of a gradient that fits it.
+// check returns the index of the gradient's variable, or an error if it does not fit.
 func (o *outgoing) check(g Gradient) (int, error) {
 	i, ok := o.p.Index(g.Variable)
 	if !ok {
@@ -227,8 +226,8 @@ func (o *outgoing) add(variable int, value []byte, e entry) {
 	}
 }
 
-// addRows adds a sparse gradient: every part gets its rows, or none, as the
-// state of some rules changes anyway.
+// addRows adds a sparse gradient: every part gets its rows, or none, since the state of some
+// rules changes anyway.
 func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 	v := &o.p.Variables[variable]
 	size := v.rowBytes()
@@ -262,7 +261,7 @@ func (o *outgoing) put(u Unit, e entry, segments ...segment) {
 	part.segments = append(part.segments, segments...)
 }
 
-// wire returns values as they travel.
+// wire returns values in the form for sending.
 func (o *outgoing) wire(variable int, b []byte) []byte {
 	t := transfer(o.c.c.Transfer)
 	if !t.half(o.p.Variables[variable].DType) {

@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rows asks for rows of a variable.
+// Rows requests rows of a variable.
 type Rows struct {
 	Variable string
-	IDs      []int64        // along axis 0, in any order, equal ones too
+	IDs      []int64        // along axis 0, in any order, possibly repeated
 	Into     *tensor.Tensor // of shape [len(IDs), rest of the variable's shape]
 }
 
 // PullRows fetches rows; each row of a variable is sent once, however often it
-// is asked for.
+// is requested.
 func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 	p, ids, err := c.connection()
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 			return nil
 		}
 		return c.retry(ctx, i, "PullRows", func() error {
-			r := *requests[i] // it counts what has come
+			r := *requests[i] // it counts the received rows
 			r.into = slices.Clone(r.into)
 			end, err := c.rowsFrom(ctx, i, &r)
 			if i == 0 {
@@ -75,14 +75,14 @@ func newWanted(p *Plan, r Rows) (*wantedRows, error) {
 	if len(v.Shape) == 0 || r.Into == nil || r.Into.DType != v.DType || !slices.Equal(r.Into.Shape, append([]int{len(r.IDs)}, v.Shape[1:]...)) {
 		return nil, fmt.Errorf("rows of %s %v%v: expected room for %d rows of it", v.Name, v.DType, v.Shape, len(r.IDs))
 	}
-	d := newDistinct(slices.Clone(r.IDs)) // it is kept
+	d := newDistinct(slices.Clone(r.IDs)) // the ids are kept
 	if n := len(d.unique); n > 0 && (d.unique[0] < 0 || d.unique[n-1] >= int64(v.rows())) {
 		return nil, fmt.Errorf("rows %d to %d of %s%v: expected 0 to %d", d.unique[0], d.unique[n-1], v.Name, v.Shape, v.rows()-1)
 	}
 	return &wantedRows{Rows: r, v: v, first: p.first[i], d: d}, nil
 }
 
-// split puts the rows into the requests to the servers that have them.
+// split adds the rows to the requests for their servers.
 func (w *wantedRows) split(p *Plan, requests []*rowsCall) {
 	eachPart(p, w.first, w.d.unique, func(unit, lo, hi int) {
 		u := p.units[unit]
@@ -96,8 +96,8 @@ func (w *wantedRows) split(p *Plan, requests []*rowsCall) {
 	})
 }
 
-// eachPart calls f for the units that hold some of the increasing ids, with
-// their range among the ids.
+// eachPart calls f for the units that hold some of the increasing ids, with the
+// range of these ids.
 func eachPart(p *Plan, first int, ids []int64, f func(unit, lo, hi int)) {
 	v := &p.Variables[p.units[first].Variable]
 	for lo := 0; lo < len(ids); {
@@ -109,14 +109,14 @@ func eachPart(p *Plan, first int, ids []int64, f func(unit, lo, hi int)) {
 	}
 }
 
-// rowsCall is a request for rows to one server, and where they go.
+// rowsCall is a request for rows to one server, and the destination of the rows.
 type rowsCall struct {
 	req  *wire.RowsRequest
 	ids  []int32
 	into []rowsInto
 }
 
-// rowsInto are the unique rows [next, end) that are still to come.
+// rowsInto are the missing unique rows [next, end).
 type rowsInto struct {
 	*wantedRows
 	next, end int
@@ -142,10 +142,10 @@ func (c *Client) rowsFrom(ctx context.Context, server int, r *rowsCall) (end Pro
 	return end, err
 }
 
-// rowBlock is how many bytes of rows are moved at a time: they stay in a cache.
+// rowBlock is how many bytes of rows are moved at a time, so that they stay in a cache.
 const rowBlock = 256 << 10
 
-// put reads a frame of rows to the next places.
+// put stores the rows of a frame.
 func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {
 	if len(r.into) == 0 {
 		return errors.New("more rows than were asked for")
@@ -159,7 +159,7 @@ func (r *rowsCall) put(m *cluster.Message, block *[]byte) error {
 	}
 	for m.Len() > 0 {
 		n := min(max(rowBlock/size, 1), m.Len()/sent)
-		if x.d.order == nil { // they have their places one after the other
+		if x.d.order == nil { // the places are consecutive
 			n = m.Len() / sent
 			if err := fillFrom(m, x.Into.Bytes[x.next*size:(x.next+n)*size], t, x.v.DType); err != nil {
 				return err

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// send brings the shares to the servers. Server 0's commit waits for the
-// others' answers; where a verdict is asked for, they wait for that.
+// send sends the shares to the servers. Server 0's commit waits for the others'
+// answers; if its verdict is requested, they wait for it.
 func (o *outgoing) send(ctx context.Context, ids []*wire.SessionID, cancel context.CancelFunc) (Reply, error) {
 	admitted, others := make(chan struct{}), make(chan struct{})
 	if !o.ask {
@@ -51,7 +51,7 @@ func (o *outgoing) send(ctx context.Context, ids []*wire.SessionID, cancel conte
 	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
 }
 
-// sendFirst is the part of server 0.
+// sendFirst sends the share of server 0.
 func (o *outgoing) sendFirst(ctx context.Context, id *wire.SessionID, admitted, others chan struct{}) (*wire.PushReply, error) {
 	var once sync.Once
 	admit := func() {
@@ -62,7 +62,7 @@ func (o *outgoing) sendFirst(ctx context.Context, id *wire.SessionID, admitted, 
 	return o.retry(ctx, 0, func() (*wire.PushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
 }
 
-// retry attempts again where the connection broke.
+// retry repeats attempts while the connection breaks.
 func (o *outgoing) retry(ctx context.Context, server int, attempt func() (*wire.PushReply, error)) (r *wire.PushReply, err error) {
 	err = o.c.retry(ctx, server, "Push", func() error {
 		r, err = attempt()
@@ -114,7 +114,7 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 	return o.receiveAnswer(st, part.want)
 }
 
-// receiveAnswer reads the outcome, and then the values that were wanted.
+// receiveAnswer reads the outcome, and then the requested values.
 func (o *outgoing) receiveAnswer(st cluster.ClientStream, want []have) (*wire.PushReply, error) {
 	r, err := receiveReply(st)
 	if err != nil || len(want) == 0 {
@@ -169,7 +169,7 @@ func (o *frames) flush() error {
 	return err
 }
 
-// add sends bytes now or with the next; they must stay until the next flush.
+// add sends bytes now or with the next ones; they must not change until the next flush.
 func (o *frames) add(b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), frameBytes-o.size)
@@ -185,7 +185,7 @@ func (o *frames) add(b []byte) error {
 }
 
 // rowFrame is how many bytes of rows are summed before they are sent: few
-// enough that the other end works on them while the next are summed.
+// enough that the other end works on them while the next ones are summed.
 const rowFrame = 256 << 10
 
 func (o *frames) addRows(s segment) error {
@@ -204,7 +204,7 @@ func (o *frames) addRows(s segment) error {
 		if err := o.add(block); err != nil {
 			return err
 		}
-		if err := o.flush(); err != nil { // the block is used again
+		if err := o.flush(); err != nil { // the block is reused
 			return err
 		}
 		lo = hi

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// streams keeps streams to the servers between requests: opening one for each
+// streams keeps streams to the servers between requests: opening a stream for each
 // would cost about as much processor time as the request.
 type streams struct {
 	mu     sync.Mutex
@@ -18,7 +18,7 @@ type streams struct {
 	closed bool
 }
 
-// streamOf is what a stream is for.
+// streamOf identifies the use of a stream.
 type streamOf struct {
 	server int
 	method string
@@ -26,11 +26,11 @@ type streamOf struct {
 
 // keptStream carries one request after the other.
 type keptStream struct {
-	stream cluster.ClientStream // nil until it is opened
+	stream cluster.ClientStream // nil until opened
 	cancel context.CancelCauseFunc
 }
 
-// Close ends the streams that are kept for further requests.
+// Close ends the streams kept for further requests.
 func (c *Client) Close() {
 	s := &c.streams
 	s.mu.Lock()
@@ -41,8 +41,8 @@ func (c *Client) Close() {
 	}
 }
 
-// exchange makes a request on a stream that serves nothing else meanwhile. A stream
-// whose request has failed is ended, as nobody knows what still comes on it.
+// exchange makes a request on a stream that it uses alone. The stream of a failed
+// request is ended, since its further data is unknown.
 func (c *Client) exchange(ctx context.Context, server int, method string, request func(cluster.ClientStream) error) error {
 	key := streamOf{server, method}
 	life, st := c.streams.take(ctx, key)
@@ -64,14 +64,14 @@ func (c *Client) exchange(ctx context.Context, server int, method string, reques
 	if err == nil {
 		return nil
 	}
-	if status.Code(err) == codes.Unavailable { // so are the others
+	if status.Code(err) == codes.Unavailable { // the others are lost, too
 		c.streams.drop(server)
 	}
 	return explain(c.c.Servers[server], err)
 }
 
-// take returns a stream that waits for a request or, where there is none, one that
-// is to be opened with a context that outlives the request.
+// take returns an idle stream or, without one, a new entry to be opened with a
+// context that outlives the request.
 func (s *streams) take(ctx context.Context, key streamOf) (context.Context, *keptStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *streams) put(key streamOf, st *keptStream) {
 	s.idle[key] = append(s.idle[key], st)
 }
 
-// drop ends a server's streams that wait for requests.
+// drop ends a server's idle streams.
 func (s *streams) drop(server int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,13 +1,13 @@
 // Package ps holds the variables of a job on parameter servers.
 //
-// A Server runs in each ps task as a cluster.Service. It does not know models: a Plan names the variables,
-// how they are partitioned along axis 0 and which server has which part. It also has a TrainOp's rules as
-// data. Each part is a unit: value, slots and the optimizer's scalars under one lock, with an update program
-// compiled for it. Units share no lock, so pushes of several workers are applied at the same time.
+// A Server runs in each ps task as a cluster.Service. It does not know models: a Plan names the variables, how they are partitioned
+// along axis 0 and which server has which part. The Plan also has a TrainOp's rules as data. Each part is a unit: value, slots and the
+// optimizer's scalars under one lock, with an update program compiled for it. Units share no lock, so pushes of several workers are
+// applied concurrently.
 //
 // The global step is not a variable of a plan: server 0 counts it.
 //
-// A Client is how workers and the chief reach the servers:
+// A Client connects workers and the chief to the servers:
 //
 //	plan, err := ps.NewPlan(variables, ps.Config{Servers: n, Partitioner: ps.MinSize{Bytes: 256 << 10, Shards: n}, Train: trainOp})
 //	client := ps.NewClient(ps.ClientConfig{Client: node, Servers: tasks, Rank: rank})
@@ -19,81 +19,72 @@
 //
 // # Sessions
 //
-// Create begins a session, a random number that all servers of a job share. Every later request carries the
-// number and the server's incarnation, which is new in every process. A server that came back empty, or that
-// the chief gave new values, refuses with FailedPrecondition, and the client's error wraps ErrReset. Connect
-// returns the state of all servers. A restarted chief joins a session that is complete and replaces one that
-// is not.
+// Create begins a session, a random number that all servers of a job share. Every later request carries the number and the server's
+// incarnation, which is new in every process. A server that came back empty, or that the chief gave new values, refuses with
+// FailedPrecondition, and the client's error wraps ErrReset. Connect returns the state of all servers. A restarted chief joins a
+// complete session and replaces an incomplete one.
 //
 // # Asynchronous steps
 //
-// A push goes to all servers at once, and all apply their shares as they come.
-// Server 0 gets its last frame when the others have answered, counts the global
-// step, and notes the worker's input position. So the position and the step
-// belong to gradients that are in. The answers can bring the new values of
-// variables along (Push.Into), which saves the Pull of the next step. A push has a number; one that comes again is answered, not
-// applied. With Config.Staleness, server 0 is asked first and refuses gradients
-// that are older; a refused push reaches no server. The bound is checked when
-// the push begins.
+// A push goes to all servers at once, and all apply their shares as they arrive. Server 0 gets its last frame when the others have
+// answered, counts the global step, and records the worker's input position. So the position and the step belong to applied gradients.
+// The answers can include the new values of variables (Push.Into), which saves the Pull of the next step. A push has a number; if it
+// arrives again, it is answered but not applied. With Config.Staleness, server 0 is asked first and refuses older gradients; a refused
+// push reaches no server. The limit is checked when the push begins.
 //
 // # Limits of asynchronous steps
 //
-// Config.Staleness drops gradients that are too old; it makes no worker wait for a slower one. tf.estimator
-// has no such bound. A worker whose gradients are dropped pulls the present values for its next step, so a
-// slow worker does not hold up the others, but its work is lost as long as it is too slow.
+// Config.Staleness drops gradients that are too old; it does not make workers wait for slower ones. tf.estimator has no such limit. A
+// worker whose gradients are dropped pulls the present values for its next step, so a slow worker does not delay the others, but its
+// work is lost as long as it is too slow.
 //
 // # Synchronous steps
 //
-// With Config.Sync, as with tf.train.SyncReplicasOptimizer, a step is the mean of the gradients of Aggregate
-// workers. Gradients of further workers (backups) and of an earlier step are dropped. Servers keep what
-// workers push, server 0 last: its first Aggregate pushes decide which workers make the step. It sends these
-// ranks to the other servers, and they apply the mean of just these. They sum in the order of ranks, so that
-// the result does not depend on the order of arrival. A worker that dies before server 0 has its push never
-// counts; one that dies after it, does. Between both, global clips ask all servers for the norms of their
-// means. The global step is counted when all have applied; if one cannot within ServerConfig.Timeout, the
-// session is given up with an error that names it. Gradients of up to Aggregate (on server 0) or Workers (on
-// the others) workers are in memory until then.
+// With Config.Sync, as with tf.train.SyncReplicasOptimizer, a step is the mean of the gradients of Aggregate workers. Gradients of
+// further workers (backups) and of an earlier step are dropped. Servers keep the pushed gradients, server 0 last: its first Aggregate
+// pushes decide which workers make the step. It sends these ranks to the other servers, and they apply the mean of exactly these. They
+// sum in the order of ranks, so the result does not depend on the order of arrival. A worker that dies before server 0 has its push
+// does not count; one that dies after that does. In between, global clips ask all servers for the norms of their means. The global
+// step is counted when all have applied; if one cannot within ServerConfig.Timeout, the session fails with an error that names it.
+// Gradients of up to Aggregate (on server 0) or Workers (on the others) workers are in memory until then.
 //
-// Means are weighted by Push.Weight, the rows of the batch: then shards of
-// different size make the mean of the whole batch.
+// Means are weighted by Push.Weight, the rows of the batch, so that shards of different size give the mean of the whole batch.
 //
 // # Step functions
 //
-// The variables of a TrainOp's step function are whole and on server 0, which runs it as it counts the step:
-// with each push's tally or, where Sync is set, with the sum of the tallies that make the step. They change
-// together: a pull gets all as of one moment. A tally whose stamp differs from the variables' is dropped and
-// counted as stale. A function that fails changes nothing; its error ends the training.
+// The variables of a TrainOp's step function are whole and on server 0, which runs the function as it counts the step: with each
+// push's tally or, with Sync, with the sum of the tallies of the step. The variables change together: a pull gets all of them at one
+// moment. A tally whose stamp differs from the variables' is dropped and counted as stale. A function that fails changes nothing; its
+// error ends the training.
 //
 // # Updates
 //
-// An update is a push that is no step: it adds to variables of float64, or assigns, as it
-// comes, in synchronous plans too, and is used once as every push. Sums of metrics are kept so.
+// An update is a push that is not a step: it adds to float64 variables, or assigns, as it arrives, also in synchronous plans. Like
+// every push it is used once. Metrics keep their sums this way.
 //
 // # Checkpoints
 //
-// Fence holds pushes back on server 0 (which therefore finishes no step), and on the others one after the
-// other only while they mark their units. The units' first change afterwards copies what it touches, in
-// blocks of 256 KiB; what was read already is not copied. A snapshot is exact for synchronous steps and for
-// one server. With several servers and asynchronous steps, the snapshot's global step and positions do not
-// count pushes in flight. It may have such a push on some servers and not on others, as may any worker's
-// pull. ServerConfig.FenceHold and FenceLease end the fences of a lost chief.
+// Fence holds back pushes on server 0 (which therefore finishes no step), and on the others one after the other only while they mark
+// their units. The first change of a unit after that copies the affected data, in blocks of 256 KiB, unless it was read already. A
+// snapshot is exact for synchronous steps and for one server. With several servers and asynchronous steps, the snapshot's global step
+// and positions do not count pushes in flight. Such a push may be on some servers and not on others, as in any worker's pull.
+// ServerConfig.FenceHold and FenceLease end the fences of a lost chief.
 //
 // # Differences from one process
 //
-// Asynchronous workers clip their own gradients before they push them, and a plan of theirs has no clip. In
-// synchronous plans the clip is of the mean. From a lookup that sums equal rows, it sees a row of all workers
-// once; from others, each row of each worker. The steps therefore equal the steps of one process with all
-// batches. Scalars that the variables of a group share (Adam's powers) are kept in each part, as parts are
-// updated independently, and checkpointed once, from the first. Where gradients are accumulated over steps,
-// each part counts its own pushes, and the schedule follows that count; clips cannot be combined with it.
+// Asynchronous workers clip their own gradients before they push them; such plans have no clip. In synchronous plans the clip applies
+// to the mean. From a lookup that sums equal rows, it sees a row of all workers once; from others, each row of each worker. The steps
+// therefore equal those of one process with all batches. Scalars that the variables of a group share (Adam's powers) are kept in each
+// part, as parts are updated independently, and checkpointed once, from the first. If gradients are accumulated over steps, each part
+// counts its own pushes, and the schedule follows that count; clips cannot be combined with this.
 //
 // # Protocol
 //
-// Streams of Pull, PullRows and Push serve one request after the other, until the caller ends them; an error ends
-// them, too. A client keeps its streams for later requests, as opening one costs as much as a small request.
+// Streams of Pull, PullRows and Push serve one request after the other, until the caller ends them or an error occurs. A client keeps
+// its streams for later requests, as opening one costs as much as a small request.
 //
-// Methods are of the service goestimator.ParameterServer. Headers are the messages of
-// package wire; bodies are raw little-endian tensor elements.
+// The methods belong to the service goestimator.ParameterServer. Headers are messages of package wire; bodies are raw little-endian
+// tensor elements.
 //
 //	Status      StatusRequest                  -> StatusReply
 //	Create      CreateRequest                  -> Empty
@@ -116,6 +107,5 @@
 //	Norms       RoundRequest                   -> NormsReply; between servers
 //	Apply       RoundRequest                   -> Empty; between servers
 //
-// Units are numbered in the plan's order; field 0 of a unit is its value, then
-// come its slots, then shared scalars.
+// Units are numbered in the plan's order; field 0 of a unit is its value, followed by its slots and shared scalars.
 package ps

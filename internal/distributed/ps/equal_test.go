@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSameAsOneProcess trains by every rule and compares variables and slots with
+// TestSameAsOneProcess trains with every rule and compares variables and slots with
 // one process.
 func TestSameAsOneProcess(t *testing.T) {
 	l := newLocal(t, 2, 1, ServerConfig{})
@@ -46,19 +46,19 @@ func checkSame(t *testing.T, c *Client, j *job) {
 	compare(t, read(t, s), one.all(), 1e-5)
 }
 
-// TestSyncSameAsOneProcess lets three workers, where two suffice, then all,
-// make steps together.
+// TestSyncSameAsOneProcess makes steps with three workers, where two suffice, and
+// then with all.
 func TestSyncSameAsOneProcess(t *testing.T) {
 	for _, kind := range []string{"", "clip_norm", "clip_value", "global_clip_norm"} {
 		for _, servers := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s %d", kind, servers), func(t *testing.T) {
 				rule, parameters := "adam", map[string]any{}
 				if kind != "" {
-					// Plain descent tells a factor from another, which Adam does not.
+					// Plain descent, unlike Adam, shows a wrong factor.
 					rule, parameters[kind] = "sgd", 0.5
 				}
 				first := checkSync(t, newJob(t, rule, parameters), servers)
-				// For any order of arrival, it is the same to the bit.
+				// For any order of arrival, the result is bitwise equal.
 				compare(t, checkSync(t, newJob(t, rule, parameters), servers), first, 0)
 			})
 		}

@@ -28,8 +28,8 @@ func checkReset(t *testing.T, err error) {
 	}
 }
 
-// big is a model whose parts have several blocks: each push takes the same from
-// every element, so that a snapshot of one moment has equal elements.
+// big is a model whose parts have several blocks: each push subtracts the same from every element, so that
+// a snapshot of one moment has equal elements.
 func big(t *testing.T, rule optimizers.Rule, servers int, c ServerConfig) (*Local, *Client, *Plan) {
 	t.Helper()
 	v := []*models.Variable{{Name: "x", DType: tensor.Float32, Shape: []int{3000, 100}, Init: initializers.Zeros()}}
@@ -83,7 +83,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		if err := s.read(ctx, 0, 0, half, first.Bytes[half:]); err != nil {
 			t.Fatal(err)
 		}
-		// Each round adds two to all, two more to some.
+		// Each round adds two to all elements, and two more to some.
 		for i, row := range []int{0, 1, 1499, 1500, 2998, 2999} {
 			want := float64(2*round + 1)
 			if i%5 == 0 || row == 1500 {
@@ -109,8 +109,8 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	}
 }
 
-// TestFenceWhilePushing takes snapshots while workers push: each holds as many
-// gradients as its step says, on one server; and pushes go on.
+// TestFenceWhilePushing takes snapshots while workers push: each contains as many gradients as its step
+// says, on one server; and pushes continue.
 func TestFenceWhilePushing(t *testing.T) {
 	l, c, p := big(t, rule.SGD{}, 1, ServerConfig{})
 	ctx := testContext(t)
@@ -156,7 +156,7 @@ func TestFenceWhilePushing(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFenceQueues holds a push back between begin and end of a fence.
+// TestFenceQueues holds back a push between begin and end of a fence.
 func TestFenceQueues(t *testing.T) {
 	_, c, p := big(t, rule.SGD{}, 2, ServerConfig{})
 	ctx := testContext(t)
@@ -185,8 +185,8 @@ func TestFenceQueues(t *testing.T) {
 	}
 }
 
-// TestFenceGivenUp has a chief that is gone between begin and end, and one that
-// never reads: pushes go on, and the snapshots are dropped.
+// TestFenceGivenUp has a chief that disappears between begin and end, and one that never reads: pushes
+// continue, and the snapshots are dropped.
 func TestFenceGivenUp(t *testing.T) {
 	l, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
 	ctx := testContext(t)
@@ -217,8 +217,8 @@ func TestFenceGivenUp(t *testing.T) {
 	}
 }
 
-// TestLeaseEndsWithoutTheHold: pushes go on after the lease, where that is shorter
-// than they may be held back.
+// TestLeaseEndsWithoutTheHold: pushes continue after the lease, if that is shorter than the time limit for
+// holding them back.
 func TestLeaseEndsWithoutTheHold(t *testing.T) {
 	_, c, _ := big(t, rule.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
 	ctx := testContext(t)
@@ -231,8 +231,8 @@ func TestLeaseEndsWithoutTheHold(t *testing.T) {
 	}
 }
 
-// TestCheckpoint writes a snapshot as a TensorBundle and restores it on another
-// number of servers and parts.
+// TestCheckpoint writes a snapshot as a TensorBundle and restores it with different numbers of servers and
+// parts.
 func TestCheckpoint(t *testing.T) {
 	ctx := testContext(t)
 	j := newJob(t, "adam", nil)
@@ -382,7 +382,7 @@ func TestMissingValue(t *testing.T) {
 	}
 }
 
-// TestFenceWaits has a checkpoint wait for a push until something else ends its wait: the error says what.
+// TestFenceWaits has a checkpoint wait for a push until something else ends its wait: the error names it.
 func TestFenceWaits(t *testing.T) {
 	s, id, _ := target(t, Config{Servers: 1}, nil)
 	x, err := s.find(id)

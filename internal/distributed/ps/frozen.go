@@ -2,22 +2,22 @@ package ps
 
 import "fmt"
 
-// blockBytes is the grain of copy on write.
+// blockBytes is the block size of copy on write.
 const blockBytes = 256 << 10
 
-// frozen is a unit as of a fence. What an update is about to change is copied
-// first, block by block, unless it has been read already: fields are read in
-// order, from their beginnings to their ends.
+// frozen is the state of a unit at a fence. Data is copied block by block before
+// an update changes it, unless it was read already: fields are read in order,
+// from beginning to end.
 type frozen struct {
 	fence  uint64
 	saved  []map[int][]byte // by field and block
-	whole  bool             // all that is left to read is saved
-	field  int              // the reader is past all before this
+	whole  bool             // everything left to read is saved
+	field  int              // everything before this was read
 	offset int
 	copied uint64 // bytes
 }
 
-// freeze marks the present state for a fence; one of an earlier fence is dropped.
+// freeze marks the present state for a fence, and drops the state for an earlier one.
 func (u *unit) freeze(fence uint64) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -106,7 +106,7 @@ func (u *unit) save(f *frozen, field, block int) error {
 	return nil
 }
 
-// readFrozen reads a part of a field as of a fence into dst.
+// readFrozen reads a part of a field, as it was at a fence, into dst.
 func (u *unit) readFrozen(fence uint64, field, offset int, dst []byte) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -116,7 +116,7 @@ func (u *unit) readFrozen(fence uint64, field, offset int, dst []byte) error {
 		return fmt.Errorf("part %d of %s: there is no fence %x", u.Part, u.v.Name, fence)
 	case field < 0 || field >= len(u.field) || offset < 0 || offset > u.field[field].bytes || len(dst) > u.field[field].bytes-offset:
 		return fmt.Errorf("bytes %d to %d of field %d of part %d of %s do not exist", offset, offset+len(dst), field, u.Part, u.v.Name)
-	case u.field[field].scalar: // saved from the beginning, and kept
+	case u.field[field].scalar: // saved at the beginning, and kept
 		copy(dst, f.saved[field][0][offset:])
 		return nil
 	case field < f.field || field == f.field && offset < f.offset:
@@ -136,7 +136,7 @@ func (u *unit) readFrozen(fence uint64, field, offset int, dst []byte) error {
 	return nil
 }
 
-// advance forgets what lies before a place. The last read may come again.
+// advance forgets saved data before a position. The last read may be repeated.
 func (f *frozen) advance(field, offset int) {
 	for i := f.field; i < field; i++ {
 		f.saved[i] = nil

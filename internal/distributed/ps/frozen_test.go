@@ -30,7 +30,8 @@ func (s *failingStream) Download(dst []byte, src device.Buffer, offset int) erro
 	return s.Stream.Download(dst, src, offset)
 }
 
-// TestFenceOfADeviceThatFails: what cannot be copied for a fence is an error, and the fence before it stays.
+// TestFenceOfADeviceThatFails: data that cannot be copied for a fence is an error, and the previous fence
+// stays.
 func TestFenceOfADeviceThatFails(t *testing.T) {
 	j := newJob(t, "adam", nil)
 	d := &failing{Device: device.NewHost()}

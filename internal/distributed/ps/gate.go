@@ -6,31 +6,31 @@ import (
 	"sync"
 )
 
-// gate lets updates through, many at once, until it is closed: what is inside
-// then leaves, what comes later waits.
+// gate admits updates, many at once, until it is closed: then those inside
+// leave, and later ones wait.
 type gate struct {
 	mu      sync.Mutex
 	inside  int
 	closed  bool
 	waiting int
-	queued  uint64        // that had to wait, over all times
-	changed chan struct{} // closed at each change that somebody may wait for
+	queued  uint64        // updates that had to wait, in total
+	changed chan struct{} // closed at each change that others may wait for
 }
 
-// maxQueued bounds those that wait at a closed gate.
+// maxQueued bounds the updates that wait at a closed gate.
 const maxQueued = 4096
 
 var errQueueFull = errors.New("too many pushes wait for a checkpoint")
 
 func newGate() *gate { return &gate{changed: make(chan struct{})} }
 
-// signal wakes all that wait; mu is held.
+// signal wakes all waiting goroutines; mu is held.
 func (g *gate) signal() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// enter waits until the gate is open. Call leave in the end.
+// enter waits until the gate is open. The caller must call leave.
 func (g *gate) enter(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,7 +49,7 @@ func (g *gate) enter(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until what it is given holds; mu is held before and after.
+// wait waits until holds returns true; mu is held before and after.
 func (g *gate) wait(ctx context.Context, holds func() bool) error {
 	for !holds() {
 		changed := g.changed
@@ -73,7 +73,7 @@ func (g *gate) leave() {
 	}
 }
 
-// close keeps new ones out and waits until all inside have left. After an
+// close keeps out new updates and waits until all inside have left. After an
 // error the gate is open.
 func (g *gate) close(ctx context.Context) error {
 	g.mu.Lock()
@@ -90,7 +90,7 @@ func (g *gate) close(ctx context.Context) error {
 	return nil
 }
 
-// open lets in who waits.
+// open admits the waiting updates.
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +98,7 @@ func (g *gate) open() {
 	g.signal()
 }
 
-// waited returns how many had to wait.
+// waited returns how many updates had to wait.
 func (g *gate) waited() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 )
 
-// passes reports whether an update gets through the gate.
+// passes reports whether an update passes the gate.
 func passes(t *testing.T, g *gate) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,8 +75,8 @@ func TestGateWaitsForWhatIsInside(t *testing.T) {
 	})
 }
 
-// TestGateAfterAFailedClose: a close that gave up leaves the gate open, for
-// those that come, those that wait, and the next close.
+// TestGateAfterAFailedClose: a close that gave up leaves the gate open for new
+// updates, waiting updates, and the next close.
 func TestGateAfterAFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
@@ -109,7 +109,7 @@ func TestGateAfterAFailedClose(t *testing.T) {
 }
 
 // TestGateQueue: at most maxQueued updates wait; one more is refused, and places
-// are free again when those that waited have given up.
+// become free when waiting updates give up.
 func TestGateQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()

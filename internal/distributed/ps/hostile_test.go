@@ -32,7 +32,7 @@ func (s *script) Send(f *cluster.Frame) error {
 	return nil
 }
 
-// target is a server without a network, with a session of a job.
+// target is a server without a network, with the session of a job.
 func target(tb testing.TB, c Config, parameters map[string]any) (*Server, *wire.SessionID, *Plan) {
 	tb.Helper()
 	j := newJob(tb, "adam", parameters)
@@ -53,8 +53,8 @@ func target(tb testing.TB, c Config, parameters map[string]any) (*Server, *wire.
 }
 
 // FuzzServer sends headers and bodies to every method: the answer is a reply or
-// a status error, and the server can still be pushed to. The first byte
-// chooses the method; a header that can be decoded gets the right session.
+// a status error, and the server still accepts pushes. The first byte selects
+// the method; a header that can be decoded gets the right session.
 func FuzzServer(f *testing.F) {
 	floats := make([]byte, 84)
 	push := func(sequence uint64, t wire.Transfer, weight float64, list ...entry) *wire.PushHeader {
@@ -112,7 +112,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// fuzzed are the methods and how to put a session into their messages.
+// fuzzed are the methods, with functions that put a session into their messages.
 var fuzzed = []struct {
 	name  string
 	adopt func(header []byte, id *wire.SessionID) []byte
@@ -150,7 +150,7 @@ func adopt[T any, PT pointerTo[T]](set func(PT, *wire.SessionID)) func([]byte, *
 	}
 }
 
-// checkStatus fails for errors without a meaning.
+// checkStatus fails for errors without a meaningful code.
 func checkStatus(t *testing.T, err error) {
 	t.Helper()
 	if c := status.Code(err); c == codes.Unknown && err != io.EOF {
@@ -158,8 +158,8 @@ func checkStatus(t *testing.T, err error) {
 	}
 }
 
-// FuzzPlan parses plans: what is accepted can be placed and, where it is
-// small, made.
+// FuzzPlan parses plans: accepted plans can be placed and, if they are small,
+// created.
 func FuzzPlan(f *testing.F) {
 	for _, name := range optimizers.Names() {
 		j := newJob(f, name, nil)

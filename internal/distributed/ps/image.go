@@ -10,8 +10,8 @@ type image struct {
 	users   int
 }
 
-// images are a unit's: the latest, and memory for new ones and for gradients.
-// All that pull one version at a time share one.
+// images are a unit's images: the latest, and memory for new ones and for
+// gradients. Concurrent pulls of the same version share an image.
 type images struct {
 	size   int
 	latest *image
@@ -21,7 +21,7 @@ type images struct {
 // maxFree bounds the buffers that a unit keeps.
 const maxFree = 2
 
-// image returns a copy of the value, to be given back by release; nil where the
+// image returns a copy of the value, which must be released, or nil if the
 // caller has the version.
 func (u *unit) image(have uint64) (*image, error) {
 	u.mu.Lock()
@@ -41,7 +41,7 @@ func (u *unit) image(have uint64) (*image, error) {
 	return i.latest, nil
 }
 
-// release gives an image back.
+// release returns an image.
 func (u *unit) release(m *image) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -19,8 +19,8 @@ type incoming struct {
 	entry
 	u *unit
 	gradient
-	numbers []byte // what ids is a view of
-	more    bool   // than the size of the unit bounds: see grown
+	numbers []byte // memory of ids
+	more    bool   // larger than the unit's bound: see grown
 }
 
 // place is a lookup of a unit: gradients of one place make a mean.
@@ -29,7 +29,7 @@ type place struct {
 	lookup int
 }
 
-// prepare checks a push's entries and makes room for them.
+// prepare checks a push's entries and allocates their memory.
 func (s *session) prepare(h *wire.PushHeader) ([]*incoming, error) {
 	bad := func(format string, args ...any) ([]*incoming, error) {
 		return nil, status.Errorf(codes.InvalidArgument, format, args...)
@@ -77,8 +77,8 @@ func (s *session) prepare(h *wire.PushHeader) ([]*incoming, error) {
 	return all, nil
 }
 
-// makeRoom takes memory for the entry's values and row numbers: as much as the
-// unit has at most, and none yet where it may be more than that.
+// makeRoom allocates memory for the entry's values and row numbers: at most the
+// unit's size, and none yet if it may be more.
 func (in *incoming) makeRoom() {
 	in.gradient.sparse, in.apart = in.entry.sparse(), in.kind == rowsApart
 	switch {
@@ -116,11 +116,11 @@ func (in *incoming) read(from io.Reader, t transfer) (err error) {
 	return in.finish()
 }
 
-// firstRoom is how much room grown makes before anything has come.
+// firstRoom is how much memory grown allocates before it has received data.
 const firstRoom = 1 << 16
 
-// grown returns n bytes that fill reads, one piece after the other. No more room is
-// made than twice of what has come, as nothing else bounds n.
+// grown returns n bytes that fill reads, piece by piece. It never allocates more
+// than twice the received bytes, since nothing else bounds n.
 func grown(n int, fill func([]byte) error) ([]byte, error) {
 	b := acquireScratch(min(n, firstRoom))
 	for have := 0; ; {
@@ -138,7 +138,7 @@ func grown(n int, fill func([]byte) error) ([]byte, error) {
 	}
 }
 
-// free gives the memory back.
+// free releases the memory.
 func (in *incoming) free() {
 	switch {
 	case in.more || in.entry.sparse():
@@ -169,7 +169,7 @@ func (u *unit) releaseBuffer(b []byte) {
 	u.images.release(b)
 }
 
-// receive reads the bodies of the entries and the tally; the push's end is left.
+// receive reads the bodies of the entries and the tally, but not the push's end.
 func receive(in *body, all []*incoming, h *wire.PushHeader) (*optimizers.Tally, error) {
 	for _, x := range all {
 		if err := x.read(in, transfer(h.Transfer)); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// job is a model of a matrix, a table and a scalar that are trained, and two
-// variables that are not.
+// job is a model with a matrix, a table and a scalar that are trained, and two variables that
+// are not.
 type job struct {
 	variables []*models.Variable
 	train     *optimizers.TrainOp
@@ -53,11 +53,11 @@ func newJob(tb testing.TB, name string, parameters map[string]any) *job {
 	return j
 }
 
-// clipped reports whether gradients are clipped: the table's then have three lookups.
+// clipped reports whether gradients are clipped: then the table's have three lookups.
 func (j *job) clipped() bool { return len(j.train.Transforms) > 0 }
 
-// gradients returns a step's: dense, sparse with a repeated row, dense; and, where they are
-// clipped, two more lookups of the table: one of rows that stay apart, one of the whole table.
+// gradients returns the gradients of a step: dense, sparse with a repeated row, dense; and, if they are clipped, two more lookups of the table:
+// one of rows that stay separate, one of the whole table.
 func (j *job) gradients(seed int) []Gradient {
 	r := rand.New(rand.NewPCG(2, uint64(seed)))
 	random := func(shape ...int) *tensor.Tensor {
@@ -97,7 +97,7 @@ func fillWhole(t *tensor.Tensor) Fill {
 	}
 }
 
-// reference trains in one process, with a dense gradient of the table if asked.
+// reference trains in one process, with a dense gradient for the table if asked.
 type reference struct {
 	tb   testing.TB
 	vars *engine.Variables
@@ -136,7 +136,7 @@ func newReference(tb testing.TB, j *job) *reference {
 		feeds = append(feeds, b.Placeholder(name, t))
 		return feeds[len(feeds)-1]
 	}
-	// rows has n rows of the table for each of the batch.
+	// rows has n rows of the table for each row of the batch.
 	rows := func(name string, n int, byIndex bool) lower.Slices {
 		d := graph.Dim{PerBatch: n}
 		ids := feed(name+"_ids", graph.Type{DType: tensor.Int64, Shape: graph.Shape{Dims: []graph.Dim{d}}})
@@ -231,7 +231,7 @@ func (j *job) plan(tb testing.TB, c Config) *Plan {
 	return p
 }
 
-// read returns all that a snapshot holds, put together.
+// read returns all values of a snapshot, put together.
 func read(tb testing.TB, s *Snapshot) map[string]*tensor.Tensor {
 	tb.Helper()
 	out := map[string]*tensor.Tensor{}
@@ -256,7 +256,7 @@ func read(tb testing.TB, s *Snapshot) map[string]*tensor.Tensor {
 	return out
 }
 
-// compare compares named tensors to a relative tolerance.
+// compare compares named tensors with a relative tolerance.
 func compare(tb testing.TB, got, want map[string]*tensor.Tensor, tolerance float64) {
 	tb.Helper()
 	for n, w := range want {

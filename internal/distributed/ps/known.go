@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// knownIDs remembers the ids of the rows that were pulled last, by variable:
-// gradients are mostly of the same, and need not be sorted once more.
+// knownIDs remembers the ids of recently pulled rows, by variable: gradients are
+// mostly for the same ids, which then need not be sorted again.
 type knownIDs struct {
 	mu sync.Mutex
 	of map[string][]*distinct // the latest last
 }
 
-// knownLists is the number of id lists of a variable that are stored: lists of
-// steps whose rows are fetched ahead come before the gradients of the current one.
+// knownLists is the number of id lists stored for a variable: lists of steps whose
+// rows are prefetched come before the gradients of the current step.
 const knownLists = 3
 
 func (k *knownIDs) record(variable string, d *distinct) {

@@ -33,7 +33,7 @@ func (s *Server) Linger(ctx context.Context) {
 	}
 }
 
-// noteCheckpoint tells that a checkpoint has been read.
+// noteCheckpoint records that a checkpoint was read.
 func (s *session) noteCheckpoint() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// Local is the in-memory twin: servers and clients of one process on a network
-// without sockets, for tests.
+// Local is the in-memory twin for tests: servers and clients within one
+// process, on a network without sockets.
 type Local struct {
 	Tasks   []cluster.Task
 	Servers []*Server
@@ -18,7 +18,7 @@ type Local struct {
 	workers map[int]*cluster.Node
 }
 
-// NewLocal starts a number of servers, and the network for a number of workers.
+// NewLocal starts that many servers, and a network for that many workers.
 func NewLocal(servers, workers int, c ServerConfig) (*Local, error) {
 	l := &Local{config: c, workers: map[int]*cluster.Node{}}
 	var all []cluster.Task
@@ -66,13 +66,13 @@ func (l *Local) Stop(server int) error {
 	return errors.Join(l.Servers[server].Close(), l.nodes[server].Close())
 }
 
-// Restart starts a stopped server again, empty.
+// Restart restarts a stopped server, empty.
 func (l *Local) Restart(server int) error {
 	t := l.Tasks[server]
 	return l.start(t, l.Faults.Restart(t))
 }
 
-// Close ends all.
+// Close closes all of them.
 func (l *Local) Close() error {
 	var errs []error
 	for _, n := range l.workers {

@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLookupsOfAGradient checks which entries of a push a server takes beside each other.
+// TestLookupsOfAGradient checks which entries of a push a server accepts together.
 func TestLookupsOfAGradient(t *testing.T) {
-	rows := func(e entry) entry { // of no rows
+	rows := func(e entry) entry { // with zero rows
 		e.unit = 1
 		return e
 	}
@@ -28,7 +28,7 @@ func TestLookupsOfAGradient(t *testing.T) {
 		why     string
 		clip    bool
 		entries []entry
-		want    string // "": taken
+		want    string // "": accepted
 	}{
 		{"a lookup, a gather and a dense gradient", true, []entry{rows(entry{kind: sparseGradient}), rows(entry{kind: rowsApart, lookup: 1}), {unit: 1, lookup: 2}}, ""},
 		{"one lookup", false, []entry{rows(entry{kind: sparseGradient})}, ""},
@@ -82,8 +82,8 @@ func TestRowsOfLookups(t *testing.T) {
 	}
 }
 
-// TestUnboundedRowsTakeWhatComes announces as many rows as a header can, and sends few: no more memory than a
-// small multiple of what came is taken.
+// TestUnboundedRowsTakeWhatComes announces as many rows as a header can, and sends few: memory is at most a
+// small multiple of the received data.
 func TestUnboundedRowsTakeWhatComes(t *testing.T) {
 	s, id, _ := target(t, Config{Servers: 1, Sync: &Sync{1, 1}}, map[string]any{"clip_norm": 1})
 	defer s.Close()
@@ -126,7 +126,7 @@ func TestGrownReadsWhole(t *testing.T) {
 	})
 }
 
-// TestPushChecksLookups checks what a client refuses before it sends anything.
+// TestPushChecksLookups checks what a client refuses before sending.
 func TestPushChecksLookups(t *testing.T) {
 	b := newBegun(t, Config{Servers: 1}, 1, ServerConfig{})
 	for _, g := range []Gradient{
@@ -144,7 +144,7 @@ func TestClipFactors(t *testing.T) {
 	for _, c := range []struct {
 		kind    optimizers.TransformKind
 		squares []float64
-		want    []float64 // NaN where it is not equal to itself
+		want    []float64 // NaN matches NaN
 	}{
 		{optimizers.ClipNorm, []float64{0, 4, 16}, []float64{1, 1, 0.5}},
 		{optimizers.ClipGlobalNorm, []float64{0, 9, 16}, []float64{0.4, 0.4, 0.4}},

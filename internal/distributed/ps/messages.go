@@ -17,7 +17,7 @@ type sessionMessage interface {
 	GetId() *wire.SessionID
 }
 
-// parse decodes what a peer has sent.
+// parse decodes a peer's message.
 func parse(header []byte, m proto.Message) error {
 	if err := wire.Decode(header, m); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
@@ -44,7 +44,7 @@ func outcomeOf(m *wire.Outcome) Outcome {
 	return Outcome{Reason: m.GetReason(), Code: int(m.GetCode()), GlobalStep: m.GetGlobalStep()}
 }
 
-// have is a unit and the version of its value that the caller has.
+// have is a unit and the caller's version of its value.
 type have struct {
 	unit    int
 	version uint64
@@ -61,7 +61,7 @@ func versions(want []have) *wire.Versions {
 	return m
 }
 
-// errLengths refuses lists that belong together and are not of one length.
+// errLengths refuses lists of different lengths that belong together.
 var errLengths = errors.New("lists of different lengths")
 
 func versionsOf(m *wire.Versions) ([]have, error) {
@@ -75,27 +75,27 @@ func versionsOf(m *wire.Versions) ([]have, error) {
 	return want, nil
 }
 
-// entry is a value of one unit, or a gradient: what one lookup makes of it, where
-// the clip of a synchronous plan is to see each.
+// entry is a value of one unit, or a gradient: for one lookup, if the clip of a
+// synchronous plan must see each separately.
 type entry struct {
 	unit   int
 	kind   wire.EntryKind
 	lookup int
-	rows   int // of a sparse gradient: so many int32 row numbers, then the rows
+	rows   int // of a sparse gradient: that many int32 row numbers, then the rows
 }
 
 const (
 	denseGradient  = wire.EntryKind_ENTRY_KIND_DENSE
 	sparseGradient = wire.EntryKind_ENTRY_KIND_SPARSE
 	assignment     = wire.EntryKind_ENTRY_KIND_ASSIGNMENT
-	rowsApart      = wire.EntryKind_ENTRY_KIND_ROWS_APART // the clip is to see each row
+	rowsApart      = wire.EntryKind_ENTRY_KIND_ROWS_APART // the clip must see each row
 	addition       = wire.EntryKind_ENTRY_KIND_ADDITION
 )
 
 // sparse reports whether the entry is rows and their numbers.
 func (e *entry) sparse() bool { return e.kind == sparseGradient || e.kind == rowsApart }
 
-// value reports whether the entry is a value or is added to one, and no gradient.
+// value reports whether the entry is assigned or added to a value, rather than a gradient.
 func (e *entry) value() bool { return e.kind == assignment || e.kind == addition }
 
 func entriesMessage(list []entry) *wire.Entries {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// TestListsAndTypesAreChecked sends what decodes and cannot be meant.
+// TestListsAndTypesAreChecked sends messages that decode but make no sense.
 func TestListsAndTypesAreChecked(t *testing.T) {
 	s, id, _ := target(t, Config{Servers: 1}, nil)
 	defer s.Close()
@@ -47,7 +47,7 @@ func TestListsAndTypesAreChecked(t *testing.T) {
 	}
 }
 
-// TestPushNeedsItsEnd: a frame without a header is no end of a push.
+// TestPushNeedsItsEnd: a frame without a header is not the end of a push.
 func TestPushNeedsItsEnd(t *testing.T) {
 	s, id, _ := target(t, Config{Servers: 1}, nil)
 	defer s.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// layerwise is a rule that takes norms of whole variables: LARS without momentum (You et al. 2017).
+// layerwise is a rule with norms of whole variables: LARS without momentum (You et al. 2017).
 func layerwise() optimizers.Rule {
 	return optimizers.NewRule("Layerwise", func(u *optimizers.Update) {
 		w, g, total := u.Variable(), u.Gradient(), u.Slot("total", 0.5)
@@ -21,14 +21,14 @@ func layerwise() optimizers.Rule {
 	})
 }
 
-// slowing is a schedule of a user's own.
+// slowing is a user-defined schedule.
 type slowing float64
 
 func (s slowing) At(step expr.Expr) expr.Expr {
 	return expr.Number(float64(s)).Div(step.Plus(1).Sqrt())
 }
 
-// TestOwnRuleSameAsOneProcess: variables are not cut where the rule looks at the whole of one.
+// TestOwnRuleSameAsOneProcess: variables are not partitioned if the rule needs the whole variable.
 func TestOwnRuleSameAsOneProcess(t *testing.T) {
 	l := newLocal(t, 2, 1, ServerConfig{})
 	j := newJob(t, "sgd", nil)
@@ -64,7 +64,7 @@ func TestOwnRuleTravels(t *testing.T) {
 	}
 }
 
-// TestRefusedRules: a server takes programs of known ops alone, and of few.
+// TestRefusedRules: a server accepts only programs of known ops, and only short ones.
 func TestRefusedRules(t *testing.T) {
 	own := layerwise().(rule.Custom)
 	with := func(f func(r *rule.Custom)) rule.Custom {

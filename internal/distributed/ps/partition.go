@@ -7,34 +7,34 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Partitioner says into how many parts along axis 0 a variable is cut.
+// Partitioner decides into how many parts a variable is partitioned along axis 0.
 type Partitioner interface {
-	// Partitions returns the number of parts, at least 1. What is more than a
-	// variable has rows is cut down by NewPlan.
+	// Partitions returns the number of parts, at least 1. NewPlan reduces it to the
+	// variable's number of rows.
 	Partitions(name string, t tensor.DType, shape []int) int
 }
 
 // NoPartitions keeps every variable in one piece.
 type NoPartitions struct{}
 
-// Partitions is 1.
+// Partitions returns 1.
 func (NoPartitions) Partitions(string, tensor.DType, []int) int { return 1 }
 
 // FixedShards cuts every variable into the same number of parts
 // (tf.compat.v1.fixed_size_partitioner).
 type FixedShards int
 
-// Partitions is the number of shards.
+// Partitions returns the number of shards.
 func (n FixedShards) Partitions(string, tensor.DType, []int) int { return int(n) }
 
-// MinSize cuts variables into as many parts as are of about Bytes each, but not more
-// than Shards (tf.distribute's MinSizePartitioner).
+// MinSize cuts variables into as many parts of at least about Bytes as possible, but
+// at most Shards (tf.distribute's MinSizePartitioner).
 type MinSize struct {
 	Bytes  int64 // least size of a part, at least 1
 	Shards int   // usually the number of parameter servers, at least 1
 }
 
-// Partitions is ceil(size / Bytes), at most Shards.
+// Partitions returns ceil(size / Bytes), at most Shards.
 func (m MinSize) Partitions(_ string, t tensor.DType, shape []int) int {
 	return int(min(int64(m.Shards), ceilDiv(sizeOf(t, shape), max(m.Bytes, 1))))
 }
@@ -46,7 +46,7 @@ type MaxSize struct {
 	Shards int   // 0: no limit
 }
 
-// Partitions is ceil(rows / rows that fit into Bytes), at most Shards.
+// Partitions returns ceil(rows / rows that fit into Bytes), at most Shards.
 func (m MaxSize) Partitions(_ string, t tensor.DType, shape []int) int {
 	if len(shape) == 0 || sizeOf(t, shape) == 0 {
 		return 1
@@ -64,8 +64,8 @@ func sizeOf(t tensor.DType, shape []int) int64 {
 // ceilDiv is a / b rounded up, without an overflow.
 func ceilDiv(a, b int64) int64 { return a/b + min(a%b, 1) }
 
-// div returns the rows [lo, hi) of part i of n, as TensorFlow's div strategy:
-// the first rows%n parts have one row more.
+// div returns the rows [lo, hi) of part i of n, as in TensorFlow's div strategy: the
+// first rows%n parts have one more row.
 func div(rows, n, i int) (lo, hi int) {
 	base, extra := rows/n, rows%n
 	lo = i*base + min(i, extra)

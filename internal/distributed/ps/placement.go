@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Placement is by which rule parts get their servers.
+// Placement is the rule by which parts are placed on servers.
 type Placement string
 
 const (
-	// BySize gives each part, the largest first, to the server that has least bytes, slots
-	// included; of equal ones the first. For parts that come in that order it is
-	// TensorFlow's GreedyLoadBalancingStrategy with byte_size_load_fn.
+	// BySize places each part, the largest first, on the server with the fewest bytes, slots
+	// included; the first of equal ones. For parts in that order it is TensorFlow's
+	// GreedyLoadBalancingStrategy with byte_size_load_fn.
 	BySize Placement = "by_size"
-	// RoundRobin gives part after part, in the order of the plan's variables, to server
-	// after server, as ParameterServerStrategyV2 does, and replica_device_setter without a strategy.
+	// RoundRobin places parts, in the order of the plan's variables, on the servers in turn, as
+	// ParameterServerStrategyV2 does, and replica_device_setter without a strategy.
 	RoundRobin Placement = "round_robin"
 )
 
@@ -26,8 +26,8 @@ func (p Placement) check() error {
 	return nil
 }
 
-// place cuts the variables and gives each part its server. What a step function changes
-// is on server 0, which counts the steps.
+// place cuts the variables and places each part on a server. Variables that a step function changes
+// are on server 0, which counts the steps.
 func (p *Plan) place() {
 	p.units, p.first = nil, nil
 	for i := range p.Variables {

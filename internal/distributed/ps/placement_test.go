@@ -13,15 +13,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// recorded is what interop/python/partitioners.py prints of TensorFlow 2.15.
+// recorded is the output of interop/python/partitioners.py with TensorFlow 2.15.
 type recorded struct {
 	Shapes     [][]int
 	Partitions []struct {
 		recordedPartitioner
 		DType      string
-		Partitions []int // of each of Shapes; 0 where TensorFlow divides by zero
+		Partitions []int // for each of Shapes; 0 where TensorFlow divides by zero
 	}
-	Variables [][2]any // name and shape, in the order in which they are made
+	Variables [][2]any // name and shape, in the order of creation
 	Sharded   []struct {
 		recordedPartitioner
 		Places [][3]any // name, shape and task of each shard
@@ -61,7 +61,7 @@ func readRecorded(t *testing.T) (r recorded) {
 	return r
 }
 
-// planOf is a plan of variables that are not trained.
+// planOf is a plan of variables without training.
 func planOf(t *testing.T, c Config, list ...*models.Variable) *Plan {
 	t.Helper()
 	p, err := NewPlan(list, c)
@@ -71,7 +71,7 @@ func planOf(t *testing.T, c Config, list ...*models.Variable) *Plan {
 	return p
 }
 
-// TestPartitionsOfTensorFlow: a variable has as many parts as TensorFlow's partitioners make.
+// TestPartitionsOfTensorFlow: a variable has as many parts as with TensorFlow's partitioners.
 func TestPartitionsOfTensorFlow(t *testing.T) {
 	testkit.NotConcurrent(t)
 	r := readRecorded(t)
@@ -122,8 +122,8 @@ func shapeFrom(v any) []int {
 	return out
 }
 
-// TestPlacementOfTensorFlow: both rules are the strategies of replica_device_setter, for
-// variables that come by size.
+// TestPlacementOfTensorFlow: both rules equal the strategies of replica_device_setter, for
+// variables sorted by size.
 func TestPlacementOfTensorFlow(t *testing.T) {
 	r := readRecorded(t)
 	for i, shapes := range r.Sizes {
@@ -143,8 +143,8 @@ func TestPlacementOfTensorFlow(t *testing.T) {
 	}
 }
 
-// TestEveryPlan: whatever the variables are, parts cover the rows in order, are as even as they
-// can be, and lie on servers that exist.
+// TestEveryPlan: for any variables, parts cover the rows in order, are as even as possible, and
+// are on existing servers.
 func TestEveryPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		servers := rapid.IntRange(1, 5).Draw(t, "servers")

@@ -16,16 +16,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Variable is a variable of the model as a Plan knows it.
+// Variable is a variable of the model in a Plan.
 type Variable struct {
 	Name  string
 	DType tensor.DType
 	Shape []int
 	Parts int // along axis 0
 	Group int // index of its rule in Rules.Groups; -1: no gradients, only assignments
-	// Step tells that the rules' step function changes it: it is whole, on server 0.
+	// Step says that the rules' step function changes the variable: it is whole, on server 0.
 	Step bool `json:",omitempty"`
-	// Slots are the names, in checkpoints, of the optimizer's state of this variable's
+	// Slots are the checkpoint names of the optimizer's state that has this variable's
 	// shape. Shared are the names of the scalars that its whole group shares.
 	Slots, Shared []Slot
 }
@@ -39,23 +39,23 @@ type Slot struct {
 
 // Sync asks for synchronous steps: see Config.
 type Sync struct {
-	Aggregate int // gradients that make one step
-	Workers   int // that compute them; those above Aggregate are backups
+	Aggregate int // gradients per step
+	Workers   int // workers that compute them; those beyond Aggregate are backups
 }
 
-// Plan says which variables there are, how they are cut and placed, and how
-// gradients change them. It is a pure function of NewPlan's arguments, so that
-// every task makes its own; Digest tells whether two are equal.
+// Plan defines the variables, how they are partitioned and placed, and how gradients
+// change them. It is a pure function of NewPlan's arguments, so every task makes its
+// own; equal plans have equal Digests.
 type Plan struct {
 	Servers   int
 	Placement Placement
 	Variables []Variable
 	Rules     Rules
 	Sync      *Sync `json:",omitempty"` // nil: asynchronous
-	// Staleness, where above 0, is how many steps old a gradient may be: older
-	// ones are dropped. Of asynchronous plans.
+	// Staleness, if above 0, is the largest age of a gradient in steps: older ones are
+	// dropped. For asynchronous plans.
 	Staleness int64 `json:",omitempty"`
-	// Settings are what else all tasks must have in common.
+	// Settings are other values that must be equal on all tasks.
 	Settings settings.Settings `json:",omitempty"`
 
 	units  []Unit
@@ -73,7 +73,7 @@ type Unit struct {
 	Server   int
 }
 
-// Config is what NewPlan makes a plan of.
+// Config has the arguments of NewPlan.
 type Config struct {
 	Servers     int
 	Partitioner Partitioner // nil: NoPartitions
@@ -87,7 +87,7 @@ type Config struct {
 // maxRanks bounds the ranks of workers.
 const maxRanks = 1 << 16
 
-// Limits of a plan, so that a hostile one is refused at once.
+// Limits of a plan, so that a hostile one is refused immediately.
 const (
 	maxServers   = 4096
 	maxVariables = 1 << 16
@@ -95,7 +95,7 @@ const (
 	maxRank      = 16 // dimensions of a variable
 )
 
-// NewPlan cuts and places variables. Optimizer state goes with its variable.
+// NewPlan partitions and places variables. Optimizer state is placed with its variable.
 func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 	rules, err := newRules(c.Train)
 	if err != nil {
@@ -132,7 +132,7 @@ func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 	return p, p.finish()
 }
 
-// finish checks the plan and computes the rest of it.
+// finish checks the plan and computes its other fields.
 func (p *Plan) finish() error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("plan: %w", err)
@@ -147,13 +147,13 @@ func (p *Plan) finish() error {
 	return nil
 }
 
-// Digest is equal for equal plans.
+// Digest returns equal values for equal plans.
 func (p *Plan) Digest() string { return p.digest }
 
-// Units lists the parts; the parts of a variable are together and in order.
+// Units lists the parts; the parts of a variable are consecutive and in order.
 func (p *Plan) Units() []Unit { return p.units }
 
-// Index returns a variable's index, false where the plan has none of that name.
+// Index returns a variable's index, or false if the plan has none of that name.
 func (p *Plan) Index(name string) (int, bool) {
 	i, ok := p.byName[name]
 	return i, ok
@@ -270,13 +270,13 @@ func (p *Plan) bytes(u Unit) int64 {
 	return max(int64(u.Hi-u.Lo)*int64(v.rowBytes())*int64(1+len(v.Slots)), 1)
 }
 
-// parsePlan decodes and checks a plan that came over the wire.
+// parsePlan decodes and checks a plan from another process.
 func parsePlan(text []byte) (*Plan, error) {
 	p := &Plan{}
 	if err := json.Unmarshal(text, p); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	if _, err := settings.Parse(p.Settings.Encode()); err != nil { // they are in every status
+	if _, err := settings.Parse(p.Settings.Encode()); err != nil { // they are part of every status
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if err := p.finish(); err != nil {

@@ -19,8 +19,8 @@ func (s *Server) position(_ context.Context, req *wire.PositionRequest) (proto.M
 	return &wire.PositionReply{Known: ok, State: state}, nil
 }
 
-// Position returns the place of this worker in its input, behind the last batch
-// that the variables have seen; nil where there is none.
+// Position returns the position of this worker in its input, after the last
+// batch that the variables include; nil if there is none.
 func (c *Client) Position(ctx context.Context) ([]byte, error) {
 	_, ids, err := c.connection()
 	if err != nil {

@@ -48,7 +48,7 @@ func (b *begun) mirror(t *testing.T, c *Client) *Mirror {
 	return m
 }
 
-// TestPullUnchanged checks that parts that have not changed are not sent again.
+// TestPullUnchanged checks that unchanged parts are not sent again.
 func TestPullUnchanged(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(3)}, 1, ServerConfig{})
 	ctx := testContext(t)
@@ -56,7 +56,7 @@ func TestPullUnchanged(t *testing.T) {
 	for n, want := range b.first {
 		compare(t, map[string]*tensor.Tensor{n: m.Tensor(n)}, map[string]*tensor.Tensor{n: want}, 0)
 	}
-	clear(m.Tensor("w").Bytes) // what is not sent stays as it is
+	clear(m.Tensor("w").Bytes) // values that are not sent stay unchanged
 	clear(m.Tensor("table").Bytes)
 	if _, err := b.c.Push(ctx, Push{Gradients: []Gradient{{Variable: "table", IDs: []int64{5}, Value: tensor.New(tensor.Float32, 1, 2)}}}); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestPullUnchanged(t *testing.T) {
 	if err != nil || p.GlobalStep != 1 {
 		t.Fatal(p, err)
 	}
-	// Rows 4 to 7 are the part that the gradient, of zeros, was for.
+	// Rows 4 to 7 are the part of the gradient, which is zero.
 	want := slices.Clone(make([]byte, 11*8))
 	copy(want[32:64], b.first["table"].Bytes[32:64])
 	if !slices.Equal(m.Tensor("table").Bytes, want) || slices.ContainsFunc(m.Tensor("w").Bytes, func(x byte) bool { return x != 0 }) {
@@ -167,7 +167,7 @@ func TestLargestPosition(t *testing.T) {
 	}
 }
 
-// lossy loses answers of a method, so many of each server.
+// lossy loses answers of a method, a given number from each server.
 type lossy struct {
 	cluster.Client
 	mu     sync.Mutex
@@ -201,8 +201,8 @@ func (s *lossyStream) Recv() (*cluster.Frame, error) {
 	return f, err
 }
 
-// TestLostAnswers sends pushes again whose answers are lost: they count once,
-// for asynchronous, bounded and synchronous plans.
+// TestLostAnswers repeats pushes whose answers are lost: they count once, for
+// asynchronous, bounded and synchronous plans.
 func TestLostAnswers(t *testing.T) {
 	for _, c := range []Config{{Servers: 2}, {Servers: 2, Staleness: 3}, {Servers: 2, Sync: &Sync{1, 1}}} {
 		for _, losses := range []int{1, 2} {
@@ -248,7 +248,7 @@ func TestBrokenStreams(t *testing.T) {
 	compare(t, map[string]*tensor.Tensor{"table": into}, map[string]*tensor.Tensor{"table": b.first["table"]}, 0)
 }
 
-// TestStaleness drops what is older than the bound, on all servers.
+// TestStaleness drops gradients older than the limit, on all servers.
 func TestStaleness(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Staleness: 1}, 1, ServerConfig{})
 	ctx := testContext(t)
@@ -268,8 +268,8 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-// TestParallelPushes lets workers push at once: with SGD the order does not
-// matter, and every gradient counts.
+// TestParallelPushes pushes from several workers at once: with SGD the order
+// does not matter, and every gradient counts.
 func TestParallelPushes(t *testing.T) {
 	const workers, steps = 4, 10
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, workers, ServerConfig{})

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestPushBringsValues checks that a push with a mirror is as good as a Pull behind it.
+// TestPushBringsValues checks that a push with a mirror is equivalent to a push and a
+// Pull.
 func TestPushBringsValues(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 2, ServerConfig{})
 	ctx := testContext(t)
@@ -19,7 +20,7 @@ func TestPushBringsValues(t *testing.T) {
 	for step := range int64(4) {
 		g := b.gradients(int(step))
 		one.run(g)
-		if step == 2 { // another worker's, which the next push brings along
+		if step == 2 { // another worker's push, included in the next answer
 			if r, err := other.Push(ctx, Push{Step: step, Gradients: g}); err != nil || r.Pulled {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -37,8 +38,8 @@ func TestPushBringsValues(t *testing.T) {
 	}
 }
 
-// TestPushAppliedBeforeItsEnd has a push that server 0 has applied when the
-// connection breaks: sent again it is counted, and not applied again.
+// TestPushAppliedBeforeItsEnd has a push that server 0 has applied when the connection
+// breaks: when repeated it is counted, but not applied again.
 func TestPushAppliedBeforeItsEnd(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 	ctx := testContext(t)

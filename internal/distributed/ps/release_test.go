@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSnapshotOfRestartedServer: a server that was restarted has nothing to
-// release; that is no reason to warn.
+// TestSnapshotOfRestartedServer: a restarted server has nothing to release,
+// which is no reason to warn.
 func TestSnapshotOfRestartedServer(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
 	var log bytes.Buffer
@@ -26,7 +26,7 @@ func TestSnapshotOfRestartedServer(t *testing.T) {
 	if err := b.Restart(1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Connect(testContext(t), b.p); err != nil { // which waits for it
+	if _, err := c.Connect(testContext(t), b.p); err != nil { // waits for it
 		t.Fatal(err)
 	}
 	log.Reset()

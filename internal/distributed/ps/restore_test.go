@@ -9,7 +9,7 @@ import (
 )
 
 // restored returns a State.Value that reads a checkpoint, however it was
-// partitioned. Values that the checkpoint does not have come from otherwise, which
+// partitioned. Values that are not in the checkpoint come from otherwise, which
 // may be nil.
 func restored(r *checkpoint.Reader, otherwise func(name string) Fill) func(name string) Fill {
 	return func(name string) Fill {
@@ -42,7 +42,7 @@ func restoreRows(r *checkpoint.Reader, info checkpoint.Info, dst *tensor.Tensor,
 	return nil
 }
 
-// sliceOf returns the part as TensorBundles name it, nil where it is the whole.
+// sliceOf returns the part in the notation of TensorBundles, nil if it is the whole variable.
 func sliceOf(x Part) checkpoint.Slice {
 	if x.Whole {
 		return nil

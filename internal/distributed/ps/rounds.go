@@ -19,10 +19,10 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// rounds gather the gradients of synchronous steps. A worker gives its
-// gradients to all servers, to server 0 last; the first Aggregate workers whose
-// gradients server 0 has make the step. It tells the others these ranks, so
-// that all use the same, and counts the step when all have.
+// rounds gathers the gradients of synchronous steps. A worker sends its gradients to all
+// servers, to server 0 last; the first Aggregate workers whose gradients server 0 has make
+// the step. It sends these ranks to the other servers, so that all use the same, and counts
+// the step when all have applied it.
 type rounds struct {
 	s       *session
 	servers ServerConfig
@@ -31,7 +31,7 @@ type rounds struct {
 	mu      sync.Mutex
 	step    int64
 	got     map[int]*arrival // by rank
-	closing bool             // server 0: enough have come
+	closing bool             // server 0: enough have arrived
 	merged  *merged
 }
 
@@ -44,22 +44,22 @@ type merged struct {
 
 func (r *rounds) init(s *session) { r.s, r.step, r.got = s, s.step, map[int]*arrival{} }
 
-// reach says how to reach the other servers.
+// reach sets how to reach the other servers.
 func (r *rounds) reach(c ServerConfig) { r.servers = c }
 
 // wait waits for a step that is being finished.
 func (r *rounds) wait() { r.running.Wait() }
 
-// over reports whether a step takes no gradients of a rank any more: it has
-// enough, or, from the worker before it was restarted, this one's.
+// over reports whether a step no longer accepts gradients of a rank: it has enough, or
+// already has this rank's, from before the worker was restarted.
 func (r *rounds) over(step int64, rank int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return step < r.step || step == r.step && (r.closing || r.got[rank] != nil)
 }
 
-// add adds a worker's gradients. They replace earlier ones of the same rank, except
-// on server 0, which has already reported that it counts those.
+// add adds a worker's gradients. They replace earlier ones of the same rank, except on
+// server 0, which has already reported that those count.
 func (r *rounds) add(a *arrival) (stale bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,14 +84,14 @@ func (r *rounds) add(a *arrival) (stale bool, err error) {
 	return false, nil
 }
 
-// came are the ranks whose gradients are here.
+// came returns the ranks whose gradients have arrived.
 func (r *rounds) came() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.got))
 }
 
-// finish brings a step to its end on all servers; on server 0.
+// finish completes a step on all servers; it runs on server 0.
 func (r *rounds) finish(ranks []int) {
 	ctx, cancel := context.WithTimeout(r.s.ends, r.servers.Timeout)
 	defer cancel()
@@ -129,8 +129,8 @@ func (r *rounds) finishAll(ctx context.Context, ranks []int) error {
 	return nil
 }
 
-// factors returns what each variable's mean gradient is to be multiplied by;
-// norms are over the parts on all servers.
+// factors returns the factors for the variables' mean gradients; norms are over the parts
+// on all servers.
 func (r *rounds) factors(ctx context.Context, req *wire.RoundRequest) ([]float64, error) {
 	kind, limit := r.s.plan.Rules.clip()
 	if kind != optimizers.ClipNorm && kind != optimizers.ClipGlobalNorm {
@@ -174,14 +174,14 @@ func clipFactors(kind optimizers.TransformKind, limit float64, squares []float64
 		}
 		norm := math.Sqrt(x)
 		if out[i] = limit / max(norm, limit); kind == optimizers.ClipGlobalNorm {
-			out[i] += norm - norm // NaN where the norm is not finite, as in one process
+			out[i] += norm - norm // NaN if the norm is not finite, as in one process
 		}
 	}
 	return out
 }
 
-// others calls a method on the servers but 0, all at once; use gets the
-// replies, in the servers' order.
+// others calls a method on all servers except 0 at the same time; use gets the replies, in
+// the servers' order.
 func (r *rounds) others(ctx context.Context, method string, req *wire.RoundRequest, reply func() proto.Message, use func(proto.Message) error) error {
 	n := r.s.plan.Servers
 	if n == 1 {
@@ -209,7 +209,7 @@ func (r *rounds) others(ctx context.Context, method string, req *wire.RoundReque
 	return nil
 }
 
-// call asks another server about this session, whose incarnation it need not know.
+// call sends another server a request for this session, without its incarnation.
 func (r *rounds) call(ctx context.Context, to cluster.Task, method string, req *wire.RoundRequest, reply proto.Message) error {
 	q := &wire.RoundRequest{Id: &wire.SessionID{Session: r.s.id}, Step: req.Step, Ranks: req.Ranks, Factors: req.Factors}
 	once := func() error {
@@ -257,7 +257,7 @@ func (r *rounds) merge(req *wire.RoundRequest) (*merged, error) {
 	err := parallel(len(places), func(i int) error {
 		at := places[i]
 		if m.assigned[at.u] != nil && !at.u.v.DType.Float() {
-			return nil // there is no mean; the value of the lowest rank counts
+			return nil // assignments have no mean here: the value of the lowest rank counts
 		}
 		each := all[at]
 		for k := range each {
@@ -279,7 +279,7 @@ func (r *rounds) merge(req *wire.RoundRequest) (*merged, error) {
 	return m, err
 }
 
-// share is a weight's part of the total; equal parts where all weights are 0.
+// share is a weight's part of the total; equal parts if all weights are 0.
 func share(weight, total float64, n int) float64 {
 	if total == 0 {
 		return 1 / float64(n)
@@ -305,12 +305,12 @@ func (r *rounds) norms(req *wire.RoundRequest) ([]float64, error) {
 	return sums, nil
 }
 
-// apply uses the means on this server and begins the next step.
+// apply applies the means on this server and begins the next step.
 func (r *rounds) apply(req *wire.RoundRequest) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if req.Step < r.step {
-		return nil // asked again
+		return nil // a repeated request
 	}
 	m, err := r.merge(req)
 	if err != nil {
@@ -363,8 +363,8 @@ func (r *rounds) update(u *unit, m *merged, req *wire.RoundRequest) error {
 	return u.apply(context.Background(), req.Step, g)
 }
 
-// norms and applyRound are what server 0 asks of the others. They are not bound
-// to an incarnation: the session's number is enough.
+// norms and applyRound are server 0's requests to the others. They are not bound to an
+// incarnation: the session's number is enough.
 
 func (s *Server) norms(_ context.Context, req *wire.RoundRequest) (proto.Message, error) {
 	x, err := s.round(req)

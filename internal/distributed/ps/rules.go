@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rules are a TrainOp without its variables and gradients: what a parameter
-// server needs to know of an optimizer.
+// Rules are a TrainOp without its variables and gradients: the part of an optimizer that a
+// parameter server needs.
 type Rules struct {
 	Groups          []Rule                 `json:",omitempty"`
 	Transforms      []optimizers.Transform `json:",omitempty"`
@@ -24,7 +24,7 @@ type Rules struct {
 	Step            *StepRule              `json:",omitempty"`
 }
 
-// Rule is one group's.
+// Rule is the rule of one group.
 type Rule struct {
 	Rule         ruleJSON
 	LearningRate scheduleJSON
@@ -93,7 +93,7 @@ func (r *Rules) check() error {
 	return nil
 }
 
-// checkRule reports a rule, perhaps of another process, that cannot run.
+// checkRule returns an error for a rule, perhaps from another process, that cannot run.
 func checkRule(r optimizers.Rule) error {
 	if averaged, ok := r.(rule.Averaged); ok {
 		if err := averaged.Check(); err != nil {
@@ -107,10 +107,10 @@ func checkRule(r optimizers.Rule) error {
 	return nil
 }
 
-// maxBoundaries bounds a piecewise constant rate, whose formula nests as deep as it has boundaries.
+// maxBoundaries bounds a piecewise constant rate, whose formula is nested as deep as it has boundaries.
 const maxBoundaries = 4096
 
-// boundaries is how many steps a schedule changes its formula at.
+// boundaries is the number of steps at which a schedule changes its formula.
 func boundaries(s optimizers.Schedule) int {
 	switch s := s.(type) {
 	case optimizers.Warmup:
@@ -121,8 +121,8 @@ func boundaries(s optimizers.Schedule) int {
 	return 0
 }
 
-// trainOp returns the rules of one group for only the given variables. The names of
-// its slots are its own; see Variable.Slots for the names in checkpoints.
+// trainOp returns the rules of one group for only the given variables. Its slots have their own
+// names; see Variable.Slots for the names in checkpoints.
 func (r *Rules) trainOp(group int, variables ...*models.Variable) *optimizers.TrainOp {
 	g := r.Groups[group]
 	return &optimizers.TrainOp{AccumulateSteps: r.AccumulateSteps, SlotNames: r.SlotNames, Groups: []optimizers.Group{{
@@ -139,7 +139,7 @@ func (r *Rules) byRow(group int) bool {
 	return ok && !own.Traits().AllRows
 }
 
-// counted reports whether an update depends on how many there were before it.
+// counted reports whether an update depends on the number of earlier updates.
 func (r *Rules) counted(group int) bool {
 	_, averaged := r.Groups[group].Rule.Rule.(rule.Averaged)
 	return averaged || r.AccumulateSteps > 1
@@ -151,8 +151,8 @@ func (r *Rules) whole(group int) bool {
 	return ok && own.Traits().Whole
 }
 
-// counts returns how many slots a variable of a group has, its accumulator
-// left out, how many scalars the group shares, and 1 where there is an accumulator.
+// counts returns the number of slots of a variable in a group without its accumulator, the number
+// of scalars that the group shares, and 1 if there is an accumulator.
 func (r *Rules) counts(group int, d tensor.DType) (slots, shared, sums int) {
 	v := &models.Variable{Name: "v", DType: d, Shape: []int{1}}
 	w := &models.Variable{Name: "w", DType: d, Shape: []int{1}}
@@ -163,14 +163,14 @@ func (r *Rules) counts(group int, d tensor.DType) (slots, shared, sums int) {
 	return two - one - sums, one - (two - one), sums
 }
 
-// grouped is what a TrainOp says of a variable.
+// grouped is the group and state of a variable in a TrainOp.
 type grouped struct {
 	group         int
 	slots, shared []Slot
 }
 
-// assignGroups finds each variable's group and the names of its state among
-// all groups, which number what would have equal names.
+// assignGroups finds each variable's group and the names of its state among all groups, where equal
+// names are made unique by numbers.
 func assignGroups(t *optimizers.TrainOp) (map[string]*grouped, error) {
 	out := map[string]*grouped{}
 	if t == nil {
@@ -215,7 +215,7 @@ func assignGroups(t *optimizers.TrainOp) (map[string]*grouped, error) {
 	return out, nil
 }
 
-// checkSlots compares the state that a plan states for a variable with what its rule needs.
+// checkSlots compares the state of a variable in a plan with the state that its rule needs.
 func (p *Plan) checkSlots(variable int) error {
 	v := &p.Variables[variable]
 	slots, shared := 0, 0

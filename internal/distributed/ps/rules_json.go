@@ -11,19 +11,19 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// ruleJSON carries a rule as {"name": ..., "parameters": {...}}.
+// ruleJSON encodes a rule as {"name": ..., "parameters": {...}}.
 type ruleJSON struct{ optimizers.Rule }
 
-// scheduleJSON carries a schedule in the same form, with "then" for a warm-up's.
+// scheduleJSON encodes a schedule in the same form, with "then" for a warm-up's.
 type scheduleJSON struct{ optimizers.Schedule }
 
 type named struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
-	Then       json.RawMessage `json:"then,omitempty"` // of a warm-up: the schedule behind it
+	Then       json.RawMessage `json:"then,omitempty"` // of a warm-up: the following schedule
 }
 
-// rules and schedules by name: their zero values.
+// Rules and schedules by name: their types.
 var (
 	ruleTypes     = map[string]reflect.Type{}
 	scheduleTypes = map[string]reflect.Type{
@@ -37,13 +37,13 @@ var (
 
 const warmup = "warmup"
 
-// The names of a user's own rule and schedule, which travel as programs.
+// The names of user-defined rules and schedules, which are sent as programs.
 const (
 	customRule = "custom"
 	formula    = "formula"
 )
 
-// formulaSchedule is a schedule whose Go code this process need not have.
+// formulaSchedule is a schedule whose Go code this process may not have.
 type formulaSchedule struct{ expr.Program }
 
 const formulaInput = "step"
@@ -53,7 +53,7 @@ func (s formulaSchedule) At(step expr.Expr) expr.Expr {
 	return s.Bind(map[string]expr.Expr{formulaInput: step})[0]
 }
 
-// check reports a formula that At cannot evaluate.
+// check returns an error for a formula that At cannot evaluate.
 func (s formulaSchedule) check() error {
 	if len(s.Results) != 1 {
 		return fmt.Errorf("formula with %d results: expected one", len(s.Results))
@@ -183,7 +183,7 @@ func (s *scheduleJSON) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// errNestedWarmup: each warm-up computes the schedule behind it twice, so a chain of them would take exponential time.
+// errNestedWarmup: each warm-up computes the following schedule twice, so a chain of them would take exponential time.
 var errNestedWarmup = fmt.Errorf("schedule %s: expected a schedule behind it that is not one itself", warmup)
 
 // warmUp sets s to a warm-up.
@@ -207,7 +207,7 @@ func (s *scheduleJSON) warmUp(n named) error {
 	return nil
 }
 
-// decodeNamed makes a value of the type that its name says.
+// decodeNamed makes a value of the named type.
 func decodeNamed(text []byte, types map[string]reflect.Type) (any, named, error) {
 	var n named
 	if err := json.Unmarshal(text, &n); err != nil {

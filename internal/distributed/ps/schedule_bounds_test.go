@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestSchedulesAreBounded: schedules whose computing would take the server's time or stack are refused.
+// TestSchedulesAreBounded: schedules that would exhaust the server's time or stack are refused.
 func TestSchedulesAreBounded(t *testing.T) {
 	nested := `{"name":"constant","parameters":1}`
 	for range 60 {

@@ -7,12 +7,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scratch keeps the memory of rows between requests, by the logarithm of its
-// size. Were it left to the collector, it would pile up to the size of the
-// tables beside which it is small.
+// scratch keeps the memory of rows between requests, by the logarithm of its size. Left to the
+// collector, it could pile up to the size of the tables, compared to which it is small.
 var scratch [64]sync.Pool
 
-// acquireScratch returns n bytes of any contents, aligned for every element type.
+// acquireScratch returns n bytes with arbitrary contents, aligned for every element type.
 func acquireScratch(n int) []byte {
 	if n == 0 {
 		return nil
@@ -24,7 +23,7 @@ func acquireScratch(n int) []byte {
 	return tensor.New(tensor.Uint8, 1<<class).Bytes[:n]
 }
 
-// releaseScratch takes back what acquireScratch returned; nobody uses it any more.
+// releaseScratch takes back a result of acquireScratch that is no longer used.
 func releaseScratch(b []byte) {
 	if b = b[:cap(b)]; len(b) > 0 {
 		scratch[bits.Len(uint(len(b)-1))].Put(&b)
@@ -36,7 +35,8 @@ func int32s(b []byte) []int32 {
 	return tensor.Values[int32](&tensor.Tensor{DType: tensor.Int32, Shape: []int{len(b) / 4}, Bytes: b})
 }
 
-// resizeScratch returns n bytes of any contents in *b, which is replaced where it is too small.
+// resizeScratch returns n bytes with arbitrary contents in *b, which it replaces if it is too
+// small.
 func resizeScratch(b *[]byte, n int) []byte {
 	if cap(*b) < n {
 		releaseScratch(*b)

@@ -18,7 +18,7 @@ func TestScratchIsOfTheSizeAskedFor(t *testing.T) {
 	}
 }
 
-// Memory that is in use is given to nobody else.
+// Memory in use is not given out again.
 func TestScratchIsNotShared(t *testing.T) {
 	var used [][]int32
 	for i := range int32(100) {

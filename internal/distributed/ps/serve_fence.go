@@ -13,14 +13,14 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// fences are what a session knows of its latest checkpoint.
+// fences is a session's state of its latest checkpoint.
 type fences struct {
 	mu      sync.Mutex
 	latest  uint64
 	holding bool // the gate is closed for it
 	since   time.Time
-	hold    *time.Timer // opens the gate at last
-	lease   *time.Timer // drops the fence when nobody reads it
+	hold    *time.Timer // opens the gate after a time limit
+	lease   *time.Timer // drops the fence if it is not read
 }
 
 func (f *fences) close() {
@@ -33,8 +33,8 @@ func (f *fences) close() {
 	}
 }
 
-// fenceBegin holds pushes back and marks the state; FenceEnd lets them go on.
-// The chief asks server 0 first, so that no step is counted meanwhile.
+// fenceBegin holds back pushes and marks the state; FenceEnd lets them continue. The chief asks server 0 first, so that no step is counted
+// meanwhile.
 func (s *Server) fenceBegin(ctx context.Context, req *wire.FenceRequest) (proto.Message, error) {
 	x, err := s.find(req.Id)
 	if err != nil {
@@ -79,14 +79,14 @@ func (s *Server) mark(ctx context.Context, x *session, fence uint64) error {
 	x.fences.begin(x, fence, s.c)
 	for _, u := range x.units {
 		if err := u.freeze(fence); err != nil {
-			_, _ = x.unhold(fence) // the fence failed; why is more important than that it may be over
+			_, _ = x.unhold(fence) // the reason of the failure matters more
 			return status.Error(codes.Internal, err.Error())
 		}
 	}
 	return nil
 }
 
-// hold closes the gate within a time.
+// hold closes the gate within a time limit.
 func (s *session) hold(ctx context.Context, limit time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -103,7 +103,7 @@ func (s *session) hold(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// begin notes a fence that the gate was closed for.
+// begin records a fence for which the gate was closed.
 func (f *fences) begin(x *session, fence uint64, c ServerConfig) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,7 +118,7 @@ func (f *fences) begin(x *session, fence uint64, c ServerConfig) {
 		f.lease.Stop()
 	}
 	f.lease = time.AfterFunc(c.FenceLease, func() {
-		_, _ = x.unhold(fence) // where the lease is the shorter: nobody else would open the gate
+		_, _ = x.unhold(fence) // if the lease is shorter: nothing else would open the gate
 		if x.thaw(fence) {
 			c.Log.Warn("a checkpoint was not read for too long and is given up", "after", c.FenceLease)
 		}
@@ -141,7 +141,7 @@ func (s *session) unhold(fence uint64) (time.Duration, error) {
 	return held, nil
 }
 
-// thaw drops the frozen state; false where there is none.
+// thaw drops the frozen state; it returns false if there is none.
 func (s *session) thaw(fence uint64) bool {
 	f := &s.fences
 	f.mu.Lock()
@@ -208,7 +208,7 @@ func (s *Server) readSlice(_ context.Context, f *cluster.Frame) (*cluster.Frame,
 	return &cluster.Frame{Header: wire.Encode(&wire.Empty{}), Body: [][]byte{(*b)[:n]}, Done: func() { sliceBuffers.Put(b) }}, nil
 }
 
-// renew extends the lease of the latest fence; false where it is another.
+// renew extends the lease of the latest fence; it returns false for another one.
 func (f *fences) renew(fence uint64, lease time.Duration) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// fill receives first values until the caller's end, and answers once.
+// fill receives initial values until the caller's end, and answers once.
 func (s *Server) fill(_ context.Context, st cluster.Stream) error {
 	for {
 		f, err := st.Recv()

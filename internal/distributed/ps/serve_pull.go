@@ -15,7 +15,7 @@ import (
 // frameBytes is the size of the body of most frames.
 const frameBytes = 1 << 20
 
-// pull streams values of units that are newer than the caller's.
+// pull streams the values of units that are newer than the caller's.
 func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 	var req wire.PullRequest
 	x, err := s.open(st, &req)
@@ -33,8 +33,7 @@ func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 	return x.sendValues(st, want, t)
 }
 
-// sendValues sends the values of units that are newer than the caller's, and
-// the progress at their end.
+// sendValues sends the values of units that are newer than the caller's, and then the progress.
 func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 	var scratch []byte
 	if tensor.DType(t) != tensor.Float32 && len(want) > 0 {
@@ -49,7 +48,7 @@ func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 	defer func() { next.drop() }()
 	for range want {
 		now := next
-		next = s.load(now.rest, held) // while this one is sent
+		next = s.load(now.rest, held) // while this one is being sent
 		if err := sendImage(st, now, t, scratch); err != nil {
 			return err
 		}
@@ -57,7 +56,7 @@ func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 	return st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: s.now().message()})})
 }
 
-// loading is an image that is being made, and what is to come after it.
+// loading is an image that is being made, and the remaining list.
 type loading struct {
 	rest []have
 	done chan struct{}
@@ -66,7 +65,7 @@ type loading struct {
 	err  error
 }
 
-// load begins to make the image of the first of what is wanted.
+// load begins to make the image of the first wanted unit.
 func (s *session) load(want []have, held heldImages) *loading {
 	l := &loading{done: make(chan struct{})}
 	if len(want) == 0 {
@@ -91,7 +90,7 @@ func (s *session) load(want []have, held heldImages) *loading {
 	return l
 }
 
-// drop waits for the image and gives it back.
+// drop waits for the image and releases it.
 func (l *loading) drop() {
 	<-l.done
 	if l.m != nil {
@@ -112,7 +111,7 @@ func (s *Server) open(st cluster.Stream, m sessionMessage) (*session, error) {
 	return s.find(m.GetId())
 }
 
-// sendImage sends an image when it is made.
+// sendImage sends an image once it is made.
 func sendImage(st cluster.Stream, l *loading, t transfer, scratch []byte) error {
 	defer l.drop()
 	<-l.done
@@ -183,7 +182,7 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	return out.end(x.now())
 }
 
-// countRows checks and adds up the rows of a request.
+// countRows checks and counts the rows of a request.
 func countRows(req *wire.RowsRequest) (int, error) {
 	if len(req.Unit) != len(req.Rows) {
 		return 0, status.Errorf(codes.InvalidArgument, "rows: %v: %d units, %d numbers of rows", errLengths, len(req.Unit), len(req.Rows))
@@ -198,7 +197,7 @@ func countRows(req *wire.RowsRequest) (int, error) {
 	return int(n), nil
 }
 
-// rowSender sends rows in frames of about rowFrame bytes. The last waits, as the end goes with it.
+// rowSender sends rows in frames of about rowFrame bytes. The last frame waits, to be sent with the end.
 type rowSender struct {
 	waiting  *wire.PullFrame // nil: none
 	body     [1][]byte
@@ -212,7 +211,7 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 	size := u.v.rowBytes()
 	most := max(rowFrame/max(size, 1), 1)
 	for len(ids) > 0 {
-		if err := r.flush(); err != nil { // its memory is used again
+		if err := r.flush(); err != nil { // its memory is reused
 			return err
 		}
 		n := min(len(ids), most)
@@ -232,7 +231,7 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 	return nil
 }
 
-// flush sends the rows that wait.
+// flush sends the waiting rows.
 func (r *rowSender) flush() error {
 	if r.waiting == nil {
 		return nil
@@ -242,7 +241,7 @@ func (r *rowSender) flush() error {
 	return r.st.Send(&cluster.Frame{Header: wire.Encode(h), Body: r.body[:]})
 }
 
-// end says that no more rows follow, in the frame of the last ones.
+// end marks the end, in the frame of the last rows.
 func (r *rowSender) end(now progress) error {
 	if r.waiting == nil {
 		return r.st.Send(&cluster.Frame{Header: wire.Encode(&wire.PullFrame{End: now.message()})})

@@ -18,8 +18,8 @@ import (
 // maxPosition bounds the state of a worker's input.
 const maxPosition = 16 << 20
 
-// push receives the gradients of one worker's step for this server and, in
-// asynchronous plans, applies them; in synchronous ones they wait for the others'.
+// push receives one worker's gradients for this server and, in asynchronous plans,
+// applies them; in synchronous ones they wait for the other workers'.
 func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	h := &wire.PushHeader{}
 	x, err := s.open(st, h)
@@ -62,8 +62,8 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	return x.sendValues(st, want, t)
 }
 
-// receive receives the rest of a push and uses it. Where other servers have a share,
-// server 0 applies its own before it hears that they have theirs.
+// receive receives the rest of a push and uses it. If other servers have a share,
+// server 0 applies its own before it learns that they have theirs.
 func (s *session) receive(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
 	in := &body{st: st}
 	if a.tally, err = receive(in, a.all, a.PushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
@@ -89,7 +89,7 @@ func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.client == a.Client && a.Sequence <= max(r.sequence, r.early) {
-		return nil // it came before
+		return nil // it was applied before
 	}
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
 	return nil
 }
 
-// arrival is a push that has come whole.
+// arrival is a push that has arrived completely.
 type arrival struct {
 	*wire.PushHeader
 	all      []*incoming
@@ -114,7 +114,7 @@ type arrival struct {
 	position []byte
 }
 
-// verdict tells whether it makes sense to send the gradients.
+// verdict reports whether it makes sense to send the gradients.
 func (s *session) verdict(r *rank, h *wire.PushHeader) *wire.PushReply {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 		stale, err = s.applyNow(a, r.client == a.Client && r.early == a.Sequence)
 	}
 	if r.client != a.Client {
-		r.early = 0 // it was of the worker's run before
+		r.early = 0 // it belonged to the worker's previous run
 	}
 	r.client, r.sequence, r.stale, r.err = a.Client, a.Sequence, stale, err
 	s.count(func(c *Stats) {
@@ -191,8 +191,8 @@ func (s *session) enter(ctx context.Context) error {
 	}
 }
 
-// applyNow applies a push of an asynchronous plan; server 0 counts it, but for
-// one whose tally is of no use any more. Early tells that it is applied already.
+// applyNow applies a push of an asynchronous plan. Server 0 counts it, unless its
+// tally is stale. early reports that it was applied already.
 func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
 	defer freeAll(a.all)
 	if !early {
@@ -224,7 +224,7 @@ func (s *session) applyAll(a *arrival) error {
 	return parallel(len(a.all), func(i int) error { return a.all[i].use(a.Step) })
 }
 
-// use updates the entry's unit. What has begun is not given up half-way.
+// use updates the entry's unit. An update that has begun is completed.
 func (in *incoming) use(step int64) error {
 	switch in.kind {
 	case assignment:
@@ -235,7 +235,7 @@ func (in *incoming) use(step int64) error {
 	return in.u.apply(context.Background(), step, &in.gradient)
 }
 
-// parallel calls f(0..n-1) on the processors there are and returns all errors.
+// parallel calls f(0..n-1) on all processors and returns all errors.
 func parallel(n int, f func(i int) error) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup

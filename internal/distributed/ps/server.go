@@ -17,29 +17,29 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// ServiceName is the name that the methods are called by.
+// ServiceName is the service name of the methods.
 const ServiceName = "goestimator.ParameterServer"
 
 // ServerConfig describes a server.
 type ServerConfig struct {
-	// Incarnation tells this run of the process from others; 0: a random one.
+	// Incarnation distinguishes this run of the process from others; 0: a random one.
 	Incarnation uint64
-	// Client reaches the other servers, in synchronous steps; nil where there are none.
+	// Client reaches the other servers in synchronous steps; nil if there are none.
 	Client cluster.Client
 	// Servers are all parameter servers, in the order of plans.
 	Servers []cluster.Task
-	// Hold, where set, keeps the server for the job of who begins a session, or fails.
+	// Hold, if set, keeps the server for the job of the caller that begins a session, or fails.
 	Hold func(context.Context) error
-	// Timeout bounds what servers do with each other; 0: 30 s.
+	// Timeout bounds requests between servers; 0: 30 s.
 	Timeout time.Duration
-	// FenceHold bounds how long a checkpoint may hold pushes back; 0: 10 s.
+	// FenceHold bounds how long a checkpoint may hold back pushes; 0: 10 s.
 	FenceHold time.Duration
-	// FenceLease is after what time a fence that nobody reads is dropped; 0: 60 s.
+	// FenceLease is the time after which an unread fence is dropped; 0: 60 s.
 	FenceLease time.Duration
 	Log        *slog.Logger // nil: slog.Default()
 }
 
-// Server holds its share of the variables. It knows nothing of models: plan and
+// Server holds its share of the variables. It knows nothing about models: plan and
 // rules come with Create. It is safe for concurrent use.
 type Server struct {
 	c ServerConfig
@@ -73,27 +73,27 @@ func NewServer(c ServerConfig) *Server {
 	return &Server{c: c, changed: make(chan struct{}), finished: make(chan struct{})}
 }
 
-// Done is closed when the chief has said that training is over: the process may end.
+// Done is closed when the chief has reported the end of training: the process may end.
 func (s *Server) Done() <-chan struct{} { return s.finished }
 
-// Outcome is what the chief reported of the end; valid after Done.
+// Outcome is the chief's report of the end; valid after Done.
 func (s *Server) Outcome() Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outcome
 }
 
-// Outcome is what became of a training.
+// Outcome is the outcome of a training.
 type Outcome struct {
 	Reason     string
 	Code       int   // the chief's exit code; 0: training is over
-	GlobalStep int64 // where it is over
+	GlobalStep int64 // at its end
 }
 
-// errClosed ends what waits when a server closes.
+// errClosed ends waiting requests when a server closes.
 var errClosed = errors.New("the parameter server ends")
 
-// Close ends what waits and drops the variables.
+// Close ends waiting requests and drops the variables.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	old := s.session
@@ -127,8 +127,8 @@ func (s *Server) Service() cluster.Service {
 	}
 }
 
-// requests serves the requests of a stream, one after the other, until the caller
-// ends it or one fails. An end where a request was expected is io.EOF of serve.
+// requests serves the requests of a stream, one after the other, until the caller ends
+// it or one fails. serve returns io.EOF at an end instead of a request.
 func requests(serve cluster.StreamHandler) cluster.StreamHandler {
 	return func(ctx context.Context, st cluster.Stream) error {
 		for {
@@ -147,7 +147,7 @@ type pointerTo[T any] interface {
 	proto.Message
 }
 
-// unary makes a handler of a function on messages.
+// unary makes a handler from a function of messages.
 func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (proto.Message, error)) cluster.Handler {
 	return func(ctx context.Context, req *cluster.Frame) (*cluster.Frame, error) {
 		q := PQ(new(Q))
@@ -162,7 +162,7 @@ func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (proto.Message, e
 	}
 }
 
-// find returns the ready session that a caller means.
+// find returns the ready session that a caller names.
 func (s *Server) find(id *wire.SessionID) (*session, error) {
 	x, err := s.findAny(id)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Server) find(id *wire.SessionID) (*session, error) {
 	return x, nil
 }
 
-// findAny returns the session that a caller means, ready or not.
+// findAny returns the session that a caller names, ready or not.
 func (s *Server) findAny(id *wire.SessionID) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,8 +192,8 @@ func (s *Server) findAny(id *wire.SessionID) (*session, error) {
 	return s.session, nil
 }
 
-// longPoll is the time that a call may wait for a change: somewhat less than
-// what its caller has, and never so long that a lost peer is noticed late.
+// longPoll is the time that a call may wait for a change: a little less than its caller
+// has, and short enough that a lost peer is noticed in time.
 func longPoll(ctx context.Context) (context.Context, context.CancelFunc) {
 	wait := 10 * time.Second
 	if d, ok := ctx.Deadline(); ok {
@@ -258,7 +258,7 @@ func (s *Server) create(ctx context.Context, req *wire.CreateRequest) (proto.Mes
 	}
 	if old := s.session; old != nil {
 		if old.id == req.Id.Session && old.plan.Digest() == p.Digest() && int64(old.server) == req.Server {
-			return &wire.Empty{}, nil // asked again
+			return &wire.Empty{}, nil // a repeated request
 		}
 		if !req.Replace && s.readyLocked() {
 			return nil, status.Errorf(codes.AlreadyExists, "session %x at step %d is there already", old.id, old.now().step)

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// session is one life of a server's units: from a Create to the next that
+// session is one life of a server's units: from a Create to the next one that
 // replaces it.
 type session struct {
 	id     uint64
@@ -28,13 +28,13 @@ type session struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed when step, stop, ready or failed change
 	ready   bool
-	last    int64 // the global step that training ends at; 0: none is given
+	last    int64 // the global step at which training ends; 0: none
 	progress
-	failed      error // a synchronous step could not be finished: the session is of no more use
+	failed      error // a synchronous step could not be finished: the session is useless
 	positions   map[int][]byte
 	ranks       map[int]*rank
 	stats       Stats
-	checkpoints int // that have been read
+	checkpoints int // that were read
 
 	function *stepUnits // on server 0 of a plan with a step function
 
@@ -42,14 +42,14 @@ type session struct {
 	rounds rounds // of synchronous plans
 }
 
-// rank is what is known of a worker's pushes.
+// rank is the state of a worker's pushes.
 type rank struct {
 	mu       sync.Mutex // held while a push of the rank is applied
 	client   uint64
-	sequence uint64 // of the last push that was dealt with
+	sequence uint64 // of the last push that was handled
 	stale    bool   // its outcome
 	err      error
-	early    uint64 // of the last push that was applied ahead of its end
+	early    uint64 // of the last push that was applied before its end
 }
 
 // errEnded is the cause of the end of a replaced session.
@@ -87,8 +87,8 @@ func newSession(p *Plan, req *wire.CreateRequest) (*session, error) {
 	return s, nil
 }
 
-// close ends what waits in the session; the garbage collector frees its units,
-// as answers may still be on their way.
+// close ends waiting requests of the session; the garbage collector frees its
+// units, as answers may still use them.
 func (s *session) close(cause error) {
 	s.end(cause)
 	s.fences.close()
@@ -103,14 +103,14 @@ func (s *session) unit(number int) (*unit, error) {
 	return nil, status.Errorf(codes.InvalidArgument, "part %d is not on parameter server %d", number, s.server)
 }
 
-// signal wakes all that wait for a change; mu is held.
+// signal wakes all goroutines that wait for a change; mu is held.
 func (s *session) signal() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// wait waits until what it is given holds, the call's context ends (no error),
-// or the session does. It returns the progress then.
+// wait waits until holds returns true, the call's context ends (no error), or
+// the session does. Then it returns the progress.
 func (s *session) wait(ctx context.Context, holds func() bool) (progress, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *session) count(change func(*Stats)) {
 	change(&s.stats)
 }
 
-// advance counts a step and notes workers' positions.
+// advance counts a step and records workers' positions.
 func (s *session) advance(step int64, positions map[int][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ func TestSettingsAreCompared(t *testing.T) {
 	if !errors.As(err, &differ) || !errors.Is(err, ErrPlan) || len(differ.Differences) != 1 || differ.Differences[0] != (settings.Difference{Name: "learning_rate", Mine: "0.2", Theirs: "0.1"}) {
 		t.Errorf("another learning rate: %v", err)
 	}
-	// What follows from no setting: the plans differ all the same.
+	// A difference outside of the settings: the plans differ all the same.
 	_, err = c.Connect(testContext(t), j.plan(t, Config{Servers: 2, Staleness: 1, Settings: settings.Settings{"learning_rate": "0.1", "seed": "3"}}))
 	if !errors.Is(err, settings.ErrDiffer) || !strings.Contains(err.Error(), "plan=") {
 		t.Errorf("another plan of equal settings: %v", err)
@@ -30,7 +30,7 @@ func TestSettingsAreCompared(t *testing.T) {
 	}
 }
 
-// TestExtend: the end of training can be put off, not moved nearer.
+// TestExtend: the end of training can be moved later, not earlier.
 func TestExtend(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
 	c := b.Client(0, ClientConfig{})
@@ -54,7 +54,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestPlanOfManySettings: an untrusted plan does not make every status long.
+// TestPlanOfManySettings: an untrusted plan cannot make every status long.
 func TestPlanOfManySettings(t *testing.T) {
 	p := newJob(t, "adam", nil).plan(t, Config{Servers: 1, Settings: settings.Settings{"x": strings.Repeat("y", 1<<20)}})
 	text, err := json.Marshal(p)

@@ -2,7 +2,7 @@ package ps
 
 import "github.com/goestimator/goestimator/tensor"
 
-// sparseRows are the rows of a sparse gradient; rows of equal ids are to be summed.
+// sparseRows are the rows of a sparse gradient; rows with equal ids are summed.
 type sparseRows struct {
 	v      *Variable
 	d      *distinct

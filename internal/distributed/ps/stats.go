@@ -6,14 +6,14 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/wire"
 )
 
-// Stats count what a server did in this session.
+// Stats counts a server's work in this session.
 type Stats struct {
 	Pushes      uint64 // whole pushes applied, or in synchronous steps accepted
-	Duplicates  uint64 // pushes that came again and were not applied again
+	Duplicates  uint64 // pushes that arrived again and were not applied again
 	Stale       uint64 // pushes dropped as too old
 	Steps       uint64 // synchronous steps applied
 	Fences      uint64
-	FenceHeld   time.Duration // by all fences together
+	FenceHeld   time.Duration // by all fences in total
 	Queued      uint64        // pushes that waited for a fence
 	CopiedBytes uint64        // copied on write while a fence was read
 }

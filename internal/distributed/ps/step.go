@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// StepRule is a step function as parameter servers know it: it is registered
+// StepRule is a step function for parameter servers: it must be registered
 // under that name in their binary, too.
 type StepRule struct {
 	Function string
@@ -66,8 +66,7 @@ func newStepUnits(p *Plan, units map[int]*unit) (*stepUnits, error) {
 	return f, nil
 }
 
-// errFunction is the cause of a failure that recurs, even if a session starts
-// again.
+// errFunction is the cause of a failure that recurs, even in a new session.
 var errFunction = errors.New("a step function failed")
 
 // apply uses a tally, unless it is stale.
@@ -123,8 +122,8 @@ func (r *rounds) applyTallies(ranks []int64) error {
 	return err
 }
 
-// failure is the status of a session that is of no more use. A new one helps,
-// but for a step function, which would fail again.
+// failure is the status of a failed session. A new session helps, except after
+// a step function, which would fail again.
 func failure(err error) error {
 	if errors.Is(err, errFunction) {
 		return status.Error(codes.Internal, err.Error())
@@ -140,8 +139,8 @@ type heldImage struct {
 	m *image // nil: the caller has the version
 }
 
-// images holds the values of those units of the function that are wanted, so
-// that nobody gets some from before a change and others from behind it.
+// images holds the values of the wanted units of the function, so that no
+// caller gets some from before a change and others from after it.
 func (f *stepUnits) images(want []have) (heldImages, error) {
 	if f == nil {
 		return nil, nil
@@ -168,14 +167,14 @@ func (f *stepUnits) images(want []have) (heldImages, error) {
 	return held, nil
 }
 
-// remove hands an image over, false where there is none of that unit.
+// remove returns an image and removes it, or returns false if there is none for that unit.
 func (h heldImages) remove(number int) (heldImage, bool) {
 	m, ok := h[number]
 	delete(h, number)
 	return m, ok
 }
 
-// free gives back what nobody took.
+// free releases the remaining images.
 func (h heldImages) free() {
 	for _, x := range h {
 		if x.m != nil {

@@ -45,7 +45,7 @@ func (o *outgoing) addTally() error {
 	return nil
 }
 
-// expectTally checks that a push brings a tally where it has to.
+// expectTally checks that a push has a tally if one is required.
 func (s *session) expectTally(h *wire.PushHeader) error {
 	t := h.Tally
 	switch {
@@ -57,7 +57,7 @@ func (s *session) expectTally(h *wire.PushHeader) error {
 	return nil
 }
 
-// tally reads what a header announces, nil for nothing.
+// tally reads the tally that a header announces, nil for none.
 func (b *body) tally(h *wire.Tally) (*optimizers.Tally, error) {
 	if h == nil {
 		return nil, nil
@@ -70,7 +70,7 @@ func (b *body) tally(h *wire.Tally) (*optimizers.Tally, error) {
 	return &optimizers.Tally{Stamp: h.Stamp, Sums: floats[float64](sums), Records: records}, err
 }
 
-// some reads n bytes; memory is taken as they come.
+// some reads n bytes; memory is allocated as they arrive.
 func (b *body) some(n int) ([]byte, error) {
 	var out []byte
 	for len(out) < n {

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// layered counts tallies; after two of one layer the next begins, and late ones
-// are stale. The table's rows all hold the layer, as the scalar does.
+// layered counts tallies; after two of one layer the next layer begins, and late tallies are stale.
+// The table's rows all hold the layer, as the scalar does.
 type layered struct{}
 
 func init() {
@@ -50,7 +50,7 @@ func (layered) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
 	return nil
 }
 
-// newLayered is a job of that function on two servers.
+// newLayered is a job with that function on two servers.
 func newLayered(t *testing.T, workers int, sync *Sync) (*Local, *Plan, []*Client) {
 	t.Helper()
 	variables := []*models.Variable{{Name: "big", DType: tensor.Float32, Shape: []int{100}}, {Name: "got", DType: tensor.Float64, Shape: []int{1}},
@@ -114,7 +114,7 @@ func TestStaleTallies(t *testing.T) {
 	}
 }
 
-// TestFailingApply: a function that fails, or panics, is an error that names it, and changes nothing.
+// TestFailingApply: a function that fails or panics causes an error that names it, and changes nothing.
 func TestFailingApply(t *testing.T) {
 	_, p, c := newLayered(t, 1, nil)
 	for _, x := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// counted counts the streams that are opened, by method.
+// counted counts opened streams, by method.
 type counted struct {
 	cluster.Client
 	mu     sync.Mutex
@@ -69,8 +69,8 @@ func TestStreamsAreKept(t *testing.T) {
 	}
 }
 
-// TestKeptStreamsOfLostServer uses streams whose server was started again: the
-// client finds out, and does not take them for the new server's.
+// TestKeptStreamsOfLostServer uses streams of a server that was restarted: the
+// client notices, and does not use them for the new server.
 func TestKeptStreamsOfLostServer(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 	m := b.mirror(t, b.c)
@@ -93,7 +93,7 @@ func TestKeptStreamsOfLostServer(t *testing.T) {
 	}
 }
 
-// TestCancelledRequest gives a request up; later ones do not get its answer.
+// TestCancelledRequest cancels a request; later ones do not get its answer.
 func TestCancelledRequest(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 	m := b.mirror(t, b.c)

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestBackups aggregates two of three workers: the third's gradients are
-// stale, are counted, and change nothing; all servers take the same two.
+// TestBackups aggregates two of three workers: the third's gradients are stale, are
+// counted, and change nothing; all servers use the same two.
 func TestBackups(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 3}}, 3, ServerConfig{})
 	ctx := testContext(t)
@@ -61,8 +61,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestWorkerGone has a worker that gives its gradients to one server and then
-// is gone: another one's make the step.
+// TestWorkerGone has a worker that sends its gradients to one server and
+// disappears: another worker's gradients make the step.
 func TestWorkerGone(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 2}}, 2, ServerConfig{})
 	ctx := testContext(t)
@@ -96,8 +96,8 @@ func TestWorkerGone(t *testing.T) {
 	}
 }
 
-// TestRestartedWorker has a worker that pushed, was restarted, and pushes
-// again: what it pushed first counts, everywhere.
+// TestRestartedWorker has a worker that pushed, was restarted, and pushes again:
+// its first push counts, on all servers.
 func TestRestartedWorker(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 2}}, 2, ServerConfig{})
 	ctx := testContext(t)
@@ -122,8 +122,8 @@ func TestRestartedWorker(t *testing.T) {
 	compare(t, b.mirror(t, b.c).tensors, one.all(), 1e-6)
 }
 
-// TestWeights takes workers' batches of different size, one of them empty, and
-// the mean of assignments.
+// TestWeights uses workers' batches of different size, one of them empty, and the
+// mean of assignments.
 func TestWeights(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 3, Workers: 3}}, 3, ServerConfig{})
 	ctx := testContext(t)
@@ -160,8 +160,8 @@ func vector(x ...float32) *tensor.Tensor {
 	return t
 }
 
-// TestRoundWaits cuts the servers from each other for a while: the step is
-// finished when they see each other again.
+// TestRoundWaits disconnects the servers from each other for a while: the step is
+// finished when they are connected again.
 func TestRoundWaits(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{})
 	ctx := testContext(t)
@@ -179,8 +179,8 @@ func TestRoundWaits(t *testing.T) {
 	compare(t, b.mirror(t, b.c).tensors, one.all(), 1e-6)
 }
 
-// TestRoundFails has a server that is gone when a step is to be finished: all get a
-// named error, and none waits without end.
+// TestRoundFails has a server that is gone when a step should be finished: all
+// workers get an error that names it, and none waits forever.
 func TestRoundFails(t *testing.T) {
 	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{Timeout: 300 * time.Millisecond})
 	ctx := testContext(t)

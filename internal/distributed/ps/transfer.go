@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// transfer is the type that float32 values and gradients travel in: Float32 (as
-// they are), BFloat16 or Float16. Values on the servers stay float32.
+// transfer is the type in which float32 values and gradients are sent: Float32
+// (unchanged), BFloat16 or Float16. Values on the servers stay float32.
 type transfer tensor.DType
 
-// ParseTransfer returns the type of a name in config files: "float32" (or ""),
+// ParseTransfer returns the type for a name in config files: "float32" (or ""),
 // "bfloat16" or "float16".
 func ParseTransfer(name string) (tensor.DType, error) {
 	switch name {
@@ -26,12 +26,12 @@ func ParseTransfer(name string) (tensor.DType, error) {
 	return tensor.Invalid, fmt.Errorf("transfer type %q: expected float32, bfloat16 or float16", name)
 }
 
-// half reports whether values of a type travel in two bytes.
+// half reports whether values of a type are sent in two bytes.
 func (m transfer) half(d tensor.DType) bool {
 	return d == tensor.Float32 && tensor.DType(m) != tensor.Float32
 }
 
-// size returns the bytes on the wire of so many bytes of a type.
+// size returns the number of bytes on the wire for that many bytes of a type.
 func (m transfer) size(d tensor.DType, bytes int) int {
 	if m.half(d) {
 		return bytes / 2
@@ -71,7 +71,7 @@ func toBF16(b uint32) uint16 {
 
 func fromBF16(h uint16) uint32 { return uint32(h) << 16 }
 
-// toF16 rounds to the nearest, ties to even; what is too large becomes infinite.
+// toF16 rounds to the nearest, ties to even; too large values become infinite.
 func toF16(b uint32) uint16 {
 	sign, b := uint16(b>>16&0x8000), b&0x7fffffff
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestHalves takes every two-byte number to float32 and back, and checks that
-// numbers between two go to the nearer.
+// TestHalves converts every two-byte number to float32 and back, and checks
+// that numbers between two are rounded to the nearer one.
 func TestHalves(t *testing.T) {
 	for name, f := range map[string]struct {
 		to   func(uint32) uint16
@@ -49,7 +49,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestWidenInPlace widens values that lie in the upper half of their place.
+// TestWidenInPlace widens values in the upper half of their memory.
 func TestWidenInPlace(t *testing.T) {
 	b := tensor.New(tensor.Float32, 9).Bytes
 	want := make([]byte, len(b))

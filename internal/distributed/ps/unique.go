@@ -8,12 +8,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// distinct is a list of ids without its repetitions.
+// distinct is a list of ids without repetitions.
 type distinct struct {
 	all    []int64
 	unique []int64 // increasing
-	order  []int32 // positions in all, in the order of the ids; nil: all is increasing
-	ends   []int32 // where the positions of each unique id end in order; nil: none repeats
+	order  []int32 // positions in all, sorted by id; nil: all is increasing
+	ends   []int32 // ends of the positions of each unique id in order; nil: no repetitions
 }
 
 // newDistinct keeps ids, which must not change.
@@ -48,7 +48,7 @@ func (d *distinct) compact(i int) {
 	}
 }
 
-// newSorted is a list of all ids in their order, in which equal ones stay apart.
+// newSorted is a sorted list of all ids, in which equal ones stay separate.
 func newSorted(ids []int64) *distinct {
 	d := &distinct{all: ids, unique: ids}
 	if slices.IsSorted(ids) {
@@ -67,7 +67,7 @@ func increasing(ids []int64) bool {
 	return true
 }
 
-// at returns the positions of unique id k; order must be there.
+// at returns the positions of unique id k; order must be set.
 func (d *distinct) at(k int) []int32 {
 	if d.ends == nil {
 		return d.order[k : k+1]
@@ -79,8 +79,8 @@ func (d *distinct) at(k int) []int32 {
 	return d.order[first:d.ends[k]]
 }
 
-// spread copies the rows of the unique ids from number k on to the places in dst
-// where the list of ids has them.
+// spread copies the rows of the unique ids from number k on to the positions in dst
+// that the ids have in the list.
 func (d *distinct) spread(dst, rows []byte, k, size int) {
 	if d.order == nil {
 		copy(dst[k*size:], rows)
@@ -99,7 +99,7 @@ func (d *distinct) spread(dst, rows []byte, k, size int) {
 // touched is how many rows are touched before they are copied.
 const touched = 32
 
-// first returns the places of about n rows from number k on.
+// first returns the positions of about n rows from number k on.
 func (d *distinct) first(k, n int) []int32 {
 	from := k
 	if d.ends != nil && k > 0 {
@@ -108,8 +108,8 @@ func (d *distinct) first(k, n int) []int32 {
 	return d.order[from:min(from+n, len(d.order))]
 }
 
-// touch reads an element of each row, so that their cache misses overlap, as they do
-// not in copies. It is not inlined, as the compiler would drop the reads.
+// touch reads an element of each row, so that their cache misses overlap, unlike in
+// copies. It is not inlined, since the compiler would drop the reads.
 //
 //go:noinline
 func touch[T any](rows []T, places []int32, n int) (last T) {
@@ -119,8 +119,8 @@ func touch[T any](rows []T, places []int32, n int) (last T) {
 	return last
 }
 
-// sumRows writes the sums of src's rows of each of the unique ids from number
-// lo to hi to dst, in the order in which the list has them.
+// sumRows writes to dst the sums of src's rows for each of the unique ids from number
+// lo to hi, in the order of the list.
 func sumRows[T float32 | float64](d *distinct, dst, src []T, lo, hi, n int) {
 	if d.order == nil {
 		copy(dst, src[lo*n:hi*n])
@@ -140,14 +140,15 @@ func sumRows[T float32 | float64](d *distinct, dst, src []T, lo, hi, n int) {
 	}
 }
 
-// radixBits is the largest digit of the radix sort; few ids are sorted by comparison.
+// radixBits is the largest digit of the radix sort; a few ids are sorted by
+// comparison.
 const (
 	radixBits  = 12
 	radixLeast = 256
 )
 
-// sort puts the ids into unique by value, repetitions too, and their positions into
-// order; equal ones keep theirs.
+// sort writes the ids, sorted and with repetitions, into unique and their positions
+// into order; equal ids keep their order.
 func (d *distinct) sort() {
 	d.order, d.unique = make([]int32, len(d.all)), make([]int64, len(d.all))
 	least, most := bounds(d.all)
@@ -156,7 +157,8 @@ func (d *distinct) sort() {
 		d.sortFew()
 		return
 	}
-	// Keys are an id above its position, so that a pass reads nothing else.
+	// A key is an id followed by its position in the lower bits, so that a pass reads
+	// nothing else.
 	memory := acquireScratch(16 * len(d.all))
 	defer releaseScratch(memory)
 	both := tensor.Values[uint64](&tensor.Tensor{DType: tensor.Uint64, Shape: []int{2 * len(d.all)}, Bytes: memory})
@@ -196,7 +198,7 @@ func bounds(ids []int64) (least, most int64) {
 	return least, most
 }
 
-// radixPass sorts src by the digit at a bit into dst; equal ones keep their order.
+// radixPass sorts src into dst by the digit at a bit; equal digits keep their order.
 func radixPass(dst, src []uint64, shift, digit int) {
 	var count [1 << radixBits]int32
 	mask := uint64(1)<<digit - 1

@@ -22,7 +22,7 @@ func TestDistinct(t *testing.T) {
 		if (d.order == nil) != increasing(ids) {
 			t.Fatalf("%v: order %v", ids, d.order)
 		}
-		// Each id's row is the id, so that where it goes and what it sums to are known.
+		// Each id's row is the id, so that its places and its sum are known.
 		rows, places := make([]float64, len(d.unique)), make([]float64, len(ids))
 		for i := range rows {
 			rows[i] = float64(i + 1)
@@ -46,7 +46,7 @@ func TestDistinct(t *testing.T) {
 	})
 }
 
-// raw views elements as bytes.
+// raw returns elements as bytes.
 func raw(x []float64) []byte {
 	t, err := tensor.FromSlice(x, len(x))
 	if err != nil {

@@ -28,21 +28,21 @@ type unit struct {
 	dev   device.Device
 	vars  *engine.Variables
 	train *optimizers.TrainOp // restricted to this unit; nil: never trained
-	byRow bool                // a sparse gradient changes its rows alone
+	byRow bool                // a sparse gradient changes only its rows
 	idle  bool                // an empty sparse gradient changes nothing
-	// counts: updates depend on how many there were, not on the step that a gradient was computed at.
+	// counts: updates depend on how many there were, not on the step at which a gradient was computed.
 	counts bool
 	field  []field
 
-	mu            sync.Mutex // held by an update, and by what copies the value
+	mu            sync.Mutex // held by updates, and while the value is copied
 	dense, sparse *engine.Program
 	version       uint64 // of the value, from 1
-	updates       int64  // the global step as this unit has seen it
+	updates       int64  // the global step in this unit's view
 	images        images
 	frozen        *frozen
 }
 
-// field is a tensor of a unit: 0 is the value, then come slots and scalars.
+// field is a tensor of a unit: 0 is the value, followed by slots and scalars.
 type field struct {
 	name   string // among the unit's variables
 	slot   Slot   // of a slot or scalar
@@ -50,7 +50,7 @@ type field struct {
 	scalar bool // shared by the group, not of the variable's shape
 }
 
-// newUnit makes a unit whose value is zero and whose slots have their first values.
+// newUnit makes a unit whose value is zero and whose slots have their initial values.
 func newUnit(p *Plan, number int, dev device.Device, step int64) (*unit, error) {
 	s := p.units[number]
 	v := &p.Variables[s.Variable]
@@ -91,7 +91,7 @@ func newUnit(p *Plan, number int, dev device.Device, step int64) (*unit, error) 
 	return u, nil
 }
 
-// create makes a field with its first value.
+// create makes a field with its initial value.
 func (u *unit) create(i int) error {
 	f := u.field[i]
 	shape, d := u.shape, u.v.DType
@@ -137,11 +137,11 @@ func (u *unit) fill(i, offset int, b []byte) error {
 	return u.vars.WriteAt(u.field[i].name, b, offset)
 }
 
-// gradient is what updates a unit: dense, or rows with their numbers.
+// gradient is an update of a unit: dense, or rows with their numbers.
 type gradient struct {
 	sparse bool
-	apart  bool    // rows of equal numbers are not to be summed yet
-	ids    []int32 // increasing but where they are apart
+	apart  bool    // rows with equal numbers must not be summed yet
+	ids    []int32 // increasing, unless apart
 	values []byte  // of the variable's type
 }
 
@@ -189,8 +189,8 @@ func (u *unit) apply(ctx context.Context, step int64, g *gradient) error {
 	return nil
 }
 
-// program returns the compiled update. A sparse one runs with a batch of one
-// more than there are rows, as there may be none.
+// program returns the compiled update. A sparse one runs with a batch size of the number of rows plus
+// one, as there may be none.
 func (u *unit) program(sparse bool) (*engine.Program, error) {
 	p := &u.dense
 	if sparse {

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestUpdatesCountOnce lets workers add to one variable at once, some answers lost: every addition
-// counts once, and none is a step, in synchronous plans too.
+// TestUpdatesCountOnce has workers add to one variable at the same time, with some answers lost:
+// every addition counts once, and none is a step, also in synchronous plans.
 func TestUpdatesCountOnce(t *testing.T) {
 	for _, c := range []Config{{Servers: 2}, {Servers: 2, Sync: &Sync{3, 3}}} {
 		const workers, updates = 3, 20

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Initial returns a State.Value of the variables' initializers, chunk by chunk
-// what they make of the whole variable.
+// Initial returns a State.Value from the variables' initializers. Chunk by
+// chunk, it has the values that they give the whole variable.
 func Initial(variables []*models.Variable, seed int64) func(name string) Fill {
 	byName := map[string]*models.Variable{}
 	for _, v := range variables {

@@ -19,13 +19,13 @@ type client struct {
 	task cluster.Task
 }
 
-// NewClient returns the Worker that a task of a cluster is.
+// NewClient returns a Worker for a task of a cluster.
 func NewClient(node cluster.Client, task cluster.Task) Worker { return &client{node, task} }
 
 // String is the task's name.
 func (c *client) String() string { return c.task.String() }
 
-// Open waits until the worker says that it is ready.
+// Open waits until the worker is ready.
 func (c *client) Open(ctx context.Context) (Session, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	st, err := c.node.Stream(ctx, c.task, serveMethod)
@@ -43,8 +43,8 @@ func (c *client) Open(ctx context.Context) (Session, error) {
 	return s, nil
 }
 
-// lost marks errors of the way to a worker. Damage is not undone by another session, and
-// a worker that refuses this task does so again.
+// lost marks errors of the connection to a worker. Another session does not undo damage, and a
+// worker that refuses this task would do so again.
 func lost(err error) error {
 	if errors.Is(err, cluster.ErrDamaged) || errors.Is(err, cluster.ErrRefused) {
 		return err
@@ -56,14 +56,14 @@ func lost(err error) error {
 type session struct {
 	worker  *client
 	stream  cluster.ClientStream
-	ctx     context.Context // of the stream; its cause says why the session is lost
+	ctx     context.Context // of the stream; its cause is why the session is lost
 	cancel  context.CancelCauseFunc
 	replies chan *cluster.Frame // closed at the end of the stream
 	id      uint64
 	number  uint64 // of the latest run
 }
 
-// Context ends when the worker is lost, whether a function runs or not.
+// Context ends when the worker is lost, whether a function is running or not.
 func (s *session) Context() context.Context { return s.ctx }
 
 // read receives replies until the stream ends.
@@ -84,7 +84,7 @@ func (s *session) read() {
 	}
 }
 
-// receive takes a reply; the error is the one that it tells.
+// receive takes a reply and returns its error.
 func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 	f, ok := <-s.replies
 	if !ok {
@@ -92,7 +92,7 @@ func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 	}
 	defer f.Release()
 	m, results, err := replyIn(f)
-	if err != nil { // another run would end in the same way
+	if err != nil { // another run would end the same way
 		return nil, nil, fmt.Errorf("%w on %v: %w: are all tasks of one version?", ErrFunction, s.worker, err)
 	}
 	switch m.Failure {
@@ -104,8 +104,7 @@ func (s *session) receive() (*wire.FunctionReply, []*tensor.Tensor, error) {
 	return m, nil, fmt.Errorf("%w on %v: %s", ErrFunction, s.worker, m.Error)
 }
 
-// ended says why the session is over. A message that is larger than the limit of its receiver is
-// so again.
+// ended returns why the session is over. A message above its receiver's limit would fail again.
 func (s *session) ended() error {
 	cause := context.Cause(s.ctx)
 	if status.Code(cause) == codes.ResourceExhausted {
@@ -114,7 +113,7 @@ func (s *session) ended() error {
 	return lost(cause)
 }
 
-// Make asks for a resource.
+// Make requests a resource.
 func (s *session) Make(_ context.Context, number int, maker string) error {
 	m := &wire.FunctionRequest{Kind: wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_MAKE, Number: uint64(number), Name: maker}
 	if err := s.stream.Send(&cluster.Frame{Header: wire.Encode(m)}); err != nil {
@@ -124,7 +123,7 @@ func (s *session) Make(_ context.Context, number int, maker string) error {
 	return err
 }
 
-// Run asks for a run and waits for its end.
+// Run requests a run and waits for its end.
 func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 	s.number++
 	request := requestOf(s.number, c)
@@ -132,13 +131,13 @@ func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 		return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
 	}
 	if err := s.stream.Send(request); err != nil {
-		if status.Code(err) == codes.ResourceExhausted { // too large for this end, or for the other, which has ended the stream then
+		if status.Code(err) == codes.ResourceExhausted { // too large for this end, or for the other, which has then ended the stream
 			s.cancel(lost(err))
 			return nil, fmt.Errorf("%w: arguments of %s: %w", ErrFunction, c.Function, err)
 		}
 		return nil, lost(err)
 	}
-	requests, arrived := context.WithCancel(s.ctx) // that it should end
+	requests, arrived := context.WithCancel(s.ctx) // the request to end the run
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { defer close(ended); s.end(requests) })
 	_, results, err := s.receive()
@@ -149,7 +148,7 @@ func (s *session) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 	return results, err
 }
 
-// end asks the run to end. Where the request does not arrive the run is waited for all the same.
+// end asks the run to end. Even if the request does not arrive, the caller waits for the run.
 func (s *session) end(ctx context.Context) {
 	f, err := s.worker.node.Call(ctx, s.worker.task, cancelMethod, &cluster.Frame{Header: wire.Encode(&wire.CancelRequest{Session: s.id, Number: s.number})})
 	if err == nil {
@@ -167,7 +166,7 @@ func (s *session) Close(over bool) error {
 	return err
 }
 
-// tell says that nothing else will come, and waits until the worker knows.
+// tell announces that nothing else will follow, and waits until the worker knows.
 func (s *session) tell(over bool) error {
 	if !over {
 		return nil

@@ -14,34 +14,34 @@ import (
 // QueueLimit is how many calls may wait by default, as in TensorFlow.
 const QueueLimit = 256 * 1024
 
-// retryPause is between a session, or an attempt to begin one, and the next attempt.
+// retryPause is the pause between a session, or an attempt to begin one, and the next attempt.
 const retryPause = 200 * time.Millisecond
 
-// Worker is where functions run.
+// Worker is a place to run functions.
 type Worker interface {
-	// Open begins a session as soon as the worker is there. The end of ctx ends it.
-	// An error that does not wrap ErrWorkerLost is reported to who schedules; then it is tried again.
+	// Open begins a session as soon as the worker is available. The end of ctx ends it. An error that does not wrap
+	// ErrWorkerLost is reported to the scheduling side; then Open is called again.
 	Open(ctx context.Context) (Session, error)
 	// String names the worker.
 	String() string
 }
 
-// Session is a worker from when it came until it is lost. Errors that wrap
-// ErrWorkerLost or ErrServersLost end it; others are a function's.
+// Session is the time from reaching a worker to its loss. Errors that wrap ErrWorkerLost or ErrServersLost end it;
+// others are a function's.
 type Session interface {
 	// Context ends when the session does.
 	Context() context.Context
-	// Make makes a resource. A maker's own error is that of functions that use the resource.
+	// Make makes a resource. A maker's own error becomes the error of functions that use the resource.
 	Make(ctx context.Context, number int, maker string) error
-	// Run runs a function and returns when it has ended, which the end of ctx asks it to do.
+	// Run runs a function and returns when it has ended; the end of ctx asks it to end.
 	Run(ctx context.Context, c Call) ([]*tensor.Tensor, error)
-	// Close ends the session; over says that no other will follow.
+	// Close ends the session; over says that no other one will follow.
 	Close(over bool) error
 }
 
 // Options adjust a Coordinator.
 type Options struct {
-	Limit int          // of calls that wait; 0: QueueLimit
+	Limit int          // of waiting calls; 0: QueueLimit
 	Log   *slog.Logger // nil: slog.Default()
 }
 
@@ -49,7 +49,7 @@ type Options struct {
 type Coordinator struct {
 	queue   *queue
 	log     *slog.Logger
-	opening context.Context // ends when no more sessions are to begin
+	opening context.Context // ends when no more sessions may begin
 	close   context.CancelFunc
 	life    context.Context // of sessions
 	cut     context.CancelFunc
@@ -73,8 +73,8 @@ func Start(workers []Worker, o Options) *Coordinator {
 	return c
 }
 
-// Schedule queues a call. It waits while the queue is full, until ctx ends. An
-// error of an earlier call is returned instead.
+// Schedule queues a call. It waits while the queue is full, until ctx ends. If an earlier call failed, it returns
+// that error instead.
 func (c *Coordinator) Schedule(ctx context.Context, call Call) (*Value, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -82,22 +82,21 @@ func (c *Coordinator) Schedule(ctx context.Context, call Call) (*Value, error) {
 	return c.queue.put(ctx, call)
 }
 
-// Join waits until all calls have ended, or returns the first error of one.
+// Join waits until all calls have ended, or returns the first error of a call.
 func (c *Coordinator) Join(ctx context.Context) error { return c.queue.join(ctx) }
 
-// Done reports whether all calls have ended, or returns the first error of one. While
-// others are being ended for that error they are not done.
+// Done reports whether all calls have ended, or returns the first error of a call. While other calls are being
+// ended because of that error, it returns false.
 func (c *Coordinator) Done() (bool, error) { return c.queue.done() }
 
-// AddResource lets every worker make a resource by the maker of that name, and returns
-// its number.
+// AddResource makes every worker make a resource with the maker of that name, and returns its number.
 func (c *Coordinator) AddResource(maker string) int { return c.queue.addResource(maker) }
 
-// farewellTime is how long Close looks for workers that are just coming, to tell them.
+// farewellTime is how long Close tries to reach workers that are just starting, to tell them.
 const farewellTime = 2 * time.Second
 
-// Close cancels all calls, waits for functions that run, until ctx ends, and tells
-// the workers that no more will come.
+// Close cancels all calls, waits for running functions until ctx ends, and tells the workers that no more will
+// follow.
 func (c *Coordinator) Close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, c.cut)
 	defer stop()
@@ -141,7 +140,7 @@ func (c *Coordinator) work(w Worker) {
 	}
 }
 
-// missed reports a session that did not begin: that a worker is not there is logged once, as functions wait for it.
+// missed reports a session that did not begin. A missing worker is logged once, as functions wait for it.
 func (c *Coordinator) missed(w Worker, err error, again bool) {
 	switch {
 	case c.opening.Err() != nil:
@@ -152,7 +151,7 @@ func (c *Coordinator) missed(w Worker, err error, again bool) {
 	}
 }
 
-// open begins a session that lives on when opening has ended.
+// open begins a session that continues after opening has ended.
 func (c *Coordinator) open(w Worker) (Session, error) {
 	ctx, cancel := context.WithCancel(c.life)
 	stop := context.AfterFunc(c.opening, cancel)
@@ -188,7 +187,7 @@ func (c *Coordinator) pause() {
 	}
 }
 
-// serve gives a session of a worker, which began after so many losses, its tasks, and returns why it ended.
+// serve gives a worker's session, which began after that many losses, its tasks, and returns why it ended.
 func (c *Coordinator) serve(w Worker, s Session, losses int) error {
 	for made := 0; ; {
 		t, err := c.queue.next(s.Context(), made, losses)

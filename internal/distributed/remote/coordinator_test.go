@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errOwn = errors.New("own error")
 
-// memory is a Worker in memory: the twin of client. It fails by chance.
+// memory is a Worker in memory: the twin of client. It fails at random.
 type memory struct {
 	name    string
 	mu      sync.Mutex
 	rng     *rand.Rand
-	lossy   int // of 100 runs that lose the worker
-	failing int // of 100 runs that fail
+	lossy   int // percentage of runs that lose the worker
+	failing int // percentage of runs that fail
 	running *atomic.Int64
 	ran     *sync.Map // runs by function
 	record  func(format string, args ...any)
@@ -145,7 +145,7 @@ func TestCallsRunOnce(t *testing.T) {
 	}
 }
 
-// TestWorkersAreLost: each call has its result all the same, and resources are made again.
+// TestWorkersAreLost: each call still has its result, and resources are made again.
 func TestWorkersAreLost(t *testing.T) {
 	for seed := range uint64(3) {
 		r := newRig(t, seed, 5, 0)
@@ -177,8 +177,8 @@ func TestWorkersAreLost(t *testing.T) {
 	}
 }
 
-// TestErrors: after an error was returned nothing runs; each call has a result, its
-// own error, or is cancelled; each error of a function is returned once.
+// TestErrors: after an error was returned nothing is running; each call has a result or
+// its own error, or is cancelled; each error of a function is returned once.
 func TestErrors(t *testing.T) {
 	all := 0
 	for seed := range uint64(5) {
@@ -296,7 +296,7 @@ func TestMissingWorkerIsLogged(t *testing.T) {
 	}
 }
 
-// missing is a Worker that is not there.
+// missing is a Worker that cannot be reached.
 type missing struct{ tried chan struct{} }
 
 func (missing) String() string { return "missing" }
@@ -305,7 +305,7 @@ func (m missing) Open(context.Context) (Session, error) {
 	return nil, ErrWorkerLost
 }
 
-// TestServersLost: where no worker can begin because the variables are gone, Join says so.
+// TestServersLost: if no worker can begin because the variables are gone, Join reports it.
 func TestServersLost(t *testing.T) {
 	c := Start([]Worker{gone{ErrServersLost}, gone{ErrWorkerLost}}, Options{})
 	v, err := c.Schedule(t.Context(), Call{})

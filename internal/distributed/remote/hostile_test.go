@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// many is a header of so many empty tensors.
+// many is a header with that many empty tensors.
 func many(tensors int) (b []byte) {
 	for range tensors {
 		b = protowire.AppendBytes(protowire.AppendTag(b, fieldTensors, protowire.BytesType), nil)
@@ -34,7 +34,7 @@ var hostileHeaders = map[string][]byte{
 	"empty body":   wire.Encode(&wire.FunctionReply{Results: []*wire.TensorHeader{{Dtype: int64(tensor.Float32), Shape: []int64{1 << 38}}}}),
 }
 
-// TestHostileReplies: a worker that answers nonsense is an error of the function, which is not tried for ever.
+// TestHostileReplies: an invalid answer of a worker is an error of the function, which is not retried forever.
 func TestHostileReplies(t *testing.T) {
 	nodes, _ := cluster.NewLocal(chiefTask, workerTask)
 	answer := make(chan []byte, 1)
@@ -84,7 +84,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// TestHostileRequests: they end the session, and the worker takes the next one.
+// TestHostileRequests: they end the session, and the worker accepts the next one.
 func TestHostileRequests(t *testing.T) {
 	l := newLink(t)
 	if err := l.Coordinator.Close(t.Context()); err != nil {
@@ -123,7 +123,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestHostileTensors: what a header claims is checked before memory is taken.
+// TestHostileTensors: the claims of a header are checked before memory is allocated.
 func TestHostileTensors(t *testing.T) {
 	f := &cluster.Frame{Body: [][]byte{make([]byte, 16)}}
 	for name, h := range map[string]*wire.TensorHeader{
@@ -144,7 +144,7 @@ func TestHostileTensors(t *testing.T) {
 	}
 }
 
-// TestLimitsDiffer: what one end may send and the other does not take is an error of the function.
+// TestLimitsDiffer: a message that one end may send and the other refuses is an error of the function.
 func TestLimitsDiffer(t *testing.T) {
 	const small, large = 1 << 20, 8 << 20
 	for _, x := range []struct {
@@ -196,7 +196,7 @@ func loopback(t *testing.T, tasks ...cluster.Task) (runconfig.ClusterSpec, map[c
 	return runconfig.NewClusterSpec(addresses), listeners
 }
 
-// TestTooManyTensors: what the other end would refuse is not sent.
+// TestTooManyTensors: a message that the other end would refuse is not sent.
 func TestTooManyTensors(t *testing.T) {
 	l := newLink(t)
 	c := Call{Function: "echo"}

@@ -9,15 +9,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// queue holds the calls that wait, and knows those that run.
+// queue holds the waiting calls, and tracks the running ones.
 type queue struct {
-	limit int // of calls that wait
+	limit int // of waiting calls
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed at the next change; nil: nobody waits for it
+	changed   chan struct{} // closed at the next change; nil: nothing waits for it
 	waiting   []*Value
 	running   map[*Value]context.CancelCauseFunc
-	resources []string // names of what makes them, by number - 1
+	resources []string // names of their makers, by number - 1
 	err       error    // the first, until it is returned
 	closed    bool
 	losses    int // how often the variables were lost
@@ -27,7 +27,7 @@ func newQueue(limit int) *queue {
 	return &queue{limit: limit, running: map[*Value]context.CancelCauseFunc{}}
 }
 
-// wait waits for a change or the end of ctx; mu is held, but not meanwhile.
+// wait waits for a change or the end of ctx; mu is held, but released meanwhile.
 func (q *queue) wait(ctx context.Context) error {
 	if q.changed == nil {
 		q.changed = make(chan struct{})
@@ -43,7 +43,7 @@ func (q *queue) wait(ctx context.Context) error {
 	}
 }
 
-// change wakes all that wait; mu is held.
+// change wakes all waiting goroutines; mu is held.
 func (q *queue) change() {
 	if q.changed != nil {
 		close(q.changed)
@@ -51,7 +51,7 @@ func (q *queue) change() {
 	}
 }
 
-// raised returns the error that is pending once nothing runs, and forgets it; mu is held.
+// raised returns the pending error once nothing is running, and clears it; mu is held.
 func (q *queue) raised() error {
 	if q.err == nil || len(q.running) > 0 {
 		return nil
@@ -85,7 +85,7 @@ func (q *queue) put(ctx context.Context, c Call) (*Value, error) {
 	}
 }
 
-// join waits until nothing waits or runs.
+// join waits until no call is waiting or running.
 func (q *queue) join(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +108,7 @@ func (q *queue) join(ctx context.Context) error {
 // idle reports whether all calls have ended and no error is pending; mu is held.
 func (q *queue) idle() bool { return q.err == nil && len(q.waiting)+len(q.running) == 0 }
 
-// done is join that does not wait.
+// done is join without waiting.
 func (q *queue) done() (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +121,7 @@ func (q *queue) done() (bool, error) {
 	return q.idle(), nil
 }
 
-// addResource notes a resource, which all workers make, and returns its number.
+// addResource records a resource, which all workers make, and returns its number.
 func (q *queue) addResource(maker string) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,26 +130,26 @@ func (q *queue) addResource(maker string) int {
 	return len(q.resources)
 }
 
-// task is what a worker does next: it makes a resource, or runs a call.
+// task is a worker's next task: it makes a resource, or runs a call.
 type task struct {
 	resource int // its number; 0: a call
 	maker    string
 	value    *Value
-	ctx      context.Context // of the call: it ends where the call is cancelled
+	ctx      context.Context // of the call: it ends if the call is cancelled
 }
 
-// errOutdated ends a session that began before the variables were lost: its worker does not know it yet.
+// errOutdated ends a session that began before the variables were lost, which its worker does not know yet.
 var errOutdated = errors.New("the variables were lost since the session began")
 
-// lost is how often the variables were lost so far.
+// lost is how often the variables have been lost so far.
 func (q *queue) lost() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.losses
 }
 
-// next waits for the next task of a worker that has made so many resources, in a session that
-// began after so many losses.
+// next waits for the next task of a worker that has made that many resources, in a session that began after that
+// many losses.
 func (q *queue) next(ctx context.Context, made, losses int) (task, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,7 +175,7 @@ func (q *queue) next(ctx context.Context, made, losses int) (task, error) {
 	}
 }
 
-// finish ends a call that ran. An error ends all others.
+// finish ends a running call. An error ends all others.
 func (q *queue) finish(v *Value, result []*tensor.Tensor, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -191,8 +191,8 @@ func (q *queue) finish(v *Value, result []*tensor.Tensor, err error) {
 	}
 }
 
-// again puts a call back whose worker was lost. It returns how many workers the call has
-// lost, or 0 where it is cancelled.
+// again requeues a call whose worker was lost. It returns how many workers the call has lost, or 0 if it was
+// cancelled.
 func (q *queue) again(v *Value) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -205,8 +205,7 @@ func (q *queue) again(v *Value) int {
 	return v.lost
 }
 
-// leave notes that a call does not run any more, and reports whether it was
-// cancelled; mu is held.
+// leave records that a call is no longer running, and reports whether it was cancelled; mu is held.
 func (q *queue) leave(v *Value) bool {
 	q.running[v](nil)
 	delete(q.running, v)
@@ -214,7 +213,7 @@ func (q *queue) leave(v *Value) bool {
 	return q.err != nil || q.closed
 }
 
-// fail cancels everything for an error, which the next that asks gets; mu is held.
+// fail cancels everything for an error, which the next caller gets; mu is held.
 func (q *queue) fail(err error) {
 	q.err = err
 	if errors.Is(err, ErrServersLost) {
@@ -223,7 +222,7 @@ func (q *queue) fail(err error) {
 	q.cancel()
 }
 
-// failCalls fails what waits or runs because of an error that is no call's; with nothing to do it is not known yet.
+// failCalls fails waiting and running calls for an error that is not a call's; without any, the error is dropped.
 func (q *queue) failCalls(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestValuesForgetArguments: who keeps the value of a call that has ended, keeps no arguments of it.
+// TestValuesForgetArguments: the value of an ended call does not keep its arguments alive.
 func TestValuesForgetArguments(t *testing.T) {
 	q, ctx := newQueue(2), t.Context()
 	var values [2]*Value
@@ -34,13 +34,13 @@ func TestValuesForgetArguments(t *testing.T) {
 	}
 }
 
-// model is what a queue should do, in the simplest words.
+// model is the specification of a queue in simple terms.
 type model struct {
 	queue   *queue
 	limit   int
 	waiting []int // calls by number
 	running []int
-	ctx     map[int]context.Context // of runs
+	ctx     map[int]context.Context // of running calls
 	values  []*Value                // by number
 	want    []error                 // of calls that have ended, by number
 	ended   map[int]bool
@@ -48,7 +48,7 @@ type model struct {
 	made    int // errors so far
 }
 
-// stuck is a context that has ended: what would wait returns at once.
+// stuck is a context that has ended: waits return at once.
 var stuck = func() context.Context { ctx, end := context.WithCancel(context.Background()); end(); return ctx }()
 
 func newModel(limit int) *model {
@@ -57,7 +57,7 @@ func newModel(limit int) *model {
 
 func (m *model) end(n int, err error) { m.want[n], m.ended[n] = err, true }
 
-// raised is the error that the next who asks should get.
+// raised is the error that the next caller should get.
 func (m *model) raised() (err error) {
 	if len(m.running) == 0 {
 		err, m.err = m.err, nil
@@ -80,7 +80,7 @@ func (m *model) put(t *rapid.T) {
 	switch {
 	case want != nil:
 		same(t, "put", err, want)
-	case pending || len(m.waiting) >= m.limit: // calls of lost workers may be too many
+	case pending || len(m.waiting) >= m.limit: // calls of lost workers may exceed the limit
 		same(t, "put, which waits", err, context.Canceled)
 	default:
 		same(t, "put", err, nil)
@@ -124,7 +124,7 @@ func (m *model) take(t *rapid.T) {
 	m.ctx[n] = got.ctx
 }
 
-// leave draws a call that runs, and ends its run.
+// leave draws a running call, and ends its run.
 func (m *model) leave(t *rapid.T) int {
 	if len(m.running) == 0 {
 		t.Skip("nothing runs")
@@ -172,7 +172,7 @@ func (m *model) failAll(*rapid.T) {
 	m.queue.failCalls(err)
 }
 
-// check compares all that can be seen.
+// check compares everything that is observable.
 func (m *model) check(t *rapid.T) {
 	for n, v := range m.values {
 		if v.Ready() != m.ended[n] {
@@ -203,7 +203,7 @@ func same(t *rapid.T, what string, got, want error) {
 	}
 }
 
-// TestQueueIsTheModel: whatever happens in whatever order.
+// TestQueueIsTheModel: for any operations in any order.
 func TestQueueIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(rapid.IntRange(1, 5).Draw(t, "limit"))

@@ -17,19 +17,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fragile is a Worker that is lost by the first runs of each function, or by every session.
+// fragile is a Worker that is lost in the first runs of each function, or in every session.
 type fragile struct {
 	ctx    context.Context
-	lost   int // by runs of a function
+	lost   int // in runs of a function
 	runs   map[string]int
 	opened atomic.Int64
-	never  bool // a session ends at once
+	never  bool // sessions end at once
 }
 
 func (f *fragile) String() string { return "fragile" }
 func (f *fragile) Open(ctx context.Context) (Session, error) {
 	if f.opened.Add(1) > 1000 {
-		<-ctx.Done() // there is no pause: let the test go on
+		<-ctx.Done() // without a pause: let the test continue
 	}
 	if f.ctx = ctx; f.never {
 		over, end := context.WithCancelCause(ctx)
@@ -48,7 +48,7 @@ func (f *fragile) Run(_ context.Context, c Call) ([]*tensor.Tensor, error) {
 	return nil, nil
 }
 
-// TestRetriesAreLogged: with the function, the worker, and how many it has lost.
+// TestRetriesAreLogged: with the function, the worker, and how many workers the call has lost.
 func TestRetriesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
@@ -67,7 +67,7 @@ func TestRetriesAreLogged(t *testing.T) {
 	})
 }
 
-// TestLostSessionsPause: a worker whose sessions end at once is not asked without a pause.
+// TestLostSessionsPause: there is a pause before a worker whose sessions end at once is asked again.
 func TestLostSessionsPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fragile{never: true}
@@ -82,7 +82,7 @@ func TestLostSessionsPause(t *testing.T) {
 	})
 }
 
-// TestSlowWorker: the others run what is queued.
+// TestSlowWorker: other workers run the queued calls.
 func TestSlowWorker(t *testing.T) {
 	slow, quick := &held{started: make(chan struct{}, 1)}, &fragile{runs: map[string]int{}}
 	c := Start([]Worker{slow}, Options{})
@@ -109,8 +109,8 @@ func TestSlowWorker(t *testing.T) {
 	}
 }
 
-// TestSeveralSchedulers: goroutines schedule, join and fetch at the same time, while functions fail
-// and workers are lost. Each call ends, and an error reaches somebody once.
+// TestSeveralSchedulers: goroutines schedule, join and fetch at the same time, while functions fail and workers
+// are lost. Each call ends, and each error is returned once.
 func TestSeveralSchedulers(t *testing.T) {
 	r := newRig(t, 7, 2, 2)
 	ctx := t.Context()
@@ -183,7 +183,7 @@ func TestCancelledContexts(t *testing.T) {
 	}
 }
 
-// TestOneCoordinator: that of another task waits until the first is closed.
+// TestOneCoordinator: another task's coordinator waits until the first is closed.
 func TestOneCoordinator(t *testing.T) {
 	otherTask := cluster.Task{Job: "chief", Index: 1}
 	nodes, _ := cluster.NewLocal(chiefTask, otherTask, workerTask)
@@ -220,8 +220,8 @@ func TestOneCoordinator(t *testing.T) {
 	l.server.Detach()
 }
 
-// TestServersLostRenewsSessions: each worker begins again before it runs functions on variables that were lost,
-// also one that had nothing to do.
+// TestServersLostRenewsSessions: each worker begins a new session before it runs functions on lost variables,
+// even if it was idle.
 func TestServersLostRenewsSessions(t *testing.T) {
 	idle := &fragile{runs: map[string]int{}}
 	c := Start([]Worker{idle}, Options{Log: slog.New(slog.DiscardHandler)})

@@ -22,7 +22,7 @@ const (
 
 // Executor runs functions in this process. Its methods are called one at a time.
 type Executor interface {
-	// Begin begins a session: nothing of an earlier one is there any more.
+	// Begin begins a session: nothing from an earlier one remains.
 	Begin(ctx context.Context) error
 	// Make makes a resource.
 	Make(ctx context.Context, number int, maker string) error
@@ -36,46 +36,46 @@ type Executor interface {
 type Server struct {
 	executor Executor
 	attached chan struct{} // closed when executor is set
-	over     chan struct{} // closed when no more functions will come
+	over     chan struct{} // closed when no more functions will follow
 	finish   sync.Once
 	turn     chan struct{} // holds a token while no session uses the executor
 
 	mu        sync.Mutex
-	session   uint64             // that has the executor
-	latest    uint64             // that has it, or waits for it
-	holder    cluster.Task       // whose coordinator has the session
-	supersede context.CancelFunc // ends the session; nil: there is none
-	cancelled uint64             // runs of the session up to this one are to end
-	number    uint64             // of the run that runs
+	session   uint64             // the session that has the executor
+	latest    uint64             // the session that has it, or waits for it
+	holder    cluster.Task       // the task whose coordinator has the session
+	supersede context.CancelFunc // ends the session; nil: none
+	cancelled uint64             // runs of the session up to this one must end
+	number    uint64             // of the current run
 	cancel    context.CancelFunc // ends it
-	sessions  int                // that are there, or wait
+	sessions  int                // present or waiting ones
 	changed   chan struct{}      // closed when sessions changes
 }
 
-// NewServer returns a Server, whose Service is to be registered on a node.
+// NewServer returns a Server, whose Service must be registered on a node.
 func NewServer() *Server {
 	s := &Server{attached: make(chan struct{}), over: make(chan struct{}), turn: make(chan struct{}, 1), changed: make(chan struct{})}
 	s.turn <- struct{}{}
 	return s
 }
 
-// Attach lets the Server run functions; it is called once.
+// Attach lets the Server run functions; it must be called once.
 func (s *Server) Attach(e Executor) {
 	s.executor = e
 	close(s.attached)
 }
 
-// Over is closed when the Coordinator has said that no more functions will come.
+// Over is closed when the Coordinator has announced that no more functions will follow.
 func (s *Server) Over() <-chan struct{} { return s.over }
 
-// Sessions returns how many sessions there are, and a channel that is closed when that changes.
+// Sessions returns the number of sessions, and a channel that is closed when that changes.
 func (s *Server) Sessions() (int, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessions, s.changed
 }
 
-// Detach waits until no session uses the Executor, which no other will.
+// Detach waits until no session uses the Executor; no other session will get it.
 func (s *Server) Detach() {
 	s.mu.Lock()
 	if s.supersede != nil {
@@ -85,7 +85,7 @@ func (s *Server) Detach() {
 	<-s.turn
 }
 
-// Service is what Clients call.
+// Service is the service that Clients call.
 func (s *Server) Service() cluster.Service {
 	return cluster.Service{Name: serviceName,
 		Unary:   map[string]cluster.Handler{"Cancel": s.serveCancel},
@@ -100,7 +100,7 @@ func (s *Server) count(n int) {
 	s.changed = make(chan struct{})
 }
 
-// serve is a session.
+// serve serves a session.
 func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
 	select {
 	case <-s.attached:
@@ -137,10 +137,10 @@ func (s *Server) serve(ctx context.Context, st cluster.Stream) error {
 	}
 }
 
-// errTaken is how a session ends for another one, or for Detach.
+// errTaken ends a session for another one, or for Detach.
 var errTaken = status.Error(codes.Aborted, "another session has taken this worker, or it runs no more functions")
 
-// receive receives a frame until ctx, which may be over before the stream's, ends.
+// receive receives a frame until ctx, which may end before the stream's context, ends.
 func receive(ctx context.Context, st cluster.Stream) (*cluster.Frame, error) {
 	var f *cluster.Frame
 	var err error
@@ -158,8 +158,8 @@ func receive(ctx context.Context, st cluster.Stream) (*cluster.Frame, error) {
 	}
 }
 
-// begin takes the executor, from the session before where the same task had that: it may have started
-// again, or have lost the stream. The coordinator of another task waits until the session has ended.
+// begin takes the executor, if necessary from the previous session of the same task, which may have
+// restarted or lost the stream. The coordinator of another task waits until the session has ended.
 func (s *Server) begin(ctx context.Context) (context.Context, uint64, error) {
 	caller, _ := cluster.PeerOf(ctx)
 	s.mu.Lock()
@@ -186,7 +186,7 @@ func (s *Server) begin(ctx context.Context) (context.Context, uint64, error) {
 	return ctx, id, nil
 }
 
-// leave notes that a session has ended, unless another one has taken its place.
+// leave records that a session has ended, unless another one has replaced it.
 func (s *Server) leave(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,13 +196,13 @@ func (s *Server) leave(id uint64) {
 	}
 }
 
-// release gives the executor back.
+// release returns the executor.
 func (s *Server) release(id uint64) {
 	s.leave(id)
 	s.turn <- struct{}{}
 }
 
-// answer does what a frame asks for.
+// answer handles a frame.
 func (s *Server) answer(ctx context.Context, st cluster.Stream, f *cluster.Frame) (over bool, err error) {
 	defer f.Release()
 	m := &wire.FunctionRequest{}
@@ -279,7 +279,7 @@ func (s *Server) serveCancel(_ context.Context, f *cluster.Frame) (*cluster.Fram
 	return &cluster.Frame{}, nil
 }
 
-// replyOf is the frame that answers a request.
+// replyOf is the frame with the answer to a request.
 func replyOf(session uint64, results []*tensor.Tensor, err error) *cluster.Frame {
 	m := &wire.FunctionReply{Session: session}
 	var body [][]byte

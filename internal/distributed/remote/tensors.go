@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Check reports a tensor whose elements are not as many as its shape and type say.
+// Check returns an error for a tensor whose number of elements does not fit its shape and type.
 func Check(t *tensor.Tensor) error {
 	if t == nil {
 		return errors.New("expected a tensor, got nil")
@@ -47,7 +47,7 @@ func headerOf(t *tensor.Tensor, body [][]byte) (*wire.TensorHeader, [][]byte) {
 	return h, append(body, t.Strings...)
 }
 
-// reader takes tensors out of the body of a frame.
+// reader reads tensors from the body of a frame.
 type reader struct {
 	frame *cluster.Frame
 	at    int
@@ -76,7 +76,7 @@ func (r *reader) tensor(h *wire.TensorHeader) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// strings reads strings of these lengths.
+// strings reads strings with these lengths.
 func (r *reader) strings(shape []int, n int, lengths []uint64) (*tensor.Tensor, error) {
 	if n != len(lengths) {
 		return nil, fmt.Errorf("%d lengths of %d strings", len(lengths), n)
@@ -109,7 +109,7 @@ func shapeOf(dims []int64) (shape []int, n int, err error) {
 	return shape, n, nil
 }
 
-// elements counts the elements of a shape that is not trusted.
+// elements counts the elements of an untrusted shape.
 func elements[D int | int64](dims []D) (int, error) {
 	n := 1
 	for _, d := range dims {
@@ -121,7 +121,7 @@ func elements[D int | int64](dims []D) (int, error) {
 	return n, nil
 }
 
-// requestOf is the frame that asks for a run.
+// requestOf is the frame that requests a run.
 func requestOf(number uint64, c Call) *cluster.Frame {
 	m := &wire.FunctionRequest{Kind: wire.FunctionRequestKind_FUNCTION_REQUEST_KIND_RUN, Number: number, Name: c.Function}
 	var body [][]byte
@@ -135,16 +135,16 @@ func requestOf(number uint64, c Call) *cluster.Frame {
 	return &cluster.Frame{Header: wire.Encode(m), Body: body}
 }
 
-// Bounds of what a message may hold: its header takes more memory where it is decoded.
+// Limits on the content of a message: its header takes more memory when decoded.
 const (
 	maxHeader  = 8 << 20 // bytes: 8 million strings
 	maxTensors = 1 << 16
 )
 
-// fieldTensors is the number of the field that repeats: args of a FunctionRequest, results of a FunctionReply.
+// fieldTensors is the number of the repeated field: args of a FunctionRequest, results of a FunctionReply.
 const fieldTensors = 4
 
-// checkHeader bounds a message before it is decoded, and before it is sent.
+// checkHeader limits a message before it is decoded, and before it is sent.
 func checkHeader(b []byte) error {
 	if len(b) > maxHeader {
 		return fmt.Errorf("the shapes and lengths of tensors take %d bytes, expected at most %d: send strings in parts", len(b), maxHeader)
@@ -164,7 +164,7 @@ func checkHeader(b []byte) error {
 	return nil
 }
 
-// decode is wire.Decode of a message within the bounds.
+// decode is wire.Decode with these limits.
 func decode(b []byte, m proto.Message) error {
 	if err := checkHeader(b); err != nil {
 		return err
@@ -172,7 +172,7 @@ func decode(b []byte, m proto.Message) error {
 	return wire.Decode(b, m)
 }
 
-// replyIn reads a reply that is not trusted.
+// replyIn reads an untrusted reply.
 func replyIn(f *cluster.Frame) (*wire.FunctionReply, []*tensor.Tensor, error) {
 	m := &wire.FunctionReply{}
 	if err := decode(f.Header, m); err != nil {
@@ -182,7 +182,7 @@ func replyIn(f *cluster.Frame) (*wire.FunctionReply, []*tensor.Tensor, error) {
 	return m, results, err
 }
 
-// callOf reads what a request asks for.
+// callOf reads the call in a request.
 func callOf(m *wire.FunctionRequest, f *cluster.Frame) (c Call, err error) {
 	c.Function = m.Name
 	r := reader{frame: f}

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// script is an Executor of functions that tests ask for.
+// script is an Executor with the functions that tests call.
 type script struct {
 	started chan struct{} // gets a token for each wait
 	begun   atomic.Int64
@@ -76,7 +76,7 @@ func (s *script) Run(ctx context.Context, c Call) ([]*tensor.Tensor, error) {
 
 func panicAsWanted() { panic("as the test wants") }
 
-// link is a Coordinator whose one worker is another node of a cluster in memory.
+// link is a Coordinator whose only worker is another node of an in-memory cluster.
 type link struct {
 	*Coordinator
 	chief, worker *cluster.Node
@@ -103,7 +103,7 @@ func newLink(t *testing.T) *link {
 	return l
 }
 
-// serve lets a node run functions.
+// serve makes a node run functions.
 func (l *link) serve(t *testing.T, n *cluster.Node) {
 	t.Helper()
 	l.worker, l.server = n, NewServer()
@@ -123,7 +123,7 @@ func (l *link) schedule(t *testing.T, c Call) *Value {
 	return v
 }
 
-// TestTensorsTravel: of every kind, both ways.
+// TestTensorsTravel: tensors of every type, in both directions.
 func TestTensorsTravel(t *testing.T) {
 	l := newLink(t)
 	strings, _ := tensor.FromStrings([][]byte{[]byte("avenger"), {}, []byte("ironman")}, 3, 1)
@@ -146,7 +146,7 @@ func TestTensorsTravel(t *testing.T) {
 	}
 }
 
-// TestErrorsTravel: as what they are.
+// TestErrorsTravel: errors keep their kind.
 func TestErrorsTravel(t *testing.T) {
 	l := newLink(t)
 	for name, want := range map[string]error{"unknown": ErrFunction, "panic": ErrFunction, "zero": ErrFunction, "short": ErrFunction, "nil": ErrFunction, "texts": ErrFunction, "servers": ErrServersLost} {
@@ -180,7 +180,7 @@ func TestErrorsTravel(t *testing.T) {
 	}
 }
 
-// TestCancelTravels: a function that runs is asked to end.
+// TestCancelTravels: a running function is asked to end.
 func TestCancelTravels(t *testing.T) {
 	l := newLink(t)
 	v := l.schedule(t, Call{Function: "wait"})
@@ -197,13 +197,13 @@ func TestCancelTravels(t *testing.T) {
 	}
 }
 
-// TestWorkerStartsAgain: a function whose worker ends is run again, on resources made again.
+// TestWorkerStartsAgain: a function whose worker ends is run again, on resources that are made again.
 func TestWorkerStartsAgain(t *testing.T) {
 	l := newLink(t)
 	l.AddResource("data")
 	v := l.schedule(t, Call{Function: "wait"})
 	<-l.script.started
-	go l.worker.Close() // ends the function, by its context
+	go l.worker.Close() // ends the function through its context
 	<-l.script.ended
 	l.worker.Close()
 	l.serve(t, l.faults.Restart(workerTask))
@@ -225,8 +225,8 @@ func TestWorkerStartsAgain(t *testing.T) {
 	}
 }
 
-// TestIdleWorkerStartsAgain: a worker that is lost while it has nothing to do gets its
-// resources before there is something.
+// TestIdleWorkerStartsAgain: a worker that is lost while idle gets its resources again
+// before there is work.
 func TestIdleWorkerStartsAgain(t *testing.T) {
 	l := newLink(t)
 	l.AddResource("data")
@@ -240,7 +240,7 @@ func TestIdleWorkerStartsAgain(t *testing.T) {
 	<-l.script.makes // again
 }
 
-// TestOver: Close tells the worker; functions of no Coordinator run then.
+// TestOver: Close tells the worker that no more functions will follow.
 func TestOver(t *testing.T) {
 	l := newLink(t)
 	if _, err := l.schedule(t, Call{Function: "echo"}).Fetch(t.Context()); err != nil {
@@ -256,7 +256,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestIdleSessionEnds: for another session, and when the worker runs no more functions.
+// TestIdleSessionEnds: for another session, or when the worker runs no more functions.
 func TestIdleSessionEnds(t *testing.T) {
 	l := newLink(t)
 	if err := l.Close(t.Context()); err != nil {

@@ -2,7 +2,7 @@ package replica
 
 import "fmt"
 
-// RestartPolicy tells when a task that ended is started again.
+// RestartPolicy says when a task that ended is restarted.
 type RestartPolicy string
 
 // The restart policies of TFJob.
@@ -13,10 +13,10 @@ const (
 	ExitCode  RestartPolicy = "ExitCode"
 )
 
-// policies maps the names that command lines use.
+// policies maps the names used on command lines.
 var policies = map[string]RestartPolicy{"always": Always, "on-failure": OnFailure, "never": Never, "exit-code": ExitCode}
 
-// ParseRestartPolicy returns the policy of a command line's name for it: never,
+// ParseRestartPolicy returns the policy with a command-line name: never,
 // on-failure, exit-code or always.
 func ParseRestartPolicy(name string) (RestartPolicy, error) {
 	if p, ok := policies[name]; ok {
@@ -25,7 +25,7 @@ func ParseRestartPolicy(name string) (RestartPolicy, error) {
 	return "", fmt.Errorf("restart policy: got %q, expected never, on-failure, exit-code or always", name)
 }
 
-// Restarts reports whether a task that ended with this exit code is started again.
+// Restarts reports whether a task that ended with this exit code is restarted.
 func (p RestartPolicy) Restarts(code int) bool {
 	switch p {
 	case Always:
@@ -38,6 +38,6 @@ func (p RestartPolicy) Restarts(code int) bool {
 	return false
 }
 
-// Retryable reports whether an exit code tells that another start may help:
-// 128 and more, which are the signals and what a program chooses from that range.
+// Retryable reports whether an exit code means that a restart may help: 128 and
+// more, which are signals and the program's own codes in that range.
 func Retryable(code int) bool { return code >= 128 }

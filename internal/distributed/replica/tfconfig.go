@@ -24,10 +24,10 @@ type sparseJSON struct {
 	Task taskJSON `json:"task"`
 }
 
-// TFConfig returns TF_CONFIG of a task as TFJob writes it: every task of the
+// TFConfig returns the TF_CONFIG of a task as TFJob writes it: every task of the
 // cluster (job to addresses host:port; the evaluator is listed too), jobs in
-// alphabetical order, and the environment "cloud". It is empty, which means that
-// the variable is not set, where the cluster has a single task.
+// alphabetical order, and the environment "cloud". If the cluster has a single
+// task it is empty, which means that the variable is not set.
 func TFConfig(cluster map[string][]string, t Task) string {
 	total := 0
 	for _, addresses := range cluster {
@@ -39,9 +39,9 @@ func TFConfig(cluster map[string][]string, t Task) string {
 	return text(denseJSON{cluster, taskJSON(t), "cloud"})
 }
 
-// SparseTFConfig returns TF_CONFIG of a task in TFJob's dynamic-worker form: a
-// worker knows itself and all parameter servers (null where there are
-// none), a parameter server of itself, and every other task of nobody.
+// SparseTFConfig returns the TF_CONFIG of a task in TFJob's dynamic-worker form:
+// a worker knows itself and all parameter servers (null if there are none), a
+// parameter server itself, and every other task nobody.
 func SparseTFConfig(cluster map[string][]string, t Task) string {
 	c := sparseJSON{Task: taskJSON(t)}
 	c.Cluster.Worker, c.Cluster.PS = map[string]string{}, []string{}
@@ -55,7 +55,7 @@ func SparseTFConfig(cluster map[string][]string, t Task) string {
 	return text(c)
 }
 
-// text encodes what holds only strings and integers, which cannot fail.
+// text encodes a value with only strings and integers, which cannot fail.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/printable"
 )
 
-// ErrDiffer is in the chain of errors that say that a task has other settings
-// than its job; retrying cannot help.
+// ErrDiffer is wrapped by errors that report that a task's settings differ from
+// its job's; retrying cannot help.
 var ErrDiffer = errors.New("the tasks of the job differ")
 
-// Difference is a setting that two tasks do not have in common.
+// Difference is a setting that differs between two tasks.
 type Difference struct{ Name, Mine, Theirs string }
 
-// DifferError names what two tasks do not have in common.
+// DifferError names the settings that differ between two tasks.
 type DifferError struct {
 	Mine, Theirs string // the tasks
 	Differences  []Difference
 }
 
-// maxNamed bounds the settings that a message names.
+// maxNamed bounds the number of settings in a message.
 const maxNamed = 8
 
 // Error returns "the tasks of the job differ: /job:worker/task:1 has
@@ -40,5 +40,5 @@ func (e *DifferError) Error() string {
 		ErrDiffer, e.Mine, strings.Join(mine, ", "), e.Theirs, strings.Join(theirs, ", "), more)
 }
 
-// Unwrap is ErrDiffer.
+// Unwrap returns ErrDiffer.
 func (e *DifferError) Unwrap() error { return ErrDiffer }

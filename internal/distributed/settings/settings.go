@@ -1,6 +1,7 @@
-// Package settings compares what the tasks of a job must have in common:
+// Package settings compares values that must be equal on all tasks of a job:
 // hyper-parameters, variables, a digest of the graph. Settings are few and
-// short, so that tasks can send them whole when they meet and name what differs.
+// short, so that tasks can exchange all of them when they meet and name the
+// differences.
 package settings
 
 import (
@@ -20,7 +21,7 @@ type Settings map[string]string
 type Setting struct{ Name, Value string }
 
 const (
-	// Rest is the setting that stands for those that had no room.
+	// Rest is the setting that stands for the settings without room.
 	Rest = "other settings"
 
 	maxText  = 4096 // bytes of the settings that Make keeps, as JSON
@@ -58,7 +59,7 @@ func Digest(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// encode is the JSON of strings in one form or another, which cannot fail.
+// encode is the JSON of strings in any form, which cannot fail.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -82,8 +83,8 @@ func Parse(b []byte) (Settings, error) {
 	return s, nil
 }
 
-// Differences lists the settings that are not the same in s and in theirs, by
-// name. A name that one side has left to its Rest is none of them.
+// Differences lists the settings that differ between s and theirs, by name. A
+// name that one side has left to its Rest is not listed.
 func (s Settings) Differences(theirs Settings) []Difference {
 	names := maps.Clone(s)
 	maps.Copy(names, theirs)
@@ -103,7 +104,7 @@ func (s Settings) Differences(theirs Settings) []Difference {
 	return out
 }
 
-// value is how messages show a setting.
+// value formats a setting for messages.
 func value(v string, ok bool) string {
 	if !ok {
 		return "none"

@@ -30,7 +30,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestBounds: settings are short for any list, and differ where any entry of the list does.
+// TestBounds: settings are short for any list, and differ if any entry of the list does.
 func TestBounds(t *testing.T) {
 	var list []Setting
 	for i := range 3000 {

@@ -5,21 +5,21 @@
 //
 //	go generate ./internal/distributed/wire
 //
-// whose compiler and generator have their versions in gen/go.mod. Encode and Decode
-// are how all packages write and read a message:
+// whose gen/go.mod pins the versions of compiler and generator. All packages write and
+// read messages with Encode and Decode:
 //
 //	frame.Header = wire.Encode(&wire.StatusRequest{Wait: true})
 //	err := wire.Decode(frame.Header, &reply)
 //
-// A message is the header of a frame of package cluster, so its length is bounded
-// by cluster.Config.MaxMessageBytes. Lists of numbers are packed fields, so that a
-// message takes no more than eight times its length; receivers check that lists
-// that belong together are of one length, and every number before it is used.
+// A message is the header of a frame of package cluster, so its length is bounded by
+// cluster.Config.MaxMessageBytes. Lists of numbers are packed fields, so that a
+// message takes no more than eight times its length in memory; receivers check that
+// lists that belong together have the same length, and every number before it is used.
 //
 // # Compatibility
 //
-// All tasks of a job run one release; the greeting of package cluster has a
-// version, and tasks of another version are refused by name. Within a version
+// All tasks of a job run the same release. The greeting of package cluster has a version, and tasks of another version
+// are refused with an error that says so. Within a version
 //
 //   - fields may be added: a task that does not know one skips it,
 //   - a field that is removed leaves its number and name reserved,
@@ -27,7 +27,7 @@
 //     zero means what was meant without it.
 //
 // Any other change needs a new version. testdata/schema.txt is the schema of the
-// present version, which a test compares.
+// present version; a test compares it.
 package wire
 
 //go:generate go -C gen run .

@@ -19,14 +19,14 @@ func Encode(m proto.Message) []byte { return Append(nil, m) }
 func Append(b []byte, m proto.Message) []byte {
 	out, err := proto.MarshalOptions{}.MarshalAppend(b, m)
 	if err != nil {
-		panic(err) // the schema has no required fields, and no texts that have to be UTF-8
+		panic(err) // the schema has no required fields, and no texts that must be UTF-8
 	}
 	return out
 }
 
-// Decode sets m to the message in b and copies what it needs of it. Fields that the
-// schema does not have are skipped; a field of m itself that has another type on the
-// wire than in the schema is an error. In messages within m such a field is skipped.
+// Decode sets m to the message in b and copies what it needs. Fields that are not in
+// the schema are skipped; a field of m itself whose type on the wire differs from
+// the schema is an error. In messages within m such a field is skipped.
 func Decode(b []byte, m proto.Message) error {
 	if err := proto.Unmarshal(b, m); err != nil {
 		return fmt.Errorf("%w %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
@@ -43,9 +43,9 @@ func Decode(b []byte, m proto.Message) error {
 	return nil
 }
 
-// DecodePart is Decode of one of several messages whose bytes follow each other: it
-// skips all fields that m does not have. It allocates nothing where m has only
-// numbers, so m may be used again and again.
+// DecodePart is Decode for one of several consecutive messages: it skips all fields
+// that m does not have. It allocates nothing if m has only numbers, so m may be
+// reused.
 func DecodePart(b []byte, m proto.Message) error {
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, m); err != nil {
 		return fmt.Errorf("%w %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
@@ -53,7 +53,7 @@ func DecodePart(b []byte, m proto.Message) error {
 	return nil
 }
 
-// checkUnknown refuses fields that are unknown because of their type alone.
+// checkUnknown refuses fields that are unknown only because of their type.
 func checkUnknown(b []byte, d protoreflect.MessageDescriptor) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeField(b)

@@ -74,7 +74,7 @@ func TestMessagesComeBack(t *testing.T) {
 	}
 }
 
-// What a newer release of the same version adds is skipped.
+// Additions by a newer release of the same version are skipped.
 func TestUnknownFieldsAreSkipped(t *testing.T) {
 	for _, m := range all(t) {
 		full(m.ProtoReflect())
@@ -90,7 +90,7 @@ func TestUnknownFieldsAreSkipped(t *testing.T) {
 	}
 }
 
-// What an older release of the same version does not send is zero.
+// Fields that an older release of the same version does not send are zero.
 func TestMissingFieldsAreZero(t *testing.T) {
 	for _, m := range all(t) {
 		got := m.ProtoReflect().New().Interface()
@@ -113,7 +113,7 @@ func TestOtherTypesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMemoryOfLists bounds what a message takes by its length.
+// TestMemoryOfLists bounds the memory of a message by its length.
 func TestMemoryOfLists(t *testing.T) {
 	b := protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), make([]byte, 1<<20)) // as many zeros
 	var before, after runtime.MemStats

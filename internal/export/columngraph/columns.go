@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// ids adds the ids of a categorical column: of steps of a sequence where asked for, of a column
-// that can be one. Emit has checked that a graph can hold it.
+// ids adds the ids of a categorical column, as steps of a sequence if steps is set and the column
+// can be a sequence. Emit has checked that a graph can hold the column.
 func (e *emitter) ids(c feature.Column, steps bool) listNodes {
 	switch c := c.(type) {
 	case *feature.HashBucket:
@@ -48,7 +48,7 @@ func (e *emitter) dense(c feature.Column) graph.Output {
 	return graph.Output{}
 }
 
-// steps adds the numbers of every step.
+// steps adds the numbers of each step.
 func (e *emitter) steps(c feature.Column) Emitted {
 	switch c := c.(type) {
 	case *feature.SequenceNumeric:
@@ -59,7 +59,7 @@ func (e *emitter) steps(c feature.Column) Emitted {
 	return Emitted{}
 }
 
-// check reports a column that a graph cannot hold.
+// check returns an error for a column that a graph cannot hold.
 func check(c feature.Column) error {
 	switch c := c.(type) {
 	case feature.Mapping:

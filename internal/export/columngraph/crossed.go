@@ -13,7 +13,7 @@ type crossNodes struct {
 	indices, values, shapes, dense []graph.Output
 }
 
-// add adds a part, as newPart makes it: dense features come last in the op, too.
+// add adds a part, like newPart: in the op, too, dense features come last.
 func (x *crossNodes) add(e *emitter, leaf feature.Column) {
 	k, ok := leaf.(feature.Key)
 	if ok && e.raw[string(k)].Sparse == nil {
@@ -30,7 +30,7 @@ func (x *crossNodes) add(e *emitter, leaf feature.Column) {
 	x.indices, x.values, x.shapes = append(x.indices, l.indices), append(x.values, l.values), append(x.shapes, l.shape)
 }
 
-// internal is string where all parts are, as the op wants it.
+// internal is string if all parts are strings, as the op requires.
 func (x *crossNodes) internal() tensor.DType {
 	for _, v := range slices.Concat(x.values, x.dense) {
 		if v.DType() != tensor.String {
@@ -60,7 +60,7 @@ func (e *emitter) crossed(c *feature.Crossed) listNodes {
 	})
 }
 
-// typesOf are the types of values, as an attribute.
+// typesOf returns the types of values, as an attribute.
 func typesOf(values []graph.Output) any {
 	if len(values) == 0 {
 		return graph.EmptyList{}

@@ -1,3 +1,3 @@
-// Package columngraph adds feature columns to a graph as TensorFlow operations, for an exported model
-// has no host side: Emit over the raw features that Parse or Placeholders make.
+// Package columngraph adds feature columns to a graph as TensorFlow operations, since an exported model
+// has no host side. Emit adds them to raw features from Parse or Placeholders.
 package columngraph

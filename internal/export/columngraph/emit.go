@@ -11,18 +11,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Raw is a raw feature as a graph has it: exactly one of its fields is set.
+// Raw is a raw feature in a graph: exactly one of its fields is set.
 type Raw struct {
-	// Dense is [B, ...], of as many values in every row; of a scalar feature [B].
-	// In a categorical feature "" and -1 stand for no value, as in Transform.
+	// Dense is [B, ...], with the same number of values in each row; for a scalar feature [B].
+	// In a categorical feature, "" and -1 mean no value, as in Transform.
 	Dense graph.Output
-	// Sparse is ragged: every value that it lists counts.
+	// Sparse is ragged: all its values count.
 	Sparse *SparseTensor
 }
 
 // SparseTensor is a tensor of rank 2, [B, longest row], in row-major order.
 type SparseTensor struct {
-	Indices    graph.Output // int64 [n, 2]: row, and place in the row
+	Indices    graph.Output // int64 [n, 2]: row, and position in the row
 	Values     graph.Output // [n]
 	DenseShape graph.Output // int64 [2]
 }
@@ -41,35 +41,35 @@ func (r Raw) dtype() tensor.DType {
 type Emitted struct {
 	Dense           graph.Output
 	Values, Offsets graph.Output
-	// Rows and Bounds, where there are some, say the same as Offsets: the row of every
-	// value, int64 [n], and how many offsets there are, int64 of rank 0.
+	// Rows and Bounds, if set, say the same as Offsets: the row of each
+	// value, int64 [n], and the number of offsets, int64 of rank 0.
 	Rows, Bounds graph.Output
 }
 
-// Asset is a file that a graph reads when it is initialised.
+// Asset is a file that a graph reads during initialisation.
 type Asset struct {
 	Name    string       // of the file, unique in its Emission
-	Content []byte       // one vocabulary entry a line
-	Tensor  graph.Output // the constant string [] that holds Name; a loader feeds the file's path instead
+	Content []byte       // one vocabulary entry per line
+	Tensor  graph.Output // the constant string [] with Name; a loader feeds the file's path instead
 }
 
 // Emission is what Emit added to a graph.
 type Emission struct {
 	// Outputs are the columns that Transform makes, by name (Input.Values,
-	// Input.Weights), and the features of Columns.Keep that raw has, as they are.
+	// Input.Weights), and the features of Columns.Keep that are in raw, unchanged.
 	Outputs map[string]Emitted
-	// Init are the operations that fill lookup tables: a part of the graph's
-	// initialisation, to run once before the outputs. They may run again.
+	// Init are the operations that fill lookup tables, a part of the graph's
+	// initialisation. Run them once before the outputs; they may run again.
 	Init   []*graph.Node
 	Assets []Asset
 }
 
 // Emit adds TensorFlow operations to the graph of b that compute what p.Transform
-// computes, bit for bit, from raw features by key; TensorFlow runs them too. It
-// needs every feature that columns read, and the error names the feature or column: a
-// Normalizer.Func has no operations. Where Transform fails with an inputs.RowError, the operations do what
-// TensorFlow's columns do: NaN and infinite numbers pass; an id that is too large for
-// an Identity, and weights that do not belong to the ids, fail the run.
+// computes, bit for bit, from raw features by key; TensorFlow can run them, too. It
+// needs every feature that columns read. The error names the feature or column; a
+// Normalizer.Func is an error, as it has no operations. Where Transform fails with an inputs.RowError, the operations behave like
+// TensorFlow's columns: NaN and infinite numbers pass; an id that is too large for
+// an Identity, and weights that do not match the ids, fail the run.
 func Emit(p *feature.Plan, b *graph.Builder, raw map[string]Raw) (*Emission, error) {
 	for _, key := range p.Reads() {
 		if err := readable(p, key, raw); err != nil {
@@ -96,7 +96,7 @@ func Emit(p *feature.Plan, b *graph.Builder, raw map[string]Raw) (*Emission, err
 	return e.out, nil
 }
 
-// keep is a raw feature as it is.
+// keep returns a raw feature unchanged.
 func (e *emitter) keep(key string, r Raw) Emitted {
 	if r.Sparse == nil {
 		return Emitted{Dense: r.Dense}
@@ -105,7 +105,7 @@ func (e *emitter) keep(key string, r Raw) Emitted {
 	return l.emitted(l.values)
 }
 
-// check is what is wrong with a raw feature whatever reads it.
+// check returns errors of a raw feature that do not depend on its readers.
 func (r Raw) check() error {
 	switch s := r.Sparse; {
 	case (s != nil) == r.Dense.Valid():
@@ -122,7 +122,7 @@ func (r Raw) check() error {
 	return nil
 }
 
-// readable reports whether the columns can read a raw feature of a graph.
+// readable returns an error if the columns cannot read a raw feature of a graph.
 func readable(p *feature.Plan, key string, raw map[string]Raw) error {
 	x, ok := raw[key]
 	if !ok {
@@ -140,7 +140,7 @@ func readable(p *feature.Plan, key string, raw map[string]Raw) error {
 	return p.Check(c)
 }
 
-// rowSize is how many values a row of that shape has.
+// rowSize returns the number of values in a row of that shape.
 func rowSize(s graph.Shape) (n int, known bool) {
 	n = 1
 	for _, d := range s.Dims[1:] {
@@ -152,19 +152,19 @@ func rowSize(s graph.Shape) (n int, known bool) {
 	return n, true
 }
 
-// emitter adds the nodes of a plan. What several columns need is added once. Its
-// errors are the builder's.
+// emitter adds the nodes of a plan. What several columns need is added once. Errors
+// are recorded in the builder.
 type emitter struct {
 	b     *graph.Builder
 	raw   map[string]Raw
 	known map[any]any
 	out   *Emission
-	scope string // of the names of nodes
+	scope string // prefix of node names
 }
 
 var notInScope = regexp.MustCompile(`[^A-Za-z0-9_.\-]`)
 
-// scope is a name as part of a node's.
+// scope returns a name as part of a node's name.
 func scope(name string) string { return notInScope.ReplaceAllString(name, "_") }
 
 // at returns e for the nodes of a column or feature.
@@ -174,7 +174,7 @@ func (e *emitter) at(name string) *emitter {
 	return &to
 }
 
-// emitOnce returns what f adds, which is kept under key.
+// emitOnce returns what f adds, and remembers it under key.
 func emitOnce[T any](e *emitter, key any, f func() T) T {
 	if v, ok := e.known[key]; ok {
 		return v.(T)

@@ -38,7 +38,7 @@ func emitParsed(t *testing.T, c feature.Columns) (*graph.Builder, *feature.Plan,
 	return b, plan, e
 }
 
-// TestEmitted: every output is there with its type and shape, and the graph is whole.
+// TestEmitted: every output exists with its type and shape, and the graph is valid.
 func TestEmitted(t *testing.T) {
 	columns := manyColumns()
 	columns.Dense[0] = &feature.Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}, Normalizer: feature.Normalizer{Scale: 2, Log: true, Mean: []float32{1}, Std: []float32{2, 3}}}
@@ -69,7 +69,7 @@ func TestEmitted(t *testing.T) {
 	}
 }
 
-// madeColumns are the columns of the transformed records, by name.
+// madeColumns returns the columns of the transformed records, by name.
 func madeColumns(t *testing.T, plan *feature.Plan) map[string]inputs.Column {
 	t.Helper()
 	in, err := inputs.NewSchema(inputs.Column{Name: "words", DType: tensor.String, Ragged: true}, inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true},
@@ -98,7 +98,7 @@ func checkType(t *testing.T, name string, got graph.Output, want graph.Type) {
 	}
 }
 
-// TestEmittedAssets: equal files are one asset, others have names of their own.
+// TestEmittedAssets: equal files become one asset, other files have their own names.
 func TestEmittedAssets(t *testing.T) {
 	dir := t.TempDir()
 	file := func(folder, content string) string {
@@ -128,7 +128,7 @@ func TestEmittedAssets(t *testing.T) {
 	}
 }
 
-// TestEmitKeeps: kept features pass as they are.
+// TestEmitKeeps: kept features are unchanged.
 func TestEmitKeeps(t *testing.T) {
 	plan, err := feature.New(feature.Columns{Dense: []feature.Column{&feature.Numeric{Key: "x"}}, Keep: []string{"image", "word", "absent"}})
 	if err != nil {
@@ -188,7 +188,7 @@ func TestEmitRefuses(t *testing.T) {
 	}
 }
 
-// dense is a column, or one of its counts.
+// dense returns the column itself, or counts of it.
 func dense(c feature.Column) feature.Column {
 	if cat, ok := c.(feature.Categorical); ok {
 		return &feature.Indicator{Of: cat}
@@ -196,10 +196,10 @@ func dense(c feature.Column) feature.Column {
 	return c
 }
 
-// grid is a shape of two unknown dimensions.
+// grid is a shape with two unknown dimensions.
 var grid = graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}
 
-// letters is a mapping of a user's.
+// letters is a user's Mapping.
 type letters struct{}
 
 func (letters) Name() string                    { return "letters" }

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The columns as a part of an exported graph, which reads serialized examples.
+// The columns as part of an exported graph that reads serialized examples.
 func Example() {
 	job := &feature.Vocabulary{Key: "job", Values: []string{"Sales", "Tech-support"}, OOVBuckets: 1}
 	plan, err := feature.New(feature.Columns{Dense: []feature.Column{&feature.Numeric{Key: "age"}, &feature.Embedding{Of: job, Dimension: 4}}})

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestFilledNumbers: an exported model replaces NaN by what stands for a missing number.
+// TestFilledNumbers: an exported model replaces NaN by the replacement for missing numbers.
 func TestFilledNumbers(t *testing.T) {
 	c := &feature.Numeric{Key: "x", Shape: []int{2}, Default: []float32{30, 7}, FillNaN: true, Normalizer: feature.Normalizer{Mean: []float32{20, 0}, Std: []float32{10, 1}}}
 	plan, err := feature.New(feature.Columns{Dense: []feature.Column{c}})

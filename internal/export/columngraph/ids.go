@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// emitTokenIDs adds the ids of the values of a feature; id adds those of values.
+// emitTokenIDs adds the ids of a feature's values, which id computes.
 func emitTokenIDs(e *emitter, c feature.Column, key string, steps bool, id func(e *emitter, values graph.Output) graph.Output) listNodes {
 	type tokenIDsOf struct {
 		column string
@@ -29,7 +29,7 @@ func int64s(like graph.Output) graph.Type {
 	return graph.Type{DType: tensor.Int64, Shape: like.Shape()}
 }
 
-// bucket adds the fingerprints of values modulo n, of integers in decimal.
+// bucket adds the fingerprints of values modulo n; integers are hashed in decimal.
 func (e *emitter) bucket(values graph.Output, n int) graph.Output {
 	if values.DType() != tensor.String {
 		values = e.op("AsString", "decimal", graph.Type{DType: tensor.String, Shape: values.Shape()},
@@ -56,14 +56,14 @@ func (e *emitter) identity(c *feature.Identity, steps bool) listNodes {
 	return l
 }
 
-// refused is values; none of them may be too large.
+// refused returns values. The run fails if one is too large.
 func (e *emitter) refused(c *feature.Identity, values, high graph.Output) graph.Output {
 	fine := e.op("LogicalNot", "fine", high.Type(), nil, high)
 	fine = e.op("All", "all_fine", graph.Type{DType: tensor.Bool}, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, fine, e.ints("dims", tensor.Int32, []int64{0}, 1))
 	return e.asserted(values, fine, fmt.Sprintf("column %q: expected ids below %d", c.Key, c.Size), values)
 }
 
-// asserted is x, where ok holds; else the run fails with a message and the data.
+// asserted returns x. If ok is false, the run fails with a message and the data.
 func (e *emitter) asserted(x, ok graph.Output, message string, data graph.Output) graph.Output {
 	check := e.b.Node("Assert", e.scope+"assert", nil, graph.Attrs{"T": []tensor.DType{tensor.String, data.DType()}, "summarize": int64(3)},
 		ok, e.texts("message", [][]byte{[]byte(message)}), data)

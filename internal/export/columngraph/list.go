@@ -6,17 +6,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// listNodes is a ragged list in a graph, a sparse tensor of rank 2.
+// listNodes is a ragged list in a graph: a sparse tensor of rank 2.
 type listNodes struct {
 	e       *emitter
 	values  graph.Output
-	indices graph.Output // int64 [n, 2]: row, and place in the row
+	indices graph.Output // int64 [n, 2]: row, and position in the row
 	shape   graph.Output // int64 [2]
 	weights graph.Output // float32 [n]; the zero Output: none
-	absent  bool         // ids may be -1: none
+	absent  bool         // ids may be -1, which means none
 }
 
-// tokensOf is the key of the tokens of a feature, listOf of the ids of a column.
+// tokensOf is the key for the tokens of a feature, listOf for the ids of a column.
 type (
 	tokensOf struct {
 		key   string
@@ -25,7 +25,7 @@ type (
 	listOf struct{ column feature.Column }
 )
 
-// matrix is a dense raw feature as [B, n].
+// matrix returns a dense raw feature as [B, n].
 func (e *emitter) matrix(key string) graph.Output {
 	type matrixOf string
 	return emitOnce(e, matrixOf(key), func() graph.Output {
@@ -47,18 +47,18 @@ func (e *emitter) matrix(key string) graph.Output {
 	})
 }
 
-// places lists what a mask over a dense tensor chooses.
+// places lists the elements of a dense tensor that a mask selects.
 func (e *emitter) places(x, mask graph.Output) listNodes {
 	indices := e.where("places", mask)
 	return listNodes{e: e, values: e.gatherAt("values", x, indices), indices: indices, shape: e.shapeOf("shape", x)}
 }
 
-// listed is a sparse tensor as a list.
+// listed returns a sparse tensor as a list.
 func (e *emitter) listed(s SparseTensor) listNodes {
 	return listNodes{e: e, values: s.Values, indices: s.Indices, shape: s.DenseShape}
 }
 
-// all lists every value of a feature.
+// all lists all values of a feature.
 func (e *emitter) all(key string) listNodes {
 	type allOf string
 	return emitOnce(e, allOf(key), func() listNodes {
@@ -74,9 +74,9 @@ func (e *emitter) all(key string) listNodes {
 	})
 }
 
-// tokens lists the values of a feature that are present, as batch.tokens does:
-// integers as int64. In steps of a sequence, those that lack a value keep their
-// place, but for the last ones: here is then false at these.
+// tokens lists the present values of a feature, like batch.tokens, with
+// integers as int64. With steps, steps of a sequence without a value keep their
+// place, except at the end; here is false for them.
 func (e *emitter) tokens(key string, steps bool) (l listNodes, here graph.Output) {
 	type tokenNodes struct {
 		list listNodes
@@ -106,7 +106,7 @@ func (e *emitter) tokens(key string, steps bool) (l listNodes, here graph.Output
 	return t.list, t.here
 }
 
-// integers are integers as int64, strings as they are.
+// integers returns integers as int64, and strings unchanged.
 func (e *emitter) integers(x graph.Output) graph.Output {
 	if x.DType() == tensor.String {
 		return x
@@ -114,7 +114,7 @@ func (e *emitter) integers(x graph.Output) graph.Output {
 	return e.cast("int64", x, tensor.Int64)
 }
 
-// untilLast is true in every row of a mask up to its last true place.
+// untilLast returns a mask that is true in each row up to the last true element.
 func (e *emitter) untilLast(mask graph.Output) graph.Output {
 	width := e.element("width", e.shapeOf("mask_shape", mask), 1)
 	place := e.span("place", width, mask.Shape().Dims[1])
@@ -130,13 +130,13 @@ func (l listNodes) rows() graph.Output {
 	return emitOnce(l.e, rowsOf{l.shape}, func() graph.Output { return l.e.element("rows", l.shape, 0) })
 }
 
-// row is the row of every value.
+// row is the row of each value.
 func (l listNodes) row() graph.Output {
 	type rowOf struct{ indices graph.Output }
 	return emitOnce(l.e, rowOf{l.indices}, func() graph.Output { return l.e.column("row", l.indices, 0) })
 }
 
-// emitted is values of the list, or its weights, with where the rows are.
+// emitted returns values of the list, or its weights, with the positions of the rows.
 func (l listNodes) emitted(values graph.Output) Emitted {
 	return Emitted{Values: values, Offsets: l.offsets(), Rows: l.row(), Bounds: l.bounds()}
 }
@@ -147,7 +147,7 @@ func (l listNodes) bounds() graph.Output {
 	return emitOnce(l.e, boundsOf{l.shape}, func() graph.Output { return l.e.binary("AddV2", "bounds_count", l.rows(), l.e.scalar("one", 1)) })
 }
 
-// offsets is int64 [B+1]: where the values of each row begin.
+// offsets is int64 [B+1]: the position at which each row's values begin.
 func (l listNodes) offsets() graph.Output {
 	type offsetsOf struct{ indices, shape graph.Output }
 	return emitOnce(l.e, offsetsOf{l.indices, l.shape}, func() graph.Output {
@@ -161,7 +161,7 @@ func (l listNodes) offsets() graph.Output {
 	})
 }
 
-// present leaves out ids of -1 and, of a positive list, those with a weight that is not.
+// present leaves out ids of -1 and, if positive is set, ids whose weight is not positive.
 func (l listNodes) present(positive bool) listNodes {
 	type presentOf struct {
 		values, weights graph.Output

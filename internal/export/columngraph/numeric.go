@@ -32,8 +32,8 @@ func (e *emitter) values(c *feature.Numeric) graph.Output {
 	})
 }
 
-// normalized adds the normalisation of x; each makes of the values of Mean or Std a tensor of
-// one for each number of x.
+// normalized adds the normalisation of x. each turns the values of Mean or Std into a tensor
+// with one value for each number of x.
 func (e *emitter) normalized(n feature.Normalizer, c feature.Column, x graph.Output, each func(name string, v []float32, none float32) graph.Output) graph.Output {
 	if n.Func != nil {
 		e.b.Fail(fmt.Errorf("column %q: normalizer func %q is a function of the program, which a graph cannot hold: use scale, log, mean and std", c.Name(), n.Name))
@@ -42,7 +42,7 @@ func (e *emitter) normalized(n feature.Normalizer, c feature.Column, x graph.Out
 	if n.Scale != 0 && n.Scale != 1 {
 		x = e.divided("scaled", x, e.floats("scale", []float32{n.Scale}))
 	}
-	if n.Log { // of float64, as apply has it: that of float32 differs in its last bit
+	if n.Log { // in float64, like Normalizer.apply: the float32 result differs in the last bit
 		wide := e.cast("wide", x, tensor.Float64)
 		x = e.cast("log", e.op("Log", "wide_log", wide.Type(), graph.Attrs{"T": tensor.Float64}, wide), tensor.Float32)
 	}
@@ -55,7 +55,7 @@ func (e *emitter) normalized(n feature.Normalizer, c feature.Column, x graph.Out
 	return x
 }
 
-// spread is values for each of size numbers: v, its one value, or none.
+// spread returns size values: v itself, its only value repeated, or none repeated.
 func spread(v []float32, none float32, size int) []float32 {
 	if len(v) == size {
 		return v
@@ -66,15 +66,15 @@ func spread(v []float32, none float32, size int) []float32 {
 	return slices.Repeat([]float32{none}, size)
 }
 
-// divided is x/y, exactly rounded whatever an optimizer does: TensorFlow's multiplies by the
-// reciprocal of a constant. In float64 that is near enough: a quotient of two float32 numbers is
-// never as near to the middle between two others as the error of the product.
+// divided is x/y, exactly rounded even if an optimizer, like TensorFlow's, multiplies by the
+// reciprocal of a constant. In float64 that is accurate enough: the quotient of two float32 numbers is
+// never closer to the midpoint of two others than the error of the product.
 func (e *emitter) divided(name string, x, y graph.Output) graph.Output {
 	x, y = e.cast(name+"/wide", x, tensor.Float64), e.cast(name+"/by", y, tensor.Float64)
 	return e.cast(name, e.binary("RealDiv", name+"/quotient", x, y), tensor.Float32)
 }
 
-// buckets adds the bucket of every number, int32 [B, numbers].
+// buckets adds the bucket of each number, int32 [B, numbers].
 func (e *emitter) buckets(c *feature.Bucketized) graph.Output {
 	type bucketsOf string
 	return emitOnce(e, bucketsOf(c.String()), func() graph.Output {
@@ -92,7 +92,7 @@ func (e *emitter) bucketVectors(c *feature.Bucketized) graph.Output {
 	return e.reshape("flat", hot, graph.Shape{Dims: []graph.Dim{dims[0], graph.Fixed(c.Width())}}, -1, int64(c.Width()))
 }
 
-// oneHot adds a last dimension of n numbers.
+// oneHot adds one-hot vectors of n numbers as a last dimension.
 func (e *emitter) oneHot(ids graph.Output, n int) graph.Output {
 	dims := ids.Shape().Dims
 	shape := graph.Shape{Dims: append(append([]graph.Dim{}, dims...), graph.Fixed(n))}
@@ -116,7 +116,7 @@ func (e *emitter) bucketized(c *feature.Bucketized) listNodes {
 	})
 }
 
-// counts adds the counts, a sum over equal places of all ids.
+// counts adds the counts: the sum of the one-hot vectors of a row's ids.
 func (e *emitter) counts(c *feature.Indicator) graph.Output {
 	l := e.ids(c.Of, false).present(false)
 	w := c.Width()
@@ -145,7 +145,7 @@ func (e *emitter) countSteps(c *feature.Indicator) Emitted {
 		Offsets: e.binary("Mul", "offsets", l.offsets(), e.scalar("width", int64(w)))}
 }
 
-// narrow is the numbers as float32.
+// narrow converts the numbers to float32.
 func narrow(x []float64) []float32 {
 	out := make([]float32, len(x))
 	for i, v := range x {
@@ -154,7 +154,7 @@ func narrow(x []float64) []float32 {
 	return out
 }
 
-// numberSteps adds whole steps: a last one that lacks numbers is filled.
+// numberSteps adds whole steps. It fills an incomplete last step.
 func (e *emitter) numberSteps(c *feature.SequenceNumeric) Emitted {
 	l := e.numbers(c)
 	l.e = e
@@ -181,8 +181,8 @@ func (e *emitter) numberSteps(c *feature.SequenceNumeric) Emitted {
 	return Emitted{Values: values, Offsets: offsets}
 }
 
-// numbers lists the numbers. Of a dense feature, NaN at the end of a row fills it up, but
-// where NaN is allowed.
+// numbers lists the numbers. In a dense feature, NaN at the end of a row is padding, unless
+// NaN is allowed.
 func (e *emitter) numbers(c *feature.SequenceNumeric) listNodes {
 	x := e.raw[c.Key].Dense
 	if c.AllowNaN || !x.Valid() || !x.DType().Float() {
@@ -193,7 +193,7 @@ func (e *emitter) numbers(c *feature.SequenceNumeric) listNodes {
 	return e.places(x, e.untilLast(e.op("LogicalNot", "numbers", nan.Type(), nil, nan)))
 }
 
-// wholeSteps are the offsets of rows whose lengths are rounded up to multiples of w.
+// wholeSteps returns the offsets of rows whose lengths are rounded up to multiples of w.
 func (e *emitter) wholeSteps(offsets graph.Output, w int64) graph.Output {
 	rows := graph.Shape{Dims: []graph.Dim{graph.Batch}}
 	ends := e.strided("ends", offsets, rows, slicing{begin: []int64{1}, end: []int64{0}, toEnd: 1})

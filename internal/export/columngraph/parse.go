@@ -11,8 +11,8 @@ import (
 )
 
 // Parse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],
-// as specs say (Plan.ExampleSpecs), and returns the features by key: VarLen ones sparse, the others
-// dense, [B] and their shape. Integers come as int64, numbers as float32.
+// according to specs (Plan.ExampleSpecs). It returns the features by key: VarLen features are sparse, the others
+// dense with shape [B] plus their own. Integers are int64, numbers float32.
 func Parse(b *graph.Builder, serialized graph.Output, specs []feature.ExampleSpec) (map[string]Raw, error) {
 	if err := checkSpecs(specs); err != nil {
 		return nil, fmt.Errorf("parsing of examples: %w", err)
@@ -63,10 +63,10 @@ func checkSpecs(specs []feature.ExampleSpec) error {
 	return nil
 }
 
-// parsing is a ParseExampleV2 as it is being made.
+// parsing is a ParseExampleV2 while it is being made.
 type parsing struct {
 	sparse, dense []feature.ExampleSpec
-	defaults      []graph.Output // of the dense ones; [0] where there must be a value
+	defaults      []graph.Output // of the dense features; [0] if a value is required
 }
 
 func newParsing(e *emitter, specs []feature.ExampleSpec) parsing {
@@ -92,7 +92,7 @@ func newParsing(e *emitter, specs []feature.ExampleSpec) parsing {
 	return p
 }
 
-// nothing is "" or -1 throughout.
+// nothing returns a tensor of "" or -1.
 func nothing(d tensor.DType, shape []int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range tensor.Values[int64](t) {
@@ -129,7 +129,7 @@ func (p parsing) attrs() graph.Attrs {
 	return a
 }
 
-// outputs are indices, values and shapes of the sparse features, then the dense ones.
+// outputs returns indices, values and shapes of the sparse features, then the dense features.
 func (p parsing) outputs() []graph.Type {
 	var indices, values, shapes, dense []graph.Type
 	for _, s := range p.sparse {

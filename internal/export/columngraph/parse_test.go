@@ -59,7 +59,7 @@ func TestEmitParseRefuses(t *testing.T) {
 	}
 }
 
-// TestEmitParseOptional: what is not there is "" or -1, which stand for no value.
+// TestEmitParseOptional: an absent feature is "" or -1, which mean no value.
 func TestEmitParseOptional(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	examples := b.Placeholder("examples", graph.Type{DType: tensor.String, Shape: graph.BatchOf()})

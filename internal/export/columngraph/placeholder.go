@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Placeholders adds a placeholder for every column of the data and returns them, and the raw
-// features that they make, by name. A placeholder has the column's name and type and is [B] and the column's
-// shape. That of a ragged column is [B, longest row], rows being filled up with "" or -1, which
-// count for nothing there; numbers are filled up with NaN, weights with anything.
+// Placeholders adds a placeholder for each column of the data. It returns the placeholders, and the raw
+// features made from them, by name. A placeholder has the column's name and type, and shape [B] plus the column's
+// shape. For a ragged column it is [B, longest row], with rows padded with "" or -1, which
+// mean no value; numbers are padded with NaN, weights with anything.
 func Placeholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw, map[string]graph.Output, error) {
 	raw, feeds := map[string]Raw{}, map[string]graph.Output{}
 	e := &emitter{b: b, raw: raw, known: map[any]any{}}
@@ -37,7 +37,7 @@ func Placeholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw, ma
 	return raw, feeds, nil
 }
 
-// nodeName is a feature's name as that of a node, which begins with a letter, a digit or a dot.
+// nodeName returns a feature's name as a node name, which begins with a letter, a digit or a dot.
 func nodeName(name string) string {
 	name = scope(name)
 	if name == "" || name[0] == '_' || name[0] == '-' {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// read adds what numbers texts [B, n] are read as, float64: NaN where they are not written so.
+// read adds the numbers, float64, that texts [B, n] are read as; NaN for texts of another form.
 func (e *emitter) read(x graph.Output, r feature.Reading) graph.Output {
 	e = e.under(r.String())
 	if r.Part == string(textvalue.Number) {
@@ -19,7 +19,7 @@ func (e *emitter) read(x graph.Output, r feature.Reading) graph.Output {
 	return e.readDate(x, r)
 }
 
-// under returns e for nodes below a name in its scope.
+// under returns e for nodes in a sub-scope.
 func (e *emitter) under(name string) *emitter {
 	to := *e
 	to.scope += scope(name) + "/"
@@ -41,7 +41,7 @@ func (e *emitter) readNumber(x graph.Output, f textvalue.NumberForm, unit string
 	return e.orNaN(known, e.binary("Mul", "converted", number, e.factor(e.groupText("behind", x, known, f.WithUnit, `\4`), unit)))
 }
 
-// factor is what numbers are multiplied by, by the texts behind them: NaN of units that cannot be converted.
+// factor returns the factors for numbers with the units in the texts behind them; NaN for units that cannot be converted.
 func (e *emitter) factor(behind graph.Output, unit string) graph.Output {
 	is := func(name, pattern string) graph.Output {
 		return e.op("StaticRegexFullMatch", name+"/is", graph.Type{DType: tensor.Bool, Shape: behind.Shape()}, graph.Attrs{"pattern": []byte(pattern)}, behind)
@@ -54,12 +54,12 @@ func (e *emitter) factor(behind graph.Output, unit string) graph.Output {
 	return e.selected("no_unit", is("no_unit", textvalue.NoUnit), e.constant("no_unit/factor", tensor.Scalar(1.0), nil), factor)
 }
 
-// matches is whether texts match a pattern as a whole.
+// matches reports which texts match a pattern as a whole.
 func (e *emitter) matches(x graph.Output, pattern string) graph.Output {
 	return e.op("StaticRegexFullMatch", "written_so", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"pattern": []byte(pattern)}, x)
 }
 
-// groupText is a rewriting of the texts that match, 0 of others.
+// groupText rewrites the texts that match; other texts become 0.
 func (e *emitter) groupText(name string, x, known graph.Output, pattern, rewrite string) graph.Output {
 	return e.selected(name, known, e.replaced(name+"/groups", x, "^(?:"+pattern+")$", rewrite, false), e.texts(name+"/none", [][]byte{[]byte("0")}))
 }
@@ -73,7 +73,7 @@ func (e *emitter) orNaN(known, x graph.Output) graph.Output {
 	return e.selected("known", known, x, nan)
 }
 
-// dateNodes are the whole numbers of a date, int64.
+// dateNodes computes the parts of a date, int64.
 type dateNodes struct {
 	*emitter
 	text, known graph.Output
@@ -106,7 +106,7 @@ func (e *emitter) readDate(x graph.Output, r feature.Reading) graph.Output {
 	return e.orNaN(d.known, e.cast("wide", n, tensor.Float64))
 }
 
-// month is the number of a month that is written as a number or by its name.
+// month returns the month, which may be written as a number or by name.
 func (d dateNodes) month() graph.Output {
 	rewrite := ""
 	for _, g := range d.form.Names {
@@ -122,7 +122,7 @@ func (d dateNodes) month() graph.Output {
 	return n
 }
 
-// part is the number of the group that is not empty, 0 where all are.
+// part returns the number in the group that is not empty, 0 if all are empty.
 func (d dateNodes) part(name string, groups ...int) graph.Output {
 	rewrite := "0"
 	for _, g := range groups {
@@ -148,12 +148,12 @@ func (d dateNodes) mod(name string, x graph.Output, n int64) graph.Output {
 	return d.binary("FloorMod", name, x, d.scalar(name+"/n", n))
 }
 
-// day is that of the month, 1 where none is written.
+// day returns the day of the month, 1 if there is none.
 func (d dateNodes) day() graph.Output {
 	return d.binary("Maximum", "day", d.part("written_day", d.form.Day), d.scalar("first_day", 1))
 }
 
-// year gives years of two digits their century.
+// year adds the century to two-digit years.
 func (d dateNodes) year() graph.Output {
 	y := d.part("written_year", d.form.Year)
 	short := d.compare("Less", "short_year", y, d.scalar("hundred", 100))
@@ -162,7 +162,7 @@ func (d dateNodes) year() graph.Output {
 	return d.selected("year", short, full, y)
 }
 
-// days counts the days since 1970-01-01, as textvalue has it.
+// days counts the days since 1970-01-01, like textvalue.
 func (d dateNodes) days() graph.Output {
 	m := d.mod("month_of_march", d.plus("from_march", d.month(), 9), 12)
 	y := d.binary("Sub", "year_of_march", d.year(), d.div("next_year", m, 10))
@@ -174,7 +174,7 @@ func (d dateNodes) days() graph.Output {
 	return d.plus("days", d.binary("AddV2", "with_day", n, d.day()), -719469)
 }
 
-// hours are those of the day, float64, with minutes as their fraction.
+// hours returns the hour of the day, float64, with minutes as its fraction.
 func (d dateNodes) hours() graph.Output {
 	h := d.part("written_hour", d.form.Midnight, d.form.Hour)
 	half := d.groupText("half", d.text, d.known, d.form.Pattern, fmt.Sprintf(`\%d`, d.form.Half))

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEmittedReadings: the operations read numbers and dates as Apply does.
+// TestEmittedReadings: the operations read numbers and dates like Apply.
 func TestEmittedReadings(t *testing.T) {
 	var columns []feature.Column
 	add := func(r feature.Reading) {
@@ -71,7 +71,7 @@ func checkReading(t *testing.T, c feature.Column) {
 		rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary}}, nil), []arrow.Array{col.NewArray()}, int64(len(texts)))
 		out, err := plan.Apply(context.Background(), rec)
 		if err != nil {
-			return // an infinite number of a column that does not allow it
+			return // an infinite number in a column that does not allow it
 		}
 		fed := tensor.New(tensor.String, len(texts))
 		for i, s := range texts {

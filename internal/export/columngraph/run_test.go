@@ -22,7 +22,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEmittedRowsAreTransformed: the operations make of random rows what Apply makes.
+// TestEmittedRowsAreTransformed: for random rows, the operations give the same results as Apply.
 func TestEmittedRowsAreTransformed(t *testing.T) {
 	columns := manyColumns()
 	columns.Linear = append(columns.Linear, &feature.VocabularyFile{Key: "word", File: filepath.Join("..", "..", "..", "inputs", "feature", "testdata", "vocabulary.txt"), OOVBuckets: 3},
@@ -66,7 +66,7 @@ func TestEmittedRowsAreTransformed(t *testing.T) {
 	})
 }
 
-// manyColumns has a column of every type over the features of rawrows.Draw.
+// manyColumns returns a column of every type, over the features of rawrows.Draw.
 func manyColumns() feature.Columns {
 	words := &feature.HashBucket{Key: "words", Size: 7}
 	voc := &feature.Vocabulary{Key: "words", Values: []string{"a", "b"}}
@@ -130,7 +130,7 @@ func (r *graphRun) need(n *graph.Node, known map[*graph.Node][]eager.Value) erro
 	return err
 }
 
-// run computes all nodes but the initialisation.
+// run computes all nodes except the initialisation.
 func (r *graphRun) run(fed map[graph.Output]*tensor.Tensor) (map[*graph.Node][]eager.Value, error) {
 	known := map[*graph.Node][]eager.Value{}
 	for o, x := range fed {
@@ -147,7 +147,7 @@ func (r *graphRun) run(fed map[graph.Output]*tensor.Tensor) (map[*graph.Node][]e
 	return known, nil
 }
 
-// rawTensors are the features of rawrows.Draw as placeholders take them; 9 is the default of x.
+// rawTensors returns the features of rawrows.Draw as placeholders take them; 9 is the default of x.
 func rawTensors(rec arrow.Record) map[string]*tensor.Tensor {
 	rows := int(rec.NumRows())
 	word, ids, x := tensor.New(tensor.String, rows), tensor.New(tensor.Int32, rows), tensor.New(tensor.Float64, rows, 2)
@@ -177,7 +177,7 @@ func rawTensors(rec arrow.Record) map[string]*tensor.Tensor {
 	return out
 }
 
-// indicesOf are the indices and the shape of a sparse tensor with those rows.
+// indicesOf returns the indices and the shape of a sparse tensor with those rows.
 func indicesOf(offsets []int32) (indices, shape *tensor.Tensor) {
 	indices, shape = tensor.New(tensor.Int64, int(offsets[len(offsets)-1]), 2), tensor.New(tensor.Int64, 2)
 	size := tensor.Values[int64](shape)
@@ -192,7 +192,7 @@ func indicesOf(offsets []int32) (indices, shape *tensor.Tensor) {
 	return indices, shape
 }
 
-// compareRun compares what Apply made with what the graph made, bit for bit.
+// compareRun compares the results of Apply and of the graph, bit for bit.
 func compareRun(t *rapid.T, rec arrow.Record, e *Emission, got map[*graph.Node][]eager.Value) {
 	s, err := inputs.SchemaFromArrow(rec.Schema())
 	if err != nil {
@@ -230,7 +230,7 @@ func wide(x []int32) []int64 {
 	return out
 }
 
-// bell is a formula of a user's.
+// bell is a user's Formula.
 type bell struct{ of feature.Dense }
 
 func (c *bell) Name() string        { return "bell" }

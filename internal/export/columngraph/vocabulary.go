@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// vocabularyNodes is what is looked up in a graph.
+// vocabularyNodes is a lookup table in a graph.
 type vocabularyNodes struct {
 	entries *tensor.Tensor // strings or int64, in the order of their ids
 	outside int64          // the id of values outside the table
-	oov     int            // or so many buckets after it
+	oov     int            // instead, that number of buckets after the table
 	// fill adds the operation that fills the table.
 	fill func(e *emitter, handle graph.Output) *graph.Node
 }
@@ -58,7 +58,7 @@ func (v vocabularyNodes) lookup(e *emitter, c feature.Column, values graph.Outpu
 	return e.selected("ids", e.compare("GreaterEqual", "in_vocabulary", found, e.scalar("first", 0)), found, other)
 }
 
-// handle is the table of a column, one for its ids and its steps.
+// handle returns the table of a column, which its ids and steps share.
 func (v vocabularyNodes) handle(e *emitter, c feature.Column) graph.Output {
 	type handleOf string
 	return emitOnce(e, handleOf(c.String()), func() graph.Output {
@@ -93,7 +93,7 @@ func (v vocabularyNodes) fromFile(e *emitter, handle graph.Output, file string) 
 	return e.b.Node("InitializeTableFromTextFileV2", e.scope+"table_init", nil, attrs, handle, e.asset(file, v.lines()))
 }
 
-// lines is the vocabulary as a file: what was read of it when the Plan was made.
+// lines returns the vocabulary as the content of a file, as it was when the Plan was made.
 func (v vocabularyNodes) lines() []byte {
 	var out bytes.Buffer
 	if v.entries.DType == tensor.Int64 {
@@ -109,7 +109,7 @@ func (v vocabularyNodes) lines() []byte {
 	return out.Bytes()
 }
 
-// asset returns the constant with the name of a file, one for equal files.
+// asset returns the constant with the name of a file. Equal files share it.
 func (e *emitter) asset(file string, content []byte) graph.Output {
 	base := filepath.Base(file)
 	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)), filepath.Ext(base)

@@ -13,7 +13,7 @@ func (e *emitter) weighted(c *feature.Weighted) listNodes {
 		l := e.ids(c.Of, false)
 		e := e.at(c.Name())
 		l.e = e
-		if e.raw[c.WeightKey].Sparse == nil { // a weight is found by its place
+		if e.raw[c.WeightKey].Sparse == nil { // the position of a value finds its weight
 			l.weights = e.gatherAt("weights", e.at(c.WeightKey).cast("float32", e.matrix(c.WeightKey), tensor.Float32), l.indices)
 			return l
 		}

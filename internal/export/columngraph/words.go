@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// punctuation matches what feature.Words leaves out, or takes for words.
+// punctuation matches the characters that feature.Words drops, or treats as words.
 const punctuation = "[!-/:-@\\[-`{-~]"
 
 // words adds the ids of the words of texts.
@@ -43,7 +43,7 @@ func (e *emitter) words(c *feature.Words) listNodes {
 	})
 }
 
-// grams adds runs of words of up to a length behind the words of each text. text is the text of each word, in order, and then of each run.
+// grams returns the n-grams of the words of each text, up to length most, and the text of each n-gram. text has the text of each word, in order.
 func (e *emitter) grams(words, text, texts graph.Output, most int) (runs, of graph.Output) {
 	splits := e.bounds("LowerBound", "splits", text, e.span("split", e.binary("AddV2", "splits_count", texts, e.scalar("one", 1)), graph.Unknown))
 	widths := make([]int64, most)
@@ -58,7 +58,7 @@ func (e *emitter) grams(words, text, texts graph.Output, most int) (runs, of gra
 	return n.Out(0), e.binary("Sub", "text_of_ngram", after, e.scalar("before", 1))
 }
 
-// bounds is where numbers belong among sorted ones, both vectors.
+// bounds returns the positions at which numbers belong among sorted ones; both are vectors.
 func (e *emitter) bounds(op, name string, sorted, numbers graph.Output) graph.Output {
 	row := graph.Shape{Dims: []graph.Dim{graph.Fixed(1), graph.Unknown}}
 	found := e.op(op, name+"_row", graph.Type{DType: tensor.Int64, Shape: row}, graph.Attrs{"T": tensor.Int64, "out_type": tensor.Int64},

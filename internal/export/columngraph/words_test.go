@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEmittedWords: the operations make the words of texts that Apply makes.
+// TestEmittedWords: the operations find the same words in texts as Apply.
 func TestEmittedWords(t *testing.T) {
 	for i, words := range []*feature.Words{{Key: "text", Size: 1 << 40}, {Key: "text", Values: []string{"hello", "a", "é"}, Size: 3}, {Key: "text", Values: []string{"b", "world"}}, {Key: "text", Marks: true, Values: []string{"b", "!", "don"}, Size: 9},
 		{Key: "text", NGrams: 2, Size: 1 << 40}, {Key: "text", NGrams: 3, Values: []string{"a b", "hello world", "a"}}, {Key: "text", Marks: true, NGrams: 2, Values: []string{"hello ,", "b"}, Size: 9}} {

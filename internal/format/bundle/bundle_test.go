@@ -29,7 +29,7 @@ func floats(t testing.TB, v []float32, shape ...int) *tensor.Tensor {
 	return x
 }
 
-// save writes tensors in the order of their names.
+// save writes tensors sorted by name.
 func save(t testing.TB, fsys atomicfile.FS, prefix string, shards int, tensors map[string]*tensor.Tensor) {
 	t.Helper()
 	names := slices.Sorted(maps.Keys(tensors))
@@ -77,8 +77,8 @@ func load(t testing.TB, fsys atomicfile.FS, prefix string) map[string]*tensor.Te
 	return got
 }
 
-// tensorFlowGoldens are bundles that TensorFlow wrote; those without snappy we
-// reproduce to the byte.
+// tensorFlowGoldens are bundles written by TensorFlow; we reproduce those without snappy
+// byte for byte.
 var tensorFlowGoldens = []struct {
 	path   string
 	snappy bool
@@ -122,7 +122,7 @@ func TestTensorFlowGoldens(t *testing.T) {
 	}
 }
 
-// dataOrder returns the names in the order in which the data file holds them.
+// dataOrder returns the names in the order of their data in the data file.
 func dataOrder(t *testing.T, prefix string) (names []string) {
 	r, err := Open(atomicfile.OS{}, prefix)
 	if err != nil {

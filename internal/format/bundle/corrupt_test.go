@@ -28,7 +28,7 @@ func smallBundle(t testing.TB) (index, data []byte) {
 	return index, data
 }
 
-// check opens and reads everything; it must end in nil or a typed error.
+// check opens and reads everything; the result must be nil or a typed error.
 func check(t testing.TB, index, data []byte) error {
 	t.Helper()
 	m := atomicfile.NewMem("/d")
@@ -100,7 +100,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, index, data []byte) { _ = check(t, index, data) })
 }
 
-// FuzzEntry gets behind the checksums of the index.
+// FuzzEntry tests entries behind the checksums of the index.
 func FuzzEntry(f *testing.F) {
 	index, data := smallBundle(f)
 	pairs, err := parseTable("", index)

@@ -14,10 +14,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// bundleVersion is the format version that we write and the newest that we read.
+// bundleVersion is the format version that is written, and the newest that is read.
 const bundleVersion = 1
 
-// entry is one checked line of the index.
+// entry is one checked entry of the index.
 type entry struct {
 	key    string
 	dtype  tensor.DType
@@ -40,7 +40,7 @@ func (e *entry) toProto() *bundlepb.BundleEntryProto {
 	return p
 }
 
-// parseEntry decodes and checks what can be checked without the data files.
+// parseEntry decodes an entry, and checks what can be checked without the data files.
 func parseEntry(key string, value []byte, shards int) (*entry, error) {
 	var p bundlepb.BundleEntryProto
 	if err := proto.Unmarshal(value, &p); err != nil {
@@ -70,10 +70,10 @@ func parseEntry(key string, value []byte, shards int) (*entry, error) {
 	return e, nil
 }
 
-// typeOf is an element type as the files have it.
+// typeOf returns an element type as stored in files.
 func typeOf(d tensor.DType) typespb.DataType { return typespb.DataType(d) }
 
-// shapeOf is a shape as the files have it.
+// shapeOf returns a shape as stored in files.
 func shapeOf(shape []int) *shapepb.TensorShapeProto {
 	p := &shapepb.TensorShapeProto{}
 	for _, d := range shape {
@@ -82,7 +82,7 @@ func shapeOf(shape []int) *shapepb.TensorShapeProto {
 	return p
 }
 
-// dimensions returns the shape of a tensor, whose number of elements fits an int.
+// dimensions returns the shape of a tensor. Its number of elements must fit in an int.
 func dimensions(p *shapepb.TensorShapeProto) ([]int, error) {
 	if p.GetUnknownRank() {
 		return nil, fmt.Errorf("the shape's rank is unknown")

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// ErrNotFound is wrapped by the error for a tensor that a bundle lacks.
+// ErrNotFound is wrapped by the error for a tensor that is not in a bundle.
 var ErrNotFound = errors.New("tensor not found")
 
 // ErrUnsupported is wrapped by the error for a tensor of a type that cannot be
-// held in host memory (variant, resource, complex128 and the like).
+// held in host memory, such as variant or resource.
 var ErrUnsupported = errors.New("unsupported data type")
 
-// CorruptError says that a file's bytes contradict themselves.
+// CorruptError says that the bytes of a file contradict each other.
 type CorruptError struct {
 	Path   string // the file
-	Key    string // the tensor, "" where none is concerned
-	Offset int64  // where in the file
+	Key    string // the tensor, "" if none is concerned
+	Offset int64  // position in the file
 	Reason string
-	Want   uint32 // the stored checksum where checksums differ
-	Got    uint32 // the computed one
+	Want   uint32 // the stored checksum, if checksums differ
+	Got    uint32 // the computed checksum
 	Err    error  // the cause, or nil
 }
 

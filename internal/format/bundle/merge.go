@@ -7,11 +7,11 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Parts says that slices need not cover their tensors, as the bundle is one of several that Merge makes one.
+// Parts allows slices that do not cover their tensors: the bundle is one of several that Merge will combine.
 func (w *Writer) Parts() { w.parts = true }
 
-// Merge makes one bundle of several: of their data files, which get new names, and a new index. The parts of a
-// partitioned tensor may be in different bundles. The old indexes are removed.
+// Merge combines several bundles into one. It renames their data files, writes a new index and removes the old ones. The parts of a
+// partitioned tensor may be in different bundles.
 func Merge(fsys atomicfile.FS, prefixes []string, to string) error {
 	m := &merging{to: &Writer{fs: fsys, prefix: to, entries: map[string]*entry{}}}
 	for _, prefix := range prefixes {
@@ -35,15 +35,15 @@ func Merge(fsys atomicfile.FS, prefixes []string, to string) error {
 		if err := fsys.Remove(IndexPath(prefix)); err != nil {
 			return err
 		}
-		_ = fsys.Remove(filepath.Dir(prefix)) // where it is empty: TensorFlow's parts are in a folder of their own
+		_ = fsys.Remove(filepath.Dir(prefix)) // if it is empty: each of TensorFlow's parts has its own folder
 	}
 	return nil
 }
 
-// merging is a merge under way.
+// merging is a merge in progress.
 type merging struct {
 	to   *Writer
-	from []string // data files, in the order of their new numbers
+	from []string // data files, in their new order
 }
 
 // read adds the entries and the data files of a bundle.

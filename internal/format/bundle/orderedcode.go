@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// sliceKey returns the key under which one slice of a partitioned tensor lies
+// sliceKey returns the key of a slice of a partitioned tensor
 // (tensorflow/core/util/saved_tensor_slice_util.cc, EncodeTensorNameSlice): a
-// sequence in OrderedCode, whose bytes sort as the values do.
+// sequence in OrderedCode, whose bytes sort like the values.
 func sliceKey(name string, s Slice) string {
 	b := appendNum(nil, 0)
 	b = appendString(b, name)
@@ -19,7 +19,7 @@ func sliceKey(name string, s Slice) string {
 	return string(b)
 }
 
-// isSliceKey tells slice keys from names: they begin with the number 0.
+// isSliceKey distinguishes slice keys from names: they begin with the number 0.
 func isSliceKey(key string) bool { return len(key) > 0 && key[0] == 0 }
 
 // appendNum writes an unsigned number: its length, then its significant bytes.
@@ -53,7 +53,7 @@ func appendSigned(b []byte, v int64) []byte {
 	if v < 0 {
 		x = ^x
 	}
-	n := bits.Len64(x)/7 + 1 // one more bit than the magnitude has, for the sign
+	n := bits.Len64(x)/7 + 1 // one bit more than the magnitude, for the sign
 	buf := [10]byte{}
 	if v < 0 {
 		buf[0], buf[1] = 0xff, 0xff

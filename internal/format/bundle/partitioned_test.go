@@ -11,8 +11,8 @@ import (
 )
 
 // The bundle was written by TensorFlow 2.15's v1.train.Saver: a table of shape
-// [3, 2] in two partitions, strings, a vector and the global step. Written again
-// in the order of its data, it is the same to the byte.
+// [3, 2] in two partitions, strings, a vector and the global step. Rewritten
+// in the order of its data, it is byte for byte the same.
 func TestPartitionedGolden(t *testing.T) {
 	const prefix = "testdata/tensorflow-2.15/partitioned"
 	tensors := load(t, atomicfile.OS{}, prefix)
@@ -34,7 +34,7 @@ func TestPartitionedGolden(t *testing.T) {
 	}
 }
 
-// rewrite copies a bundle of one data file, its partitions one by one.
+// rewrite copies a bundle with one data file, partition by partition.
 func rewrite(t *testing.T, from string, fsys atomicfile.FS, to string) {
 	t.Helper()
 	r, err := Open(atomicfile.OS{}, from)

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Reader reads one bundle. It keeps the data files open, so that their removal
-// does not disturb it. It is safe for concurrent use until Close.
+// Reader reads one bundle. It keeps the data files open, so that they may be
+// removed meanwhile. It is safe for concurrent use until Close.
 type Reader struct {
 	prefix  string
 	digest  [sha256.Size]byte
@@ -36,15 +36,15 @@ type Info struct {
 	Name   string
 	DType  tensor.DType
 	Shape  []int
-	Slices []Slice // of a partitioned tensor
-	Shard  int     // which data file; this and the rest are 0 for a partitioned tensor
-	Offset int64   // in that file
+	Slices []Slice // set for a partitioned tensor
+	Shard  int     // index of the data file; it and the following fields are 0 for a partitioned tensor
+	Offset int64   // position in that file
 	Bytes  int64   // as stored
 }
 
 // Open reads the index of a bundle and opens its data files. The error wraps
-// fs.ErrNotExist where a file is missing, or is a *CorruptError. The tensors'
-// own checksums are checked when they are read, all of them by Verify.
+// fs.ErrNotExist if a file is missing, or is a *CorruptError. The tensors' own
+// checksums are checked when a tensor is read; Verify checks all of them.
 func Open(fsys atomicfile.FS, prefix string) (*Reader, error) {
 	path := IndexPath(prefix)
 	b, err := atomicfile.ReadFile(fsys, path)
@@ -89,7 +89,7 @@ func (r *Reader) parse(path string, pairs []pair) error {
 	return nil
 }
 
-// openData opens the data files that the entries speak of and checks that the
+// openData opens the data files that the entries refer to and checks that the
 // entries lie inside them.
 func (r *Reader) openData(fsys atomicfile.FS) error {
 	for key, e := range r.entries {
@@ -117,11 +117,11 @@ func (r *Reader) openData(fsys atomicfile.FS) error {
 	return nil
 }
 
-// Prefix returns the path that the file names start with.
+// Prefix returns the common prefix of the bundle's file names.
 func (r *Reader) Prefix() string { return r.prefix }
 
-// Digest is the hash of the index, which holds the checksums of all tensors:
-// bundles of equal digests have equal contents.
+// Digest returns the hash of the index, which has the checksums of all tensors:
+// bundles with equal digests have equal contents.
 func (r *Reader) Digest() [sha256.Size]byte { return r.digest }
 
 // List describes the tensors, sorted by name.
@@ -223,7 +223,7 @@ func (r *Reader) join(e *entry) (*tensor.Tensor, error) {
 	return full, nil
 }
 
-// parts returns the entries of a partitioned tensor's slices, checked to cover it.
+// parts returns the entries of a partitioned tensor's slices, after checking that they cover it.
 func (r *Reader) parts(e *entry) ([]*entry, error) {
 	bad := func(format string, args ...any) error {
 		return &CorruptError{Path: IndexPath(r.prefix), Key: e.key, Reason: fmt.Sprintf(format, args...)}
@@ -243,7 +243,7 @@ func (r *Reader) parts(e *entry) ([]*entry, error) {
 		}
 		parts[i], stored = p, stored+p.size
 	}
-	// Each element takes a byte or more, so this bounds what join allocates.
+	// Each element takes at least a byte, so this bounds what join allocates.
 	if n := int64(tensor.NumElements(e.shape)); n > stored || stored > r.dataBytes() {
 		return nil, bad("%d elements out of %d stored bytes", n, stored)
 	}

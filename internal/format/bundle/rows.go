@@ -6,9 +6,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rows reads rows [lo, hi) along the first dimension of a tensor, partitioned
-// or not, and no more of it than these. Checksums, which are of whole tensors
-// and slices, are not checked: call Verify before. Strings are refused with
+// Rows reads only rows [lo, hi) along the first dimension of a tensor, partitioned
+// or not. It does not check checksums, which cover whole tensors and
+// slices: call Verify first. Strings are refused with
 // ErrUnsupported.
 func (r *Reader) Rows(name string, lo, hi int) (*tensor.Tensor, error) {
 	e := r.entries[name]
@@ -45,7 +45,7 @@ func (r *Reader) Rows(name string, lo, hi int) (*tensor.Tensor, error) {
 	return out, nil
 }
 
-// rowsOf reads rows of what lies in one piece.
+// rowsOf reads rows of a tensor or slice that is stored in one piece.
 func (r *Reader) rowsOf(e *entry, lo, hi int) (*tensor.Tensor, error) {
 	t := tensor.New(e.dtype, append([]int{hi - lo}, e.shape[1:]...)...)
 	row := tensor.NumElements(e.shape[1:]) * e.dtype.Size()

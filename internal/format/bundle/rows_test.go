@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRows compares rows with the rows of whole tensors: in one piece, cut along
-// the first and along both dimensions, and with rows of no bytes.
+// TestRows compares rows with the rows of whole tensors: in one piece, partitioned along
+// one dimension and along both, and with empty rows.
 func TestRows(t *testing.T) {
 	m := atomicfile.NewMem("/d")
 	w, err := NewWriter(m, "/d/x", 2)

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Extent is the part of one dimension that a slice covers. Length -1 with Start
-// 0 means all of it.
+// Extent is the part of one dimension that a slice covers. Start 0 with Length
+// -1 means the whole dimension.
 type Extent struct{ Start, Length int }
 
 // Slice is a part of a tensor, one Extent for each dimension.
@@ -101,7 +101,7 @@ func sliceFromProto(p *slicepb.TensorSliceProto) Slice {
 	return s
 }
 
-// paste copies part, the slice s of full, to its place in full. Both have been checked.
+// paste copies part to its place s in full. Both have been checked.
 func paste(full, part *tensor.Tensor, s Slice) {
 	rank := len(part.Shape)
 	if part.Len() == 0 {
@@ -111,7 +111,7 @@ func paste(full, part *tensor.Tensor, s Slice) {
 	if rank > 0 {
 		run = part.Shape[rank-1]
 	}
-	at := make([]int, rank) // position of the present run in part
+	at := make([]int, rank) // position of the current run in part
 	for src := 0; src < part.Len(); src += run {
 		dst := 0
 		for d := range rank {

@@ -10,8 +10,8 @@ import (
 )
 
 // A string tensor is stored as the varint64 length of each element, the masked
-// checksum of the lengths, then the elements' bytes. In checksums a length
-// counts as a fixed uint32, or a uint64 where it needs one.
+// checksum of the lengths, then the elements' bytes. For checksums, a length
+// counts as a fixed uint32, or as a uint64 if it needs one.
 
 // stringHead returns the lengths and their checksum as stored, and the unmasked
 // running checksum of the tensor so far.
@@ -33,9 +33,9 @@ func appendFixedLength(b []byte, n uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, n)
 }
 
-// parseStrings decodes n elements that alias raw and returns the masked checksum of all.
+// parseStrings decodes n elements, which alias raw, and returns the masked checksum of the whole.
 func parseStrings(raw []byte, n int) (elems [][]byte, crc uint32, err error) {
-	if n > len(raw) { // each length takes a byte
+	if n > len(raw) { // each length takes at least a byte
 		return nil, 0, fmt.Errorf("%d bytes are too few for %d strings", len(raw), n)
 	}
 	lengths := make([]uint64, n)

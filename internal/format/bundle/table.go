@@ -11,30 +11,30 @@ import (
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 )
 
-// The index is a LevelDB table (leveldb/doc/table_format.md). Reading has its
-// own code because the input may be anything: sizes are checked before they are
-// used, and every byte that is used is under a checksum.
+// The index is a LevelDB table (leveldb/doc/table_format.md). It has its own
+// reader because the input may be anything: sizes are checked before they are
+// used, and every byte that is used is covered by a checksum.
 const (
 	footerSize    = 48
 	trailerSize   = 5 // block type and checksum
 	blockRaw      = 0
 	blockSnappy   = 1
 	snappyMaxRate = 64  // no snappy element yields more bytes per input byte
-	expandMaxRate = 256 // of everything, against the file's size
+	expandMaxRate = 256 // of everything, compared to the size of the file
 )
 
 var tableMagic = []byte{0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb}
 
 type pair struct{ key, value []byte }
 
-// indexTable is a table that is being read.
+// indexTable is a table being read.
 type indexTable struct {
 	path  string
 	file  io.ReaderAt
 	size  int64
-	pay   func(n int) error // pays for n bytes before they are read; nil: nobody counts
+	pay   func(n int) error // called before n bytes are allocated; may be nil
 	quota int               // bytes that blocks and keys may still expand to
-	ahead int               // bytes of entries that are paid for, and not read yet
+	ahead int               // bytes of entries that are paid for, but not read yet
 }
 
 type blockHandle struct{ offset, size uint64 }
@@ -55,7 +55,7 @@ func parseTable(path string, file []byte) ([]pair, error) {
 	return pairs, nil
 }
 
-// lastKey is a block with data, and a key that is not before the block's last one.
+// lastKey is a block with data, and a key that is at least the block's last key.
 type lastKey struct {
 	blockHandle
 	key []byte
@@ -83,7 +83,7 @@ func (t *indexTable) blocks() ([]lastKey, error) {
 	return all, err
 }
 
-// entries appends the entries of a block, which must follow on each other and on the ones before.
+// entries appends the entries of a block. Their keys must ascend, and follow the keys before.
 func (t *indexTable) entries(h blockHandle, before []pair) ([]pair, error) {
 	err := t.eachEntry(h, func(key, value []byte) error {
 		if n := len(before); n > 0 && bytes.Compare(before[n-1].key, key) >= 0 {
@@ -124,8 +124,8 @@ func (t *indexTable) footer() (meta, index blockHandle, err error) {
 	return meta, index, t.corrupt(at, "bad footer")
 }
 
-// parseHandle returns a block handle and its stored length, 0 where it is bad.
-// Numbers must be in their shortest form, so that no flipped bit goes unseen.
+// parseHandle returns a block handle and its stored length, 0 if it is bad.
+// Numbers must have their shortest form, so that every flipped bit is detected.
 func parseHandle(b []byte) (blockHandle, int) {
 	off, n := binary.Uvarint(b)
 	if n <= 0 || (n > 1 && b[n-1] == 0) {
@@ -173,7 +173,7 @@ func (t *indexTable) block(h blockHandle) ([]byte, error) {
 	return nil, t.corrupt(h.offset+h.size, "unknown block type %d", kind)
 }
 
-// read returns n bytes of the file, which has them.
+// read returns n bytes of the file, which must have them.
 func (t *indexTable) read(offset uint64, n int) ([]byte, error) {
 	if err := t.paid(n); err != nil {
 		return nil, err
@@ -192,10 +192,10 @@ func (t *indexTable) paid(n int) error {
 	return t.pay(n)
 }
 
-// entryStep is for how many bytes of entries is paid at once.
+// entryStep is the number of bytes of entries that are paid for at once.
 const entryStep = 64 << 10
 
-// entry pays for an entry of a block with its own key. Entries are small: many are paid for ahead.
+// entry pays for an entry of a block, whose key has key bytes. Entries are small, so many are paid for ahead.
 func (t *indexTable) entry(key int) error {
 	const headers = 48 // of the key and the value
 	if t.ahead -= key + headers; t.ahead >= 0 {
@@ -242,7 +242,7 @@ func (t *indexTable) eachEntry(h blockHandle, fn func(key, value []byte) error) 
 	return nil
 }
 
-// nextEntry decodes one prefix-compressed entry; value is nil where it is bad.
+// nextEntry decodes one prefix-compressed entry; value is nil if it is bad.
 func nextEntry(prev, b []byte) (key, value, rest []byte) {
 	var f [3]uint64 // shared, unshared, value length
 	for i := range f {

@@ -13,8 +13,8 @@ func entryOf(shared, unshared, value uint64, rest string) []byte {
 	return append(b, rest...)
 }
 
-// TestEntryLengths draws each length of an entry at its limit and one beyond it.
-// The key before has spare capacity, so that a slice alone would not notice.
+// TestEntryLengths tests each length of an entry at its limit and one beyond it.
+// The previous key has spare capacity, so slicing it would not panic.
 func TestEntryLengths(t *testing.T) {
 	previous := append(make([]byte, 0, 64), "abc"...)
 	for name, c := range map[string]struct {

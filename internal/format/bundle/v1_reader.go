@@ -21,22 +21,22 @@ import (
 
 // V1 reads a checkpoint of TensorFlow's first format: files that are tables
 // (core/util/saved_tensor_slice.proto). The entry with the empty key lists the
-// slices of the file, each of the others holds one slice.
+// slices of the file; each other entry has one slice.
 type V1 struct {
 	files   []*v1File
 	tensors map[string]*v1Tensor
 }
 
-// v1File is a table whose last block that was read is kept: small tensors share blocks.
+// v1File is a table. It keeps the last block read, since small tensors share blocks.
 type v1File struct {
 	indexTable
 	atomicfile.File
 	blocks []lastKey
-	at     int // the block of pairs; -1: none
+	at     int // index of the block of pairs; -1: none
 	pairs  []pair
 }
 
-// v1Tensor is a tensor, and where its slices are.
+// v1Tensor is a tensor and the places of its slices.
 type v1Tensor struct {
 	dtype  tensor.DType
 	shape  []int
@@ -44,8 +44,8 @@ type v1Tensor struct {
 	files  []*v1File
 }
 
-// OpenV1 opens the files of a checkpoint. pay is called with the number of bytes that are about to be allocated. The error wraps
-// fs.ErrNotExist where a file is missing, or is a *CorruptError. Call Close in the end.
+// OpenV1 opens the files of a checkpoint. pay is called before memory is allocated, with the number of bytes. The error wraps
+// fs.ErrNotExist if a file is missing, or is a *CorruptError. Call Close at the end.
 func OpenV1(fsys atomicfile.FS, paths []string, pay func(n int) error) (*V1, error) {
 	v := &V1{tensors: map[string]*v1Tensor{}}
 	for _, path := range paths {
@@ -84,7 +84,7 @@ func (v *V1) open(fsys atomicfile.FS, path string, pay func(n int) error) error 
 	return nil
 }
 
-// list adds the slices of a tensor that are in a file.
+// list adds the slices of a tensor that a file has.
 func (v *V1) list(f *v1File, meta *slicespb.SavedSliceMeta) error {
 	shape, err := dimensions(meta.GetShape())
 	if err != nil {
@@ -104,7 +104,7 @@ func (v *V1) list(f *v1File, meta *slicespb.SavedSliceMeta) error {
 	return nil
 }
 
-// find returns the value of a key, nil where there is none.
+// find returns the value of a key, nil if there is none.
 func (f *v1File) find(key string) ([]byte, error) {
 	i := sort.Search(len(f.blocks), func(i int) bool { return bytes.Compare(f.blocks[i].key, []byte(key)) >= 0 })
 	if i == len(f.blocks) {
@@ -180,7 +180,7 @@ func (v *V1) Tensor(name string) (*tensor.Tensor, error) {
 	return full, nil
 }
 
-// stringHeader is what a string of a tensor takes besides its bytes.
+// stringHeader is the size of a string in a tensor besides its bytes.
 const stringHeader = 24
 
 // part reads slice i.
@@ -205,7 +205,7 @@ func (t *v1Tensor) part(name string, i int) (*tensor.Tensor, error) {
 	if have, n := graphdef.NumValues(p), tensor.NumElements(shape); have != n {
 		return bad(fmt.Errorf("%d values, expected %d", have, n))
 	}
-	// Numbers may take fewer bytes as a message, and so do short strings.
+	// Numbers, and short strings, may be smaller as a message.
 	if err := f.paid(max(proto.Size(p), tensor.NumElements(shape)*t.dtype.Size()) + stringHeader*len(p.GetStringVal())); err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (v *V1) Close() error {
 	return errors.Join(errs...)
 }
 
-// List describes the tensors, sorted by name; where they lie and their slices are left out.
+// List describes the tensors, sorted by name, without their places and slices.
 func (v *V1) List() []Info {
 	var list []Info
 	for _, name := range slices.Sorted(maps.Keys(v.tensors)) {

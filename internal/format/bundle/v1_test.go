@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// v1Kinds are the tensors of testdata/v1/kinds, which TensorFlow 2.15 wrote by Save, in its order.
+// v1Kinds returns the tensors of testdata/v1/kinds, which TensorFlow 2.15 wrote with Save, in its order.
 func v1Kinds(t *testing.T) (names []string, all map[string]*tensor.Tensor) {
 	t.Helper()
 	all = map[string]*tensor.Tensor{}
@@ -124,7 +124,7 @@ func sameFile(t *testing.T, w *V1Writer, path string) {
 	}
 }
 
-// TestV1Damaged: a file with any byte changed, or cut, is refused or reads as before; what is paid for is in proportion to the file.
+// TestV1Damaged: a file with a changed byte, or a truncated one, is refused or reads the same; the memory paid for is in proportion to the file.
 func TestV1Damaged(t *testing.T) {
 	good, err := os.ReadFile(filepath.Join("testdata", "v1", "kinds"))
 	if err != nil {
@@ -159,7 +159,7 @@ func TestV1Damaged(t *testing.T) {
 	}
 }
 
-// TestV1Refuses: tensors that the format or the other slices do not agree with, files that are not there, and too little memory.
+// TestV1Refuses: tensors that contradict the format or their other slices, missing files, and too little memory.
 func TestV1Refuses(t *testing.T) {
 	w := NewV1Writer()
 	x := v1Of(t, []float32{1, 2}, 2)
@@ -191,7 +191,7 @@ func TestV1Refuses(t *testing.T) {
 	}
 }
 
-// TestV1EntriesPaid: the keys of a table, which a file shortens, and the elements of tensors, which are longer than in a message, are paid for.
+// TestV1EntriesPaid: the keys of a table, which a file stores shortened, and elements that are larger than in a message, are paid for.
 func TestV1EntriesPaid(t *testing.T) {
 	const n, long = 1 << 10, 1000
 	var file bytes.Buffer
@@ -228,7 +228,7 @@ func TestV1EntriesPaid(t *testing.T) {
 	}
 }
 
-// v1Paid returns what is paid for to open a file and to read a tensor, if that has a name.
+// v1Paid returns the bytes paid for to open a file and to read a tensor; name "" reads none.
 func v1Paid(t *testing.T, file []byte, name string) (paid int) {
 	t.Helper()
 	fsys := atomicfile.NewMem()

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// V1Writer writes a file of TensorFlow's first format of checkpoints, see V1. It keeps the tensors until Write.
+// V1Writer writes a file of TensorFlow's first checkpoint format, see V1. It keeps the tensors until Write.
 type V1Writer struct {
 	tensors []*slicespb.SavedSliceMeta
 	index   map[string]*slicespb.SavedSliceMeta
@@ -32,7 +32,7 @@ type v1Part struct {
 	values *tensor.Tensor
 }
 
-// NewV1Writer returns a writer of nothing yet.
+// NewV1Writer returns an empty writer.
 func NewV1Writer() *V1Writer {
 	return &V1Writer{index: map[string]*slicespb.SavedSliceMeta{}, parts: map[string]v1Part{}}
 }
@@ -42,8 +42,8 @@ func (w *V1Writer) Add(name string, t *tensor.Tensor) error {
 	return w.AddSlice(name, t.Shape, slices.Repeat(Slice{{Length: -1}}, len(t.Shape)), t)
 }
 
-// AddSlice adds a part of a partitioned tensor whose whole shape is full. The other parts may be in other files. Tensors of
-// types that the format has no values of (bfloat16, uint32 and uint64) give ErrUnsupported.
+// AddSlice adds a part of a partitioned tensor with the shape full. The other parts may be in other files. Types
+// without values in the format (bfloat16, uint32 and uint64) give ErrUnsupported.
 func (w *V1Writer) AddSlice(name string, full []int, s Slice, part *tensor.Tensor) error {
 	shape, err := s.shapeIn(full)
 	if err == nil {
@@ -75,7 +75,7 @@ func (w *V1Writer) AddSlice(name string, full []int, s Slice, part *tensor.Tenso
 	return nil
 }
 
-// Largest is about how many bytes Write allocates at most at a time.
+// Largest is about the most bytes that Write allocates at a time.
 func (w *V1Writer) Largest() (n int) {
 	for _, p := range w.parts {
 		n = max(n, graphdef.ProtoSize(p.values, false)+2*encodedSize(p.values)) // as a message and in the table's block
@@ -83,7 +83,7 @@ func (w *V1Writer) Largest() (n int) {
 	return n
 }
 
-// encodedSize bounds what the values of a tensor take when they are encoded.
+// encodedSize bounds the encoded size of the values of a tensor.
 func encodedSize(t *tensor.Tensor) (n int) {
 	switch t.DType {
 	case tensor.String:
@@ -99,7 +99,7 @@ func encodedSize(t *tensor.Tensor) (n int) {
 	return len(t.Bytes)
 }
 
-// Write replaces a file, durably, by one with all that was added.
+// Write durably replaces a file by one with everything that was added.
 func (w *V1Writer) Write(fsys atomicfile.FS, path string) error {
 	f, err := atomicfile.Create(fsys, path)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 const verifyChunk = 1 << 20
 
-// Verify reads every tensor and checks its checksum, and that partitioned ones
-// are complete. The index was checked by Open. Variant tensors, which need a
-// codec of their own, are left out.
+// Verify reads every tensor and checks its checksum, and that partitioned tensors
+// are complete. Open has checked the index. Variant tensors, which need
+// their own codec, are left out.
 func (r *Reader) Verify() error {
 	keys := make([]string, 0, len(r.entries))
 	for k := range r.entries {

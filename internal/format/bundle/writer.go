@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The points of a write where a crash is worth simulating.
+// The points of a write at which tests simulate a crash.
 var (
 	fpDataCreated  = failpoint.New("bundle/data-created")
 	fpDataWritten  = failpoint.New("bundle/data-written")
@@ -31,16 +31,16 @@ var (
 	fpDirSynced    = failpoint.New("bundle/dir-synced")
 )
 
-// tableOptions equal TensorFlow's index writer's.
+// tableOptions equal the options of TensorFlow's index writer.
 var tableOptions = &opt.Options{
 	Compression: opt.NoCompression, BlockSize: 262144, BlockRestartInterval: 16,
 }
 
 const writeBuffer = 1 << 20
 
-// Writer writes one bundle. Nothing of it is visible under its final names
+// Writer writes one bundle. None of it is visible under its final names
 // before Finish, and a reader that finds the index finds the data. The prefix
-// must be a new one: replacing a bundle in place is not atomic, as its files
+// must be new: a bundle cannot be replaced in place atomically, since its files
 // cannot be renamed together.
 type Writer struct {
 	fs      atomicfile.FS
@@ -51,7 +51,7 @@ type Writer struct {
 	err     error
 }
 
-// shard is one data file under way.
+// shard is one data file being written.
 type shard struct {
 	path      string
 	file      *atomicfile.Pending
@@ -60,8 +60,8 @@ type shard struct {
 	committed bool
 }
 
-// NewWriter starts a bundle with the given number of data files; 1 is usual.
-// Call Finish or Discard in the end.
+// NewWriter starts a bundle with the given number of data files, usually 1.
+// Call Finish or Discard at the end.
 func NewWriter(fsys atomicfile.FS, prefix string, shards int) (*Writer, error) {
 	if shards < 1 || shards > 99999 {
 		return nil, fmt.Errorf("%d data files: expected 1 to 99999", shards)
@@ -83,7 +83,7 @@ func NewWriter(fsys atomicfile.FS, prefix string, shards int) (*Writer, error) {
 	return w, nil
 }
 
-// Add appends a tensor to the emptiest data file. Data lie in the order of the
+// Add appends a tensor to the emptiest data file. The data is in the order of the
 // calls; equal calls give equal files.
 func (w *Writer) Add(name string, t *tensor.Tensor) error {
 	if w.err == nil && (name == "" || isSliceKey(name)) {
@@ -95,8 +95,8 @@ func (w *Writer) Add(name string, t *tensor.Tensor) error {
 	return w.err
 }
 
-// AddSlice appends a part of a partitioned tensor whose whole shape is full. The
-// parts added under one name must cover it exactly once by Finish.
+// AddSlice appends a part of a partitioned tensor with the shape full. By Finish, the
+// parts added under one name must cover it exactly once.
 func (w *Writer) AddSlice(name string, full []int, s Slice, part *tensor.Tensor) error {
 	if w.err == nil {
 		w.err = w.addSlice(name, full, s, part)
@@ -113,7 +113,7 @@ func (w *Writer) addSlice(name string, full []int, s Slice, part *tensor.Tensor)
 		return fmt.Errorf("tensor %q: slice %v has shape %v, got %v", name, s, shape, part.Shape)
 	}
 	if slices.Equal(shape, full) {
-		return w.add(name, part) // TensorFlow takes a slice that is everything for the tensor itself
+		return w.add(name, part) // TensorFlow stores a slice that covers everything as the tensor itself
 	}
 	e := w.entries[name]
 	if e != nil && len(e.slices) == 0 {
@@ -185,9 +185,9 @@ func checkTensor(t *tensor.Tensor) error {
 	return nil
 }
 
-// Finish makes the bundle durable and visible: each data file synced and
-// renamed, the directory synced, then the same with the index. After an error
-// nothing of the bundle is left, unless syncing the directory in the end failed.
+// Finish makes the bundle durable and visible: it syncs and renames each data file,
+// syncs the directory, then does the same for the index. After an error
+// nothing of the bundle is left, unless only the last sync of the directory failed.
 func (w *Writer) Finish() error {
 	err := w.err
 	for _, step := range []func() error{w.checkSlices, w.commitData, w.commitIndex} {
@@ -226,7 +226,7 @@ func (w *Writer) commitData() error {
 			return err
 		}
 	}
-	// The names of the data must not get lost where that of the index does not.
+	// The names of the data files must be durable before the index's name is.
 	return firstError(w.syncDir, fpDataDurable.Here)
 }
 
@@ -243,7 +243,7 @@ func (w *Writer) commitIndex() error {
 }
 
 func (w *Writer) writeIndex(f *atomicfile.Pending) error {
-	// Deterministic, as equal bundles must be equal byte for byte.
+	// Deterministic, since equal bundles must be equal byte for byte.
 	marshal := proto.MarshalOptions{Deterministic: true}
 	value, err := marshal.Marshal(header(len(w.shards)))
 	if err != nil {
@@ -268,7 +268,7 @@ func (w *Writer) writeIndex(f *atomicfile.Pending) error {
 	return buf.Flush()
 }
 
-// Discard removes what was written. After Finish it does nothing, so that it can
+// Discard removes what was written. After Finish it does nothing, so it may
 // be deferred.
 func (w *Writer) Discard() {
 	for _, s := range w.shards {

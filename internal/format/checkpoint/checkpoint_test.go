@@ -20,20 +20,20 @@ import (
 
 var ctx = context.Background()
 
-// bufferLogger is a logger whose text a test may look at.
+// bufferLogger returns a logger and the buffer with its text.
 func bufferLogger() (*slog.Logger, *bytes.Buffer) {
 	var b bytes.Buffer
 	return slog.New(slog.NewTextHandler(&b, nil)), &b
 }
 
-// snapshot returns one whose values follow from the step.
+// snapshot returns a snapshot whose values depend on the step.
 func snapshot(step int64) Snapshot {
 	w, _ := tensor.FromSlice([]float32{float32(step), 2, 3}, 3)
 	s, _ := tensor.FromStrings([][]byte{fmt.Appendf(nil, "state %d", step)})
 	return Snapshot{Step: step, Tensors: map[string]*tensor.Tensor{"w": w, "goestimator/input": s}}
 }
 
-// checkValues fails unless the reader holds snapshot(step) of its step.
+// checkValues fails unless the reader has the values of snapshot(step) for its step.
 func checkValues(t testing.TB, r *Reader) {
 	t.Helper()
 	want, err := snapshot(r.Step()).complete()
@@ -90,7 +90,7 @@ func steps(t testing.TB, s Store) (list []int64) {
 	return list
 }
 
-// Every Store keeps this contract.
+// The contract of every Store.
 func TestStoreContract(t *testing.T) {
 	log, _ := bufferLogger()
 	for name, open := range map[string]func(Options) (*Saver, error){
@@ -171,7 +171,7 @@ func TestEqualSnapshotsGiveEqualFiles(t *testing.T) {
 	}
 }
 
-// clock returns a time that tests move.
+// clock returns a clock that shows *now.
 func clock(now *time.Time) func() time.Time { return func() time.Time { return *now } }
 
 func TestKeepEveryNHours(t *testing.T) {

@@ -29,8 +29,8 @@ func (d directory) filesOf(prefix string) []string {
 	return files
 }
 
-// clean removes what an interrupted save or deletion of this directory's writer
-// left: temporary files, data without an index, an unlisted index without data.
+// clean removes the remains of an interrupted save or deletion by this
+// directory's writer: temporary files, data without an index, an unlisted index without data.
 func (s *Saver) clean() error {
 	names, err := s.fs.ReadDir(s.path)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Saver) leftover(name string) bool {
 	return false
 }
 
-// removeStaleData removes the data files of the checkpoint that prefix replaced.
+// removeStaleData removes the data files of the checkpoint that prefix has replaced.
 func (s *Saver) removeStaleData(prefix string, shards int) error {
 	for _, f := range s.filesOf(prefix) {
 		m := dataName.FindStringSubmatch(filepath.Base(f))

@@ -14,11 +14,11 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// ofStep finds the prefix of a checkpoint in a path.
+// ofStep matches the prefix of a checkpoint in a path.
 var ofStep = regexp.MustCompile(`model\.ckpt-[0-9]+`)
 
-// yieldingFS lets other goroutines run at each operation, and notes which step
-// each new file is of.
+// yieldingFS lets other goroutines run at each operation, and records the step
+// of each new file.
 type yieldingFS struct {
 	atomicfile.FS
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ func (y *yieldingFS) Rename(from, to string) error {
 	return y.FS.Rename(from, to)
 }
 
-// TestConcurrentSaves: saves from many goroutines are made one after the other,
+// TestConcurrentSaves: saves from many goroutines run one after another,
 // and all of them are on the list.
 func TestConcurrentSaves(t *testing.T) {
 	const saves = 8

@@ -20,7 +20,7 @@ import (
 
 const (
 	childEnv  = "CHECKPOINT_TEST_CHILD" // the directory in which a child process saves
-	childLast = 3                       // the step after which it is done
+	childLast = 3                       // the child's last step
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childRun resumes and saves up to childLast, as a training process does: the
+// childRun resumes and saves up to childLast, like a training process. It saves the
 // last step twice, the second time with other values.
 func childRun(dir string) error {
 	s, err := NewSaver(dir, Options{MaxToKeep: 2})
@@ -60,16 +60,16 @@ func childRun(dir string) error {
 	return err
 }
 
-// crashPoints are all the points that a save passes.
+// crashPoints returns all points that a save passes.
 func crashPoints() []string {
 	return append(failpoint.Names("bundle/"), failpoint.Names("checkpoint/")...)
 }
 
-// unreached are points off the path of childRun; other tests pass them.
+// unreached are points that childRun does not pass; other tests do.
 var unreached = map[string]bool{"checkpoint/broken-renamed": true, "checkpoint/unusable-removed": true}
 
-// A process that dies at any point, at an early, a middle and the last passage,
-// leaves a loadable checkpoint; started again it finishes as if nothing had been.
+// A process that dies at the first, third or fifth passage of any point
+// leaves a loadable checkpoint. After a restart it finishes as if nothing had happened.
 func TestProcessDiesAtEveryPoint(t *testing.T) {
 	clean := t.TempDir()
 	runChild(t, clean, "")
@@ -119,8 +119,8 @@ func runChild(t *testing.T, dir, points string) *os.ProcessState {
 	return cmd.ProcessState
 }
 
-// sameTensors fails unless both directories hold the same checkpoints and no
-// leftovers. Only the number of data files may differ, by the path to them.
+// sameTensors fails unless both directories have the same checkpoints and no
+// leftovers. Only the number of data files may differ, depending on how they were made.
 func sameTensors(t *testing.T, a, b string) {
 	t.Helper()
 	var got [2]map[string]Snapshot
@@ -187,7 +187,7 @@ func TestErrorAtEveryPoint(t *testing.T) {
 
 var errPower = errors.New("power cut")
 
-// powerCut lets the first n changes of the file system happen.
+// powerCut lets only the first n changes of the file system happen.
 func powerCut(m *atomicfile.Mem, n int) {
 	m.SetFault(func(atomicfile.Op, string) error {
 		if n--; n < 0 {
@@ -230,10 +230,10 @@ func TestPowerLossAtEveryOperation(t *testing.T) {
 	}
 }
 
-// survivor restarts after a power cut and goes on.
+// survivor restarts after a power cut and continues.
 func survivor(t *testing.T, m *atomicfile.Mem, cut int, must, saved bool) {
 	t.Helper()
-	// A reader that looks before the chief is back.
+	// A reader may look before the chief is back.
 	log, _ := bufferLogger()
 	r, _, err := directory{fs: m, path: "/d", log: log}.openLatest(ctx)
 	if err == nil {
@@ -259,9 +259,9 @@ func survivor(t *testing.T, m *atomicfile.Mem, cut int, must, saved bool) {
 	}
 }
 
-// TestNothingIsPendingAfterSave: when Save has returned, no power cut changes
-// what any of the files holds, the list among them, or takes one away. What was
-// deleted may come back.
+// TestNothingIsPendingAfterSave: once Save has returned, no power cut changes
+// the content of any file, including the list, or removes one. Deleted
+// files may come back.
 func TestNothingIsPendingAfterSave(t *testing.T) {
 	m := atomicfile.NewMem()
 	s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 2})
@@ -281,7 +281,7 @@ func TestNothingIsPendingAfterSave(t *testing.T) {
 	}
 }
 
-// contents returns what the files of the directory hold.
+// contents returns the contents of the directory's files.
 func contents(t *testing.T, m *atomicfile.Mem) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -302,7 +302,7 @@ func TestDiskFullAndReadOnly(t *testing.T) {
 		m := atomicfile.NewMem()
 		s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 1})
 		mustSave(t, s, 1)
-		for n := 0; ; n++ { // the disk fills up before its n-th change
+		for n := 0; ; n++ { // the disk is full before its n-th change
 			left := n
 			m.SetFault(func(op atomicfile.Op, path string) error {
 				if left--; left < 0 && op != atomicfile.OpRemove {

@@ -34,7 +34,7 @@ func twoCheckpoints(t testing.TB) map[string][]byte {
 	return files
 }
 
-// with returns a file system with these files, one of them replaced.
+// with returns a file system with files, one of them replaced.
 func with(t testing.TB, files map[string][]byte, name string, content []byte) *atomicfile.Mem {
 	t.Helper()
 	m := atomicfile.NewMem("/d")
@@ -49,8 +49,8 @@ func with(t testing.TB, files map[string][]byte, name string, content []byte) *a
 	return m
 }
 
-// Flipping or cutting any byte of the newest checkpoint falls back to the one
-// before, with a warning; the Saver sets the damaged one aside.
+// Flipping or cutting any byte of the newest checkpoint falls back to the previous
+// one, with a warning; the Saver quarantines the damaged one.
 func TestEveryDamageFallsBack(t *testing.T) {
 	files := twoCheckpoints(t)
 	tried := 0

@@ -17,13 +17,13 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Base is what the names of a model_dir's checkpoints start with, before the step.
+// Base begins the names of a model_dir's checkpoints; the step follows.
 const Base = "model.ckpt"
 
 const (
 	indexSuffix  = ".index"
 	brokenSuffix = ".broken"
-	// how often a reader starts anew when the chief deletes what it wanted
+	// how often a reader starts over when the chief deletes what it wanted
 	maxRetries = 20
 )
 
@@ -50,7 +50,7 @@ func osDirectory(path string) directory {
 	return directory{fs: atomicfile.OS{}, path: path, log: slog.Default()}
 }
 
-// abs returns the prefix of a path of the list.
+// abs returns the prefix for a path of the list.
 func (d directory) abs(p string) string {
 	if filepath.IsAbs(p) {
 		return p
@@ -58,7 +58,7 @@ func (d directory) abs(p string) string {
 	return filepath.Join(d.path, p)
 }
 
-// readState returns the list, or nil where it is missing or cannot be parsed.
+// readState returns the list, or nil if it is missing or cannot be parsed.
 func (d directory) readState() (*state, error) {
 	path := filepath.Join(d.path, StateFile)
 	text, err := atomicfile.ReadFile(d.fs, path)
@@ -76,7 +76,7 @@ func (d directory) readState() (*state, error) {
 	return s, nil
 }
 
-// scan returns the prefixes that have an index file, by step.
+// scan returns the prefixes that have an index file, sorted by step.
 func (d directory) scan() ([]string, error) {
 	names, err := d.fs.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +137,8 @@ func (d directory) exists(path string) bool {
 	return true
 }
 
-// open opens one checkpoint. Where the chief replaces it meanwhile, the index
-// and the data do not match for a moment, so it tries again.
+// open opens one checkpoint. While the chief replaces it, the index
+// and the data may not match for a moment, so open tries again.
 func (d directory) open(prefix string) (*Reader, error) {
 	for try := 0; ; try++ {
 		b, err := bundle.Open(d.fs, prefix)
@@ -151,8 +151,8 @@ func (d directory) open(prefix string) (*Reader, error) {
 	}
 }
 
-// openLatest opens the best checkpoint that passes verification, and returns
-// those before it that did not.
+// openLatest opens the best checkpoint that passes verification, and also returns
+// the better ones that did not.
 func (d directory) openLatest(ctx context.Context) (*Reader, []Attempt, error) {
 	list, err := d.candidates()
 	if err != nil {
@@ -170,7 +170,7 @@ func (d directory) openLatest(ctx context.Context) (*Reader, []Attempt, error) {
 		if !damaged(err) {
 			return nil, nil, fmt.Errorf("open checkpoint %s: %w", list[i], err)
 		}
-		// The list is updated before files are deleted: a new list has what we want.
+		// The list is updated before files are deleted, so a new list has what we want.
 		if errors.Is(err, fs.ErrNotExist) && retries < maxRetries {
 			now, err := d.candidates()
 			if err != nil {
@@ -199,9 +199,9 @@ func (d directory) openVerified(prefix string) (*Reader, error) {
 	return r, nil
 }
 
-// noneLoads tells an empty directory from one whose checkpoints are damaged.
-// Where files are merely missing (a first save that was cut short, files that
-// the user removed), nothing is there to be lost.
+// noneLoads distinguishes an empty directory from one with damaged checkpoints.
+// If files are merely missing (an interrupted first save, files removed by
+// the user), there is nothing to lose.
 func (d directory) noneLoads(failed []Attempt) error {
 	corrupt := false
 	for _, a := range failed {

@@ -9,11 +9,11 @@
 // the directory; the list likewise; only then it deletes old checkpoints. A crash
 // or power cut at any moment leaves a loadable checkpoint once there was one.
 //
-// Loading checks every byte. A damaged newest checkpoint gives way to the next
-// newest with a warning; the Saver then renames its files to *.broken. Readers
-// (evaluators, exporters) never change the directory, and retry when the chief
-// deletes a checkpoint under their hands.
+// Loading checks every byte. If the newest checkpoint is damaged, the next
+// newest is used, with a warning; the Saver then renames the damaged files to *.broken. Readers
+// (evaluators, exporters) never change the directory, and retry if the chief
+// deletes a checkpoint while they read it.
 //
-// Equal snapshots give files that are equal to the byte; only the list has
+// Equal snapshots give byte for byte equal files; only the list has
 // timestamps.
 package checkpoint

@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// ErrNone is wrapped where a directory holds no checkpoint.
+// ErrNone is wrapped by the error for a directory without checkpoints.
 var ErrNone = errors.New("no checkpoint")
 
-// ErrNotFound is wrapped where a checkpoint lacks a tensor.
+// ErrNotFound is wrapped by the error for a tensor that is not in a checkpoint.
 var ErrNotFound = bundle.ErrNotFound
 
 // CorruptError says which file, tensor and offset is damaged.
@@ -26,8 +26,8 @@ type Attempt struct {
 	Err    error
 }
 
-// UnloadableError says that a directory holds checkpoints and none of them loads.
-// Nothing was changed in it.
+// UnloadableError says that a directory has checkpoints, but none of them loads.
+// The directory was not changed.
 type UnloadableError struct {
 	Dir   string
 	Tried []Attempt // newest first
@@ -53,9 +53,9 @@ func (e *UnloadableError) Unwrap() []error {
 	return errs
 }
 
-// damaged reports whether err speaks of the files' state, so that another
-// checkpoint may do; other errors (permissions, too many open files) do not
-// go away by falling back.
+// damaged reports whether err is about the state of the files, so that another
+// checkpoint may load; other errors (permissions, too many open files) would
+// affect it as well.
 func damaged(err error) bool {
 	var ce *CorruptError
 	return errors.As(err, &ce) || errors.Is(err, fs.ErrNotExist)

@@ -12,10 +12,10 @@ import (
 type Entry struct {
 	Prefix string
 	Step   int64
-	Time   time.Time // when it was saved; zero where that is not known
+	Time   time.Time // when it was saved; zero if unknown
 }
 
-// Open opens the checkpoint of a prefix such as "run/model.ckpt-100". Its
+// Open opens the checkpoint with a prefix such as "run/model.ckpt-100". Its
 // tensors are checked when they are read; Verify checks all.
 func Open(prefix string) (*Reader, error) {
 	r, err := osDirectory(filepath.Dir(prefix)).open(prefix)
@@ -26,7 +26,7 @@ func Open(prefix string) (*Reader, error) {
 }
 
 // OpenLatest opens the newest checkpoint of a directory that passes
-// verification. It changes nothing there; damaged ones are skipped with a
+// verification. It does not change the directory, and skips damaged checkpoints with a
 // warning. The error wraps ErrNone, or is an *UnloadableError.
 func OpenLatest(ctx context.Context, dir string) (*Reader, error) {
 	d := osDirectory(dir)
@@ -40,8 +40,8 @@ func OpenLatest(ctx context.Context, dir string) (*Reader, error) {
 	return r, nil
 }
 
-// LatestPrefix returns the prefix of a directory's newest checkpoint, by its
-// list and file names alone. The error wraps ErrNone where there is none.
+// LatestPrefix returns the prefix of a directory's newest checkpoint, from its
+// list and file names only. The error wraps ErrNone if there is none.
 func LatestPrefix(dir string) (string, error) { return osDirectory(dir).latestPrefix() }
 
 func (d directory) latestPrefix() (string, error) {
@@ -57,8 +57,8 @@ func (d directory) latestPrefix() (string, error) {
 	return "", fmt.Errorf("%w in %s", ErrNone, d.path)
 }
 
-// All returns the checkpoints of a directory from the oldest to the newest, the
-// ones that have fallen off the list (kept every n hours) included.
+// All returns the checkpoints of a directory from the oldest to the newest, including
+// those that are no longer on the list (kept every n hours).
 func All(dir string) ([]Entry, error) { return osDirectory(dir).all() }
 
 func (d directory) all() ([]Entry, error) {

@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The points of a save, besides package bundle's, where a crash is worth
-// simulating.
+// The points of a save, besides package bundle's, at which tests simulate a
+// crash.
 var (
 	fpStart         = failpoint.New("checkpoint/start")
 	fpUnusable      = failpoint.New("checkpoint/unusable-removed")
@@ -34,12 +34,12 @@ var (
 	fpBrokenRenamed = failpoint.New("checkpoint/broken-renamed")
 )
 
-// Options of a Saver. The zero value keeps every checkpoint.
+// Options configure a Saver. The zero value keeps every checkpoint.
 type Options struct {
-	// MaxToKeep is how many of the newest checkpoints stay; 0 keeps all.
+	// MaxToKeep is the number of newest checkpoints to keep; 0 keeps all.
 	MaxToKeep int
-	// KeepEveryNHours, where above 0, spares one checkpoint for each such span
-	// from deletion. It falls off the list but stays on disk.
+	// KeepEveryNHours, if above 0, preserves one checkpoint per such time span
+	// from deletion. It leaves the list but stays on disk.
 	KeepEveryNHours float64
 	// Clock gives the times of the list and of KeepEveryNHours; nil is time.Now.
 	Clock func() time.Time
@@ -49,19 +49,19 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Saver is the one writer of a directory. It is safe for concurrent use.
+// Saver is the only writer of a directory. It is safe for concurrent use.
 type Saver struct {
 	directory
 	opts          Options
 	mu            sync.Mutex
 	kept          []Entry // the list, oldest first
 	lastPreserved time.Time
-	deleting      []string // prefixes that fell off the list to be deleted
+	deleting      []string // prefixes that left the list and are to be deleted
 	spare         spared
 }
 
-// NewSaver opens a directory for writing, creating it where necessary. It takes
-// over the list of an earlier run and removes what an interrupted save left.
+// NewSaver opens a directory for writing, and creates it if necessary. It takes
+// over the list of an earlier run and removes the remains of an interrupted save.
 func NewSaver(dir string, o Options) (*Saver, error) {
 	if o.MaxToKeep < 0 || o.KeepEveryNHours < 0 {
 		return nil, fmt.Errorf("checkpoints to keep: expected values >= 0, got %d, every %v hours", o.MaxToKeep, o.KeepEveryNHours)
@@ -102,7 +102,7 @@ func (s *Saver) adoptExisting() error {
 		}
 	}
 	if st == nil {
-		// Which of the older ones were preserved on purpose is not known: spare them.
+		// It is unknown which of the older ones were preserved on purpose: keep them.
 		if n := len(s.kept) - s.opts.MaxToKeep; s.opts.MaxToKeep > 0 && n > 0 {
 			s.kept = s.kept[n:]
 		}
@@ -111,7 +111,7 @@ func (s *Saver) adoptExisting() error {
 	if t := fromSeconds(st.lastPreserved); st.lastPreserved > 0 && t.Before(s.lastPreserved) {
 		s.lastPreserved = t
 	}
-	// Those that are not on the list were preserved on purpose, unless an
+	// Checkpoints that are not on the list were preserved on purpose, unless an
 	// interrupted deletion left them.
 	listed := []string{s.abs(st.latest)}
 	for _, p := range st.all {
@@ -130,7 +130,7 @@ func (s *Saver) adoptExisting() error {
 	return s.deleteExpired()
 }
 
-// deleteExpired deletes what fell off the list for good.
+// deleteExpired deletes the checkpoints in deleting.
 func (s *Saver) deleteExpired() error {
 	for len(s.deleting) > 0 {
 		if err := s.remove(s.deleting[0]); err != nil {
@@ -153,7 +153,7 @@ func (s *Saver) Open(prefix string) (*Reader, error) {
 // All implements Store.
 func (s *Saver) All() ([]Entry, error) { return s.all() }
 
-// OpenLatest implements Store. Where it had to pass over damaged checkpoints, it
+// OpenLatest implements Store. If it has to skip damaged checkpoints, it
 // renames their files to *.broken, with a warning.
 func (s *Saver) OpenLatest(ctx context.Context) (*Reader, error) {
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func (s *Saver) OpenLatest(ctx context.Context) (*Reader, error) {
 }
 
 // quarantine renames the files of damaged checkpoints and takes them off the list,
-// which names the good one at least.
+// which then has at least the good one.
 func (s *Saver) quarantine(failed []Attempt, good string) error {
 	for _, a := range failed {
 		for _, f := range s.filesOf(a.Prefix) {
@@ -197,7 +197,7 @@ func (s *Saver) quarantine(failed []Attempt, good string) error {
 }
 
 // Save implements Store. Saving a step again with the same tensors changes
-// nothing but the list; with others it replaces the checkpoint.
+// only the list; with other tensors it replaces the checkpoint.
 func (s *Saver) Save(ctx context.Context, snap Snapshot) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,8 +237,8 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 	return fpDone.Here()
 }
 
-// list appends a new checkpoint to the list and returns the ones to delete.
-// Where the list cannot be written, it stays as it was.
+// list appends a new checkpoint to the list and decides which ones to delete.
+// If the list cannot be written, it does not change.
 func (s *Saver) list(e Entry) error {
 	kept, lastPreserved, deleting, spare := s.kept, s.lastPreserved, s.deleting, s.spare
 	s.kept = append(without(kept, e.Prefix), e)
@@ -258,10 +258,10 @@ func without(list []Entry, prefix string) []Entry {
 	return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.Prefix == prefix })
 }
 
-// prepare looks at what lies under the prefix already. It returns the number of
-// data files to write: where a loadable checkpoint is to be replaced, a number
+// prepare looks at the existing files of prefix. It returns the number of
+// data files to write. To replace a loadable checkpoint it chooses a number
 // other than its own, so that the files' names differ and the rename of the
-// index alone switches from the old to the new one.
+// index alone switches from the old to the new checkpoint.
 func (s *Saver) prepare(prefix string, tensors map[string]*tensor.Tensor, parts bool) (shards int, same bool, err error) {
 	if !s.exists(prefix + indexSuffix) {
 		return 1, false, nil
@@ -325,7 +325,7 @@ func addPart(w *bundle.Writer, p Part) error {
 	return w.AddSlice(p.Name, p.Full, p.Slice, p.Tensor)
 }
 
-// relative returns a prefix as the list holds it.
+// relative returns a prefix as the list stores it.
 func (s *Saver) relative(prefix string) string {
 	if rel, err := filepath.Rel(s.path, prefix); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -333,7 +333,7 @@ func (s *Saver) relative(prefix string) string {
 	return prefix
 }
 
-// writeState replaces the list, durably.
+// writeState durably replaces the list.
 func (s *Saver) writeState() error {
 	st := state{lastPreserved: toSeconds(s.lastPreserved)}
 	if s.spare.unlisted {
@@ -366,7 +366,7 @@ func (s *Saver) writeState() error {
 	return nil
 }
 
-// expire takes off the list what is to be deleted, and what is preserved
+// expire takes checkpoints off the list, to delete or to preserve them
 // (the rule of TensorFlow's CheckpointManager).
 func (s *Saver) expire() {
 	if s.opts.MaxToKeep == 0 {

@@ -12,29 +12,29 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// GlobalStep is the name of the tensor, an int64 scalar, that holds the step.
+// GlobalStep is the name of the step's tensor, an int64 scalar.
 const GlobalStep = "global_step"
 
-// Slice is a part of a partitioned tensor: for each dimension where it starts
-// and how long it is.
+// Slice is a part of a partitioned tensor: start and length in each
+// dimension.
 type Slice = bundle.Slice
 
-// Extent is one dimension of a Slice. Start 0 with Length -1 means all of it.
+// Extent is one dimension of a Slice. Start 0 with Length -1 means the whole dimension.
 type Extent = bundle.Extent
 
-// Snapshot is what a checkpoint holds.
+// Snapshot is the content of a checkpoint.
 type Snapshot struct {
 	Step int64
-	// Tensors by name. GlobalStep is added; where it is given it must equal Step.
+	// Tensors by name. GlobalStep is added; if it is given, it must equal Step.
 	Tensors map[string]*tensor.Tensor
-	// Parts are further tensors, and slices of partitioned ones; slices of one name
-	// must cover it exactly once. They are asked for one after the other, once, and
-	// each is written before the next, so that they may be made as they are asked
-	// for. An error ends the save. Nil: there are none.
+	// Parts are further tensors, and slices of partitioned ones; slices with one name
+	// must cover the tensor exactly once. Parts is iterated once, and
+	// each part is written before the next is requested, so parts may be made on
+	// demand. An error ends the save. Nil: there are none.
 	Parts iter.Seq2[Part, error]
 }
 
-// Part is one slice of a partitioned tensor whose whole shape is Full; without
+// Part is one slice of a partitioned tensor with the shape Full or, without
 // a Slice, a whole tensor.
 type Part struct {
 	Name   string
@@ -54,7 +54,7 @@ func PartsOf(parts ...Part) iter.Seq2[Part, error] {
 	}
 }
 
-// complete returns the snapshot's tensors with GlobalStep among them.
+// complete returns the snapshot's tensors, including GlobalStep.
 func (s Snapshot) complete() (map[string]*tensor.Tensor, error) {
 	if s.Step < 0 {
 		return nil, fmt.Errorf("checkpoint of step %d: expected a step >= 0", s.Step)
@@ -71,17 +71,17 @@ func (s Snapshot) complete() (map[string]*tensor.Tensor, error) {
 	return all, nil
 }
 
-// Reader reads one checkpoint. It keeps its files open: their deletion by the
-// chief does not disturb it. It is safe for concurrent use until Close.
+// Reader reads one checkpoint. It keeps its files open, so the chief may
+// delete them meanwhile. It is safe for concurrent use until Close.
 type Reader struct{ b *bundle.Reader }
 
 // Info describes one tensor of a checkpoint.
 type Info = bundle.Info
 
-// Prefix returns the path that the checkpoint's file names start with.
+// Prefix returns the common prefix of the checkpoint's file names.
 func (r *Reader) Prefix() string { return r.b.Prefix() }
 
-// Digest tells checkpoints of one prefix apart: equal digests mean equal contents.
+// Digest distinguishes checkpoints with the same prefix: equal digests mean equal contents.
 func (r *Reader) Digest() [sha256.Size]byte { return r.b.Digest() }
 
 // Names returns the names of the tensors, sorted.
@@ -100,12 +100,12 @@ func (r *Reader) List() []Info { return r.b.List() }
 // Lookup describes one tensor.
 func (r *Reader) Lookup(name string) (Info, bool) { return r.b.Lookup(name) }
 
-// Tensor reads one tensor and checks it. The error wraps ErrNotFound where the
-// checkpoint lacks it, or is a *CorruptError.
+// Tensor reads one tensor and checks it. The error wraps ErrNotFound if the
+// checkpoint does not have it, or is a *CorruptError.
 func (r *Reader) Tensor(name string) (*tensor.Tensor, error) { return r.b.Tensor(name) }
 
-// Rows reads rows [lo, hi) along the first dimension of a tensor, however it is
-// partitioned, and no more. It checks no checksums: OpenLatest has.
+// Rows reads only rows [lo, hi) along the first dimension of a tensor, however it is
+// partitioned. It checks no checksums: OpenLatest has checked them.
 func (r *Reader) Rows(name string, lo, hi int) (*tensor.Tensor, error) { return r.b.Rows(name, lo, hi) }
 
 // Verify reads every byte and returns the first *CorruptError.
@@ -114,8 +114,8 @@ func (r *Reader) Verify() error { return r.b.Verify() }
 // Close closes the files.
 func (r *Reader) Close() error { return r.b.Close() }
 
-// Step returns the global step: that of the tensor, else the number at the
-// prefix's end, else 0.
+// Step returns the global step: the tensor's value, else the number at the
+// end of the prefix, else 0.
 func (r *Reader) Step() int64 {
 	if t, err := r.Tensor(GlobalStep); err == nil {
 		if v := tensor.Values[int64](t); len(v) == 1 {
@@ -129,7 +129,7 @@ func (r *Reader) Step() int64 {
 	return step
 }
 
-// Snapshot reads everything; partitioned tensors come out whole.
+// Snapshot reads everything; partitioned tensors are joined.
 func (r *Reader) Snapshot() (Snapshot, error) {
 	s := Snapshot{Step: r.Step(), Tensors: map[string]*tensor.Tensor{}}
 	for _, n := range r.Names() {

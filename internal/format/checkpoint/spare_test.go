@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSpare: the spared checkpoint stays however many are newer, in the next run too if that spares it, and goes once another is spared.
+// TestSpare: the spared checkpoint stays, however many newer ones there are, also in the next run if that spares it, until another one is spared.
 func TestSpare(t *testing.T) {
 	dir := t.TempDir()
 	steps := func() (out []int64) {
@@ -45,14 +45,14 @@ func TestSpare(t *testing.T) {
 	spare(s, "model.ckpt-6")
 	check("another", 5, 6)
 	mustSave(t, s, 7)
-	spare(s, "model.ckpt-7") // 6 is listed still
+	spare(s, "model.ckpt-7") // 6 is still on the list
 	check("one of the list", 6, 7)
 	mustSave(t, s, 8, 9)
 	check("which then goes", 7, 8, 9)
 }
 
-// TestSpareIsRemembered: whatever Options.KeepEveryNHours says, a checkpoint that an ended process spared goes when the next one spares another, also if that
-// does so at once, and stays where none does.
+// TestSpareIsRemembered: for any Options.KeepEveryNHours, a checkpoint spared by an ended process is deleted when the next process spares another,
+// even immediately, and stays if that spares none.
 func TestSpareIsRemembered(t *testing.T) {
 	for _, hours := range []float64{0, 10000} {
 		for next, want := range map[string][]int64{"": {1, 5, 6}, "model.ckpt-1": {1, 5, 6}, "model.ckpt-4": {4, 5, 6}, "model.ckpt-5": {5, 6}} {
@@ -64,7 +64,7 @@ func TestSpareIsRemembered(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustSave(t, s, 2, 3, 4, 5)
-			s = newSaver(t, dir, o) // nobody told the one before that it ends
+			s = newSaver(t, dir, o) // the previous Saver was not told that it ends
 			if next != "" {
 				if err := s.Spare(filepath.Join(dir, next)); err != nil {
 					t.Fatal(err)
@@ -86,7 +86,7 @@ func TestSpareIsRemembered(t *testing.T) {
 	}
 }
 
-// TestSparedIsSavedAgain: a spared checkpoint that is on the list again, as after a rollback, is not deleted because another is spared.
+// TestSparedIsSavedAgain: a spared checkpoint that is on the list again, as after a rollback, is not deleted when another is spared.
 func TestSparedIsSavedAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := newSaver(t, dir, Options{MaxToKeep: 2})
@@ -105,7 +105,7 @@ func TestSparedIsSavedAgain(t *testing.T) {
 	}
 }
 
-// TestSpareOfAll: a Saver that keeps all keeps one, too, that an ended process spared.
+// TestSpareOfAll: a Saver that keeps all checkpoints also keeps one spared by an ended process.
 func TestSpareOfAll(t *testing.T) {
 	dir := t.TempDir()
 	s := newSaver(t, dir, Options{MaxToKeep: 1})

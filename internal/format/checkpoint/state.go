@@ -11,16 +11,16 @@ const StateFile = "checkpoint"
 
 // state is TensorFlow's CheckpointState message
 // (tensorflow/python/training/checkpoint_state.proto). Paths are relative to the
-// file's directory where they can be.
+// file's directory if possible.
 type state struct {
 	latest        string
 	all           []string  // oldest first, the last is latest
 	times         []float64 // of all, in seconds since 1970
 	lastPreserved float64
 	// deleting lists checkpoints whose deletion was about to begin when the list
-	// was written. It is kept in comments, which TensorFlow skips.
+	// was written. It is stored in comments, which TensorFlow skips.
 	deleting []string
-	spared   string // a checkpoint that is off the list only because it is spared, "" for none; a comment too
+	spared   string // a checkpoint that is off the list only because it is spared, "" if there is none; also in a comment
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 	sparedComment   = "# spared "
 )
 
-// format writes the message as protocol buffer text, as TensorFlow does.
+// format writes the message as protocol buffer text, like TensorFlow.
 func (s *state) format() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model_checkpoint_path: %s\n", quote(s.latest))
@@ -68,7 +68,7 @@ func quote(s string) string {
 	return b.String()
 }
 
-// parseState reads protocol buffer text. Unknown fields are ignored; a file
+// parseState parses protocol buffer text. It ignores unknown fields; a file
 // without model_checkpoint_path is an error.
 func parseState(text []byte) (*state, error) {
 	s := &state{}
@@ -172,7 +172,7 @@ func nextValue(s string) (value, rest string, err error) {
 	return "", "", fmt.Errorf("the closing quote is missing")
 }
 
-// unquote resolves the escapes of protocol buffer text, which are Go's except
+// unquote resolves the escapes of protocol buffer text. They are Go's, except
 // that both quotes may be escaped.
 func unquote(s string, quote byte) (string, error) {
 	var out []byte

@@ -6,18 +6,18 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Store keeps the checkpoints of one training run. A Saver is one on disk;
-// NewMemory gives one for tests.
+// Store keeps the checkpoints of one training run. Saver implements it on disk;
+// NewMemory returns one for tests.
 type Store interface {
-	// Save writes a checkpoint, then deletes the ones that need not be kept. It
-	// returns the new one's prefix.
+	// Save writes a checkpoint, then deletes those that need not be kept. It
+	// returns the new checkpoint's prefix.
 	Save(ctx context.Context, s Snapshot) (prefix string, err error)
 	// OpenLatest opens the newest checkpoint that passes verification. The error
 	// wraps ErrNone, or is an *UnloadableError.
 	OpenLatest(ctx context.Context) (*Reader, error)
-	// Open opens a given one.
+	// Open opens the checkpoint with the given prefix.
 	Open(prefix string) (*Reader, error)
-	// All lists what there is, oldest first.
+	// All lists all checkpoints, oldest first.
 	All() ([]Entry, error)
 }
 

@@ -2,9 +2,9 @@ package delimited
 
 import "bytes"
 
-// Whole returns the length of the records that end within text, which begins with a record; 0 where none ends.
-// A record ends with a line feed that is not within quotes. Lines that begin with comment are passed over; 0: there are
-// none. In a text whose quotes are wrong, the records before the first wrong one are whole.
+// Whole returns the length of the complete records at the beginning of text, 0 if there are none.
+// A record ends with a line feed outside quotes. Lines that begin with comment are skipped; 0: no
+// comments. If quotes are wrong, only the records before the first wrong one are complete.
 func Whole(text []byte, comment byte) int {
 	if comment != 0 {
 		return wholeByLine(text, comment)

@@ -36,7 +36,7 @@ func checkNumber(t *testing.T, text string) {
 	}
 }
 
-// middle returns a decimal close to the middle between two neighbouring float32 numbers.
+// middle returns a decimal close to the midpoint of two neighbouring float32 numbers.
 func middle(r *rand.Rand, digits int) string {
 	v := math.Float32frombits(r.Uint32() & 0x7fffffff)
 	up := math.Float32frombits(math.Float32bits(v) + 1)
@@ -59,7 +59,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestPlainNumbersAreFast: what files usually hold is not left to strconv.
+// TestPlainNumbersAreFast: usual numbers are not left to strconv.
 func TestPlainNumbersAreFast(t *testing.T) {
 	for _, text := range []string{"0", "-1", "39", "0.5", "-1.2345678", "0.12345678", "1e-3", "123456.789", "-0.98765432109876543"} {
 		if _, next, ok := Float32([]byte(text+",1"), 0, '.'); !ok || next != len(text) {
@@ -77,7 +77,7 @@ func FuzzNumbers(f *testing.F) {
 	f.Fuzz(checkNumber)
 }
 
-// records reads a text as encoding/csv does, up to the first error.
+// records reads a text like encoding/csv, up to the first error.
 func records(text []byte, comment rune) (out []string, err error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord, r.Comment = -1, comment
@@ -93,7 +93,7 @@ func records(text []byte, comment rune) (out []string, err error) {
 	}
 }
 
-// checkWhole: the whole records, and the text behind them, are the records of the text.
+// checkWhole: the records of the whole part, followed by the records of the rest, are the records of the text.
 func checkWhole(t *testing.T, text []byte, comment byte) {
 	t.Helper()
 	n := Whole(text, comment)

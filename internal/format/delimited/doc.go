@@ -1,3 +1,3 @@
-// Package delimited has what fast readers of delimited text (CSV) are made of: borders of records within a block of text,
-// so that blocks can be read side by side, and numbers read in place.
+// Package delimited helps to read delimited text (CSV) fast: it finds the borders of records in a block of text,
+// so that blocks can be read in parallel, and reads numbers in place.
 package delimited

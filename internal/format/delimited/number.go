@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Float32 reads the decimal number that text has at a byte, for example -1.5e-3, and returns the nearest float32, and the
-// byte behind the number. point is the mark before the fraction. ok is false where there is no number, or one that takes more than this
-// function does: strconv.ParseFloat decides then.
+// Float32 reads the decimal number at byte at of text, for example -1.5e-3, and returns the nearest float32 and the
+// position after the number. point is the decimal mark. ok is false if there is no number, or one that this
+// function cannot read: use strconv.ParseFloat then.
 func Float32(text []byte, at int, point byte) (v float32, next int, ok bool) {
 	n := scan(text, at, point)
 	if n.next == at {
@@ -17,8 +17,8 @@ func Float32(text []byte, at int, point byte) (v float32, next int, ok bool) {
 	if !ok {
 		return 0, at, false
 	}
-	// wide is at most two units in the last place off. It gives the right float32 unless it may lie on the other side of the middle between
-	// two of them.
+	// wide is off by at most two units in the last place. That gives the right float32, unless it may be on the other side of the
+	// midpoint of two float32 numbers.
 	const low, middle, off = 1<<29 - 1, 1 << 28, 4
 	if math.Float64bits(wide)&low-(middle-off) <= 2*off || wide != 0 && (wide < 0x1p-126 || wide >= math.MaxFloat32) {
 		return 0, at, false
@@ -29,13 +29,13 @@ func Float32(text []byte, at int, point byte) (v float32, next int, ok bool) {
 	return v, n.next, true
 }
 
-// Float64 is Float32 of a float64.
+// Float64 is Float32 for a float64.
 func Float64(text []byte, at int, point byte) (v float64, next int, ok bool) {
 	n := scan(text, at, point)
 	if n.next == at || n.digits > 1<<53 {
 		return 0, at, false
 	}
-	if v, ok = n.near(); !ok { // exact operands: the result is rounded once
+	if v, ok = n.near(); !ok { // exact operands: only the result is rounded
 		return 0, at, false
 	}
 	if n.negative {
@@ -44,7 +44,7 @@ func Float64(text []byte, at int, point byte) (v float64, next int, ok bool) {
 	return v, n.next, true
 }
 
-// Int reads the integer of up to 18 digits that text has at a byte, and returns the byte behind it. ok is false where there is
+// Int reads the integer of up to 18 digits at byte at of text, and returns the position after it. ok is false if there is
 // none, or a longer one.
 func Int(text []byte, at int) (v int64, next int, ok bool) {
 	i, negative := at, false
@@ -70,10 +70,10 @@ type number struct {
 	digits   uint64
 	exponent int
 	negative bool
-	next     int // byte behind the number; its first where there is none
+	next     int // position after the number, or its start if there is none
 }
 
-// maxDigits is how many digits every uint64 can hold.
+// maxDigits is the number of digits that always fit in a uint64.
 const maxDigits = 19
 
 // scan reads a number without rounding it.
@@ -121,7 +121,7 @@ func scan(text []byte, at int, point byte) number {
 	return n
 }
 
-// leadingZeros counts the zeros before the first other digit.
+// leadingZeros counts the zeros before the first nonzero digit.
 func leadingZeros(text []byte, point byte) int {
 	n := 0
 	for _, c := range text {
@@ -134,13 +134,13 @@ func leadingZeros(text []byte, point byte) int {
 	return n
 }
 
-// allDigits reports whether eight bytes are decimal digits: their high halves are 3, also after 6 is added.
+// allDigits reports whether eight bytes are decimal digits: their upper halves are 3, even after adding 6.
 func allDigits(eight uint64) bool {
 	const high, six, three = 0xf0f0f0f0f0f0f0f0, 0x0606060606060606, 0x3030303030303030
 	return eight&high == three && (eight+six)&high == three
 }
 
-// valueOf returns the number that eight digits are: neighbours are joined to 2, 4 and 8 digits.
+// valueOf returns the number that eight digits form. It joins neighbours to 2, 4 and 8 digits.
 func valueOf(eight uint64) uint64 {
 	eight &= 0x0f0f0f0f0f0f0f0f
 	eight = (eight*10 + eight>>8) & 0x00ff00ff00ff00ff
@@ -148,7 +148,7 @@ func valueOf(eight uint64) uint64 {
 	return (eight*10000 + eight>>32) & 0xffffffff
 }
 
-// powers are the powers of ten that a float64 holds exactly.
+// powers are the powers of ten that a float64 represents exactly.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // near returns the number without its sign, with one rounding of the digits and one of the product.

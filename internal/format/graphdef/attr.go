@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// errNewer refuses fields that this version of the format does not have.
+// errNewer refuses fields that this version of the format does not know.
 var errNewer = errors.New("holds fields of a newer version of the format, which would be lost")
 
 func known(m proto.Message) error {
@@ -23,7 +23,7 @@ func known(m proto.Message) error {
 	return nil
 }
 
-// attr converts a value; enc says how a tensor was encoded, "" for the usual way.
+// attr converts a value; enc describes the encoding of a tensor, "" for the usual one.
 func (r *reader) attr(a *attr_value_go_proto.AttrValue) (v any, enc string, err error) {
 	if err := known(a); err != nil {
 		return nil, "", err
@@ -80,7 +80,7 @@ func (r *reader) function(f *attr_value_go_proto.NameAttrList) (graph.Func, erro
 	return out, nil
 }
 
-// list converts a list, which must hold one kind.
+// list converts a list, whose values must be of one kind.
 func (r *reader) list(l *attr_value_go_proto.AttrValue_ListValue) (any, error) {
 	if err := known(l); err != nil {
 		return nil, err

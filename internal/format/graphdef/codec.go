@@ -28,7 +28,7 @@ func Unmarshal(data []byte) (*graph.Graph, error) {
 }
 
 // MarshalText returns g as a GraphDef in protocol buffers' text form (.pbtxt).
-// Its white space is not stable between builds.
+// Its white space differs between builds.
 func MarshalText(g *graph.Graph) ([]byte, error) {
 	gd, err := ToGraphDef(g)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A graph survives the way to a GraphDef and back, its symbolic batch included.
+// A graph survives conversion to a GraphDef and back, including its symbolic batch.
 func Example() {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(4)})

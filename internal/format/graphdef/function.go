@@ -12,11 +12,11 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// Function says how a graph is a function.
+// Function says how a graph becomes a function.
 type Function struct {
 	Name string
-	Args []*graph.Node // nodes whose first output is what the function is called with
-	Ends []*graph.Node // nodes whose inputs are the results, in order; they are no part of the body
+	Args []*graph.Node // nodes whose first outputs are the function's arguments
+	Ends []*graph.Node // nodes whose inputs are the results, in order; they are not part of the body
 }
 
 // ToFunctionDef converts a graph to a function that runs all its nodes.
@@ -47,7 +47,7 @@ func ToFunctionDef(g *graph.Graph, f Function) (*function_go_proto.FunctionDef, 
 		}
 		gd.Node[i].Input = args.inputs(n)
 		def.NodeDef = append(def.NodeDef, gd.Node[i])
-		if !used[n] { // it runs, although no result needs it
+		if !used[n] { // it runs even if no result needs it
 			def.ControlRet[n.Name] = n.Name
 			sig.ControlOutput = append(sig.ControlOutput, n.Name)
 		}
@@ -59,7 +59,7 @@ func argDef(name string, t tensor.DType) *op_def_go_proto.OpDef_ArgDef {
 	return &op_def_go_proto.OpDef_ArgDef{Name: name, Type: types_go_proto.DataType(t)}
 }
 
-// usedNodes returns the nodes that other nodes or the results follow.
+// usedNodes returns the nodes that other nodes or the results depend on.
 func usedNodes(g *graph.Graph, ends map[*graph.Node]bool) map[*graph.Node]bool {
 	used := map[*graph.Node]bool{}
 	for _, n := range g.Nodes() {
@@ -76,10 +76,10 @@ func usedNodes(g *graph.Graph, ends map[*graph.Node]bool) map[*graph.Node]bool {
 	return used
 }
 
-// arguments are the nodes that stand for what a function is called with.
+// arguments are the nodes that stand for a function's arguments.
 type arguments map[*graph.Node]bool
 
-// inputs returns the inputs of a node. Arguments are there from the beginning: nothing waits for them.
+// inputs returns the inputs of a node. Control inputs from arguments are left out: their values exist from the start.
 func (a arguments) inputs(n *graph.Node) (all []string) {
 	for _, in := range n.Inputs {
 		all = append(all, a.input(in))
@@ -101,7 +101,7 @@ func (a arguments) input(o graph.Output) string {
 	return fmt.Sprintf("%s:%s:%d", o.Node.Name, name, index)
 }
 
-// outputName returns the name of an op's output and the place within it.
+// outputName returns the name of an op's output and the index within it.
 func outputName(o graph.Output) (string, int) {
 	if strings.HasSuffix(o.Node.Op, "Recv") {
 		return "tensor", 0

@@ -9,8 +9,8 @@ import (
 )
 
 // infer returns the outputs of a node whose Attrs are set, with the shapes that
-// follow from op and attributes alone; refs is how many outputs are referred to.
-// Ops without a definition have as many outputs as that, at least one.
+// follow from op and attributes alone; refs is the number of outputs referred to.
+// An op without a definition has that many outputs, at least one.
 func infer(n *graph.Node, refs int) ([]graph.Type, error) {
 	var types []tensor.DType
 	op := ops.Find(n.Op)

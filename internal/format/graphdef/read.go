@@ -54,7 +54,7 @@ func FromGraphDef(gd *graph_go_proto.GraphDef) (*graph.Graph, error) {
 	return g, nil
 }
 
-// maxOutputs bounds the outputs of one node, maxAllOutputs of a graph, so
+// maxOutputs bounds the outputs of one node and maxAllOutputs those of a graph, so
 // that a few damaged bytes cannot claim much memory.
 const (
 	maxOutputs    = 1 << 16
@@ -66,7 +66,7 @@ type reader struct {
 	budget int // bytes that compressed tensors may still expand to
 }
 
-// readHeader reads what is not nodes.
+// readHeader reads everything but the nodes.
 func readHeader(g *graph.Graph, gd *graph_go_proto.GraphDef) error {
 	g.Producer, g.MinConsumer = gd.GetVersions().GetProducer(), gd.GetVersions().GetMinConsumer()
 	if gd.GetLibrary() != nil {
@@ -89,7 +89,7 @@ func readHeader(g *graph.Graph, gd *graph_go_proto.GraphDef) error {
 	return nil
 }
 
-// versions returns the versions that g's own fields state, nil for none.
+// versions returns the versions in g's own fields, nil if there are none.
 func versions(g *graph.Graph) *versions_go_proto.VersionDef {
 	if g.Producer == 0 && g.MinConsumer == 0 {
 		return nil
@@ -97,7 +97,7 @@ func versions(g *graph.Graph) *versions_go_proto.VersionDef {
 	return &versions_go_proto.VersionDef{Producer: g.Producer, MinConsumer: g.MinConsumer}
 }
 
-// node adds one node without its edges and outputs.
+// node adds one node, still without its edges and outputs.
 func (r *reader) node(nd *node_def_go_proto.NodeDef) error {
 	n := &graph.Node{Name: nd.GetName(), Op: nd.GetOp(), Device: nd.GetDevice()}
 	if len(nd.GetAttr()) > 0 {
@@ -131,7 +131,7 @@ func (r *reader) node(nd *node_def_go_proto.NodeDef) error {
 	return r.g.Add(n)
 }
 
-// connect resolves the names of inputs and reports each reference to an output.
+// connect resolves the names of inputs. It calls refer for each reference to an output.
 func (r *reader) connect(n *graph.Node, inputs []string, refer func(*graph.Node, int)) error {
 	for i, in := range inputs {
 		name, control := strings.CutPrefix(in, "^")

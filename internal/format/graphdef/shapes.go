@@ -21,7 +21,7 @@ const (
 	restAttr       = "_goestimator_node"
 )
 
-// readOutputs sets a node's outputs and takes our own attributes out of n.Attrs.
+// readOutputs sets a node's outputs and removes our own attributes from n.Attrs.
 func readOutputs(n *graph.Node, refs int) error {
 	if err := readSymbolic(n); err != nil {
 		return err
@@ -61,7 +61,7 @@ func readOutputs(n *graph.Node, refs int) error {
 		}
 	}
 	if differs(n, refs) {
-		delete(n.Attrs, shapesAttr) // writing makes it anew
+		delete(n.Attrs, shapesAttr) // writing adds it again
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func typeList(v any) ([]tensor.DType, bool) {
 	return nil, false
 }
 
-// retype returns outputs of the given types, with the shapes of old where there are as many.
+// retype returns outputs with the given types, and with the shapes of old if their numbers agree.
 func retype(old []graph.Type, types []tensor.DType) []graph.Type {
 	out := make([]graph.Type, len(types))
 	for i, d := range types {
@@ -120,7 +120,7 @@ func retype(old []graph.Type, types []tensor.DType) []graph.Type {
 	return out
 }
 
-// differs reports whether a node's output shapes must be written, since op and
+// differs reports whether a node's output shapes must be written, because op and
 // attributes do not give them.
 func differs(n *graph.Node, refs int) bool {
 	own, err := infer(n, refs)
@@ -135,10 +135,10 @@ func differs(n *graph.Node, refs int) bool {
 	return false
 }
 
-// errDims is returned where the two forms of a shape disagree.
+// errDims is the error of two forms of a shape that disagree.
 var errDims = errors.New("disagrees with the shape beside it")
 
-// refine returns the shape that text gives, which must agree with s where s knows.
+// refine returns the shape in text, which must agree with the known parts of s.
 func refine(s graph.Shape, text string) (graph.Shape, error) {
 	t, err := parseShape(text)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxExpanded bounds how many bytes the compressed tensors of one graph (one
+// maxExpanded bounds the bytes that the compressed tensors of one graph (one
 // value for a whole shape) may expand to.
 const maxExpanded = 256 << 20
 
-// FromTensorProto converts a tensor, whichever way it is encoded: raw content,
-// typed values, or fewer values than elements, where the last value repeats.
+// FromTensorProto converts a tensor in any encoding: raw content,
+// typed values, or fewer values than elements, in which case the last value repeats.
 func FromTensorProto(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	r := reader{budget: maxExpanded}
 	return r.tensor(p)
@@ -51,7 +51,7 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) 
 		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
 	}
 	takes := n * size
-	if d == tensor.String { // each is copied, the last as often as it is repeated
+	if d == tensor.String { // each string is copied, the last one as often as it repeats
 		takes = repeatedSize(p.GetStringVal(), n)
 	}
 	if have := max(len(p.GetTensorContent()), proto.Size(p)); takes/16 > have {
@@ -66,7 +66,7 @@ func (r *reader) tensor(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) 
 	return t, fromFields(t, p, n)
 }
 
-// oddFields refuses what would be lost.
+// oddFields refuses fields that would be lost.
 func oddFields(p *tensor_go_proto.TensorProto) error {
 	if p.GetVersionNumber() != 0 || len(p.GetResourceHandleVal()) > 0 || len(p.GetVariantVal()) > 0 {
 		return errors.New("it holds a version number, resources or variants: expected numbers, booleans or strings")
@@ -88,7 +88,7 @@ func tensorShape(p *tensor_go_proto.TensorProto) ([]int, error) {
 	return s.At(0), nil
 }
 
-// elements multiplies dimensions without overflow.
+// elements multiplies dimensions. It returns false if the product exceeds limit.
 func elements(shape []int, limit int) (int, bool) {
 	n := 1
 	for _, d := range shape {
@@ -120,7 +120,7 @@ func fromContent(content []byte, d tensor.DType, shape []int, n int) (*tensor.Te
 	return t, nil
 }
 
-// fields returns the number of typed values of p for type d, and how to write value i as little-endian bytes.
+// fields returns the number of typed values of p for type d, and a function that writes value i as little-endian bytes.
 func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b []byte, i int)) {
 	le := binary.LittleEndian
 	switch d {
@@ -164,7 +164,7 @@ func fields(p *tensor_go_proto.TensorProto, d tensor.DType) (n int, put func(b [
 	return 0, nil
 }
 
-// NumValues returns how many elements of its type a tensor has as typed values.
+// NumValues returns the number of typed values of a tensor.
 func NumValues(p *tensor_go_proto.TensorProto) int {
 	if d := tensor.DType(p.GetDtype()); d != tensor.String {
 		n, _ := fields(p, d)
@@ -233,9 +233,9 @@ func stringsOf(content []byte, shape []int, n int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// An encoding is "content", or "field" and the number of values written; then " bare" where the shape is left out.
+// An encoding is "content", or "field" and the number of values written; then " bare" if the shape is left out.
 
-// encodingOf describes how p encodes t, "" where writeTensor would do the same by itself.
+// encodingOf describes how p encodes t, "" if writeTensor would encode it the same way by default.
 func encodingOf(p *tensor_go_proto.TensorProto, t *tensor.Tensor) string {
 	if q, err := writeTensor(t, ""); err == nil && proto.Equal(p, q) {
 		return ""
@@ -250,8 +250,8 @@ func encodingOf(p *tensor_go_proto.TensorProto, t *tensor.Tensor) string {
 	return enc
 }
 
-// writeTensor converts a tensor: where enc is "", one value for one element,
-// strings as values, everything else as raw content.
+// writeTensor converts a tensor. If enc is "", a single element becomes one value,
+// strings become values, everything else raw content.
 func writeTensor(t *tensor.Tensor, enc string) (*tensor_go_proto.TensorProto, error) {
 	if t == nil {
 		return nil, errors.New("tensor is nil")
@@ -279,7 +279,7 @@ func writeTensor(t *tensor.Tensor, enc string) (*tensor_go_proto.TensorProto, er
 }
 
 // repeats reports whether the elements after the first k all equal the last of
-// these, or zero where k is 0.
+// these, or zero if k is 0.
 func repeats(t *tensor.Tensor, k int) bool {
 	n, size := t.Len(), t.DType.Size()
 	if k < 0 || k > n {

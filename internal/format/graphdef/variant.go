@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A tensor of variants between tasks has an element of Strings for each variant: its VariantTensorDataProto, encoded.
+// Between tasks, a tensor of variants has one element of Strings per variant: its encoded VariantTensorDataProto.
 
-// ToVariantProto converts a tensor of variants as TensorFlow's servers do: to the sizes of all messages, then the messages, as content.
+// ToVariantProto converts a tensor of variants like TensorFlow's servers: its content is the sizes of all messages, then the messages.
 func ToVariantProto(t *tensor.Tensor) *tensor_go_proto.TensorProto {
 	p := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_VARIANT, TensorShape: protoShape(t.Shape)}
 	for _, s := range t.Strings {
@@ -26,7 +26,7 @@ func ToVariantProto(t *tensor.Tensor) *tensor_go_proto.TensorProto {
 	return p
 }
 
-// ViewVariantProto reads a tensor of variants, as content or as messages. The result may share p's memory. The account pays for what is copied.
+// ViewVariantProto reads a tensor of variants, from content or messages. The result may share p's memory. The account pays for copies.
 func ViewVariantProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*tensor.Tensor, error) {
 	shape, err := wireShape(p.GetTensorShape())
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 // maxRank is TensorFlow's limit on the dimensions of a tensor.
 const maxRank = 254
 
-// ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy, for
-// which the account pays: p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a
-// request: raw content or typed values. Too few values repeat the last, none are zeros, and surplus ones are left out.
-// In contrast to FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
+// ViewTensorProto returns a tensor that shares p's memory if p has the elements in a tensor's layout, else a copy, for
+// which the account pays. p must not change while the tensor is in use. Like TensorFlow's runtime for a request, it reads
+// raw content or typed values. If there are too few values, the last one repeats; no values are zeros, and surplus ones are left out.
+// Unlike FromTensorProto, it ignores names of dimensions and unknown fields, since nothing is written back.
 func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*tensor.Tensor, error) {
 	d := tensor.DType(p.GetDtype())
 	size := d.Size()
@@ -51,7 +51,7 @@ func ViewTensorProto(p *tensor_go_proto.TensorProto, a *budget.Account) (*tensor
 // stringHeader is the size of a []byte.
 const stringHeader = 24
 
-// view is a tensor of n elements on its way.
+// view is a tensor of n elements being read.
 type view struct {
 	p       *tensor_go_proto.TensorProto
 	n       int
@@ -75,15 +75,15 @@ func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
 	return shape, nil
 }
 
-// maxViewed bounds how many bytes a tensor of a request takes whose values are fewer than its elements: a hundred bytes
+// maxViewed bounds the bytes of a tensor in a request that has fewer values than elements: a hundred bytes
 // may ask for it, many times at once.
 const maxViewed = budget.Expansion
 
-// ErrExpands says that a tensor of few values stands for too many.
+// ErrExpands says that a few values stand for a tensor that is too large.
 var ErrExpands = errors.New("the tensor is too large")
 
-// expand takes the memory of few values that stand for very many. Strings count as often as they are repeated, though
-// they lie in one place, and are copied or written as often as they count.
+// expand reserves the memory of a few values that stand for many. A string counts as often as it repeats, even though
+// it is stored once, because it will be copied or written that often.
 func (w view) expand(bytes int) error {
 	if bytes > maxViewed {
 		return fmt.Errorf("%w: %d elements given by fewer values take %d bytes, and may take %d", ErrExpands, w.n, bytes, maxViewed)
@@ -113,7 +113,7 @@ func (w view) strings() ([][]byte, error) {
 	return out, nil
 }
 
-// repeatedSize is what n strings take where the last of vals repeats, at most math.MaxInt.
+// repeatedSize is the size of n strings if the last of vals repeats, at most math.MaxInt.
 func repeatedSize(vals [][]byte, n int) int {
 	size, last := 0, 0
 	for _, v := range vals {
@@ -214,7 +214,7 @@ func whole(content []byte, d tensor.DType) bool {
 	return true
 }
 
-// usable returns content, or a copy where it cannot be a tensor's memory.
+// usable returns content, or a copy if it cannot be a tensor's memory.
 func usable(content []byte, d tensor.DType) []byte {
 	if whole(content, d) {
 		return content
@@ -227,7 +227,7 @@ func usable(content []byte, d tensor.DType) []byte {
 	return t.Bytes
 }
 
-// sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.
+// sameLayout returns the typed values of p as bytes, nil if a tensor of type d has another layout.
 func sameLayout(p *tensor_go_proto.TensorProto, d tensor.DType) []byte {
 	switch d {
 	case tensor.Float32:
@@ -253,8 +253,8 @@ func bytesOf[T tensor.Element](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
 }
 
-// ToTensorProto converts a tensor to typed values, or to raw content where content is set and it is not of strings.
-// The result shares t's memory where the forms agree. It fails where t's elements do not fit its type and shape.
+// ToTensorProto converts a tensor to typed values, or to raw content if content is set and it does not hold strings.
+// The result shares t's memory if the layouts agree. It fails if t's elements do not fit its type and shape.
 func ToTensorProto(t *tensor.Tensor, content bool) (*tensor_go_proto.TensorProto, error) {
 	if t == nil {
 		return nil, fmt.Errorf("tensor is nil")
@@ -291,7 +291,7 @@ func ToTensorProto(t *tensor.Tensor, content bool) (*tensor_go_proto.TensorProto
 	return p, nil
 }
 
-// ProtoSize returns how many bytes ToTensorProto allocates for the values of t, which it does not share.
+// ProtoSize returns the bytes that ToTensorProto allocates for values of t that it does not share.
 func ProtoSize(t *tensor.Tensor, content bool) int {
 	if t == nil || content {
 		return 0
@@ -312,7 +312,7 @@ func ProtoSize(t *tensor.Tensor, content bool) int {
 	return len(t.Bytes)
 }
 
-// aligned is tensor.Values, of a copy where t's memory is not fit for it.
+// aligned is tensor.Values, of a copy if t's memory is not suitably aligned.
 func aligned[T tensor.Element](t *tensor.Tensor) []T {
 	if b := usable(t.Bytes, t.DType); len(b) > 0 {
 		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), t.Len())

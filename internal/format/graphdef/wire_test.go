@@ -23,7 +23,7 @@ func view(p *tensor_go_proto.TensorProto) (*tensor.Tensor, error) {
 	return graphdef.ViewTensorProto(p, nil)
 }
 
-// ProtoSize is what typed values take that are not the tensor's own memory.
+// ProtoSize is the size of typed values that are not the tensor's own memory.
 func TestProtoSize(t *testing.T) {
 	for _, d := range wireTypes {
 		for _, n := range []int{0, 1, 1000} {
@@ -48,7 +48,7 @@ func TestProtoSize(t *testing.T) {
 	}
 }
 
-// A tensor written either way, sent and read is itself, by both readers.
+// A tensor written either way, sent and read is unchanged, for both readers.
 func TestWireRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := tensor.New(rapid.SampledFrom(wireTypes).Draw(t, "type"), rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")...)
@@ -145,7 +145,7 @@ func TestWireOddForms(t *testing.T) {
 	}
 }
 
-// TestRepeatedStringsCountWithTheirLength: few long strings that stand for many are as much as their copies would be.
+// TestRepeatedStringsCountWithTheirLength: a few long strings that stand for many count as much as their copies would.
 func TestRepeatedStringsCountWithTheirLength(t *testing.T) {
 	const mib = 1 << 20
 	few := func(n int64, values ...[]byte) *tensor_go_proto.TensorProto {
@@ -175,7 +175,7 @@ func TestRepeatedStringsCountWithTheirLength(t *testing.T) {
 		}
 		a.Close()
 	}
-	// What is copied is bounded by what a graph may expand to.
+	// The bound on what a graph may expand to also bounds copies.
 	if _, err := graphdef.FromTensorProto(few(300, long)); err == nil {
 		t.Error("300 copies of a megabyte were made")
 	}
@@ -184,7 +184,7 @@ func TestRepeatedStringsCountWithTheirLength(t *testing.T) {
 	}
 }
 
-// TestCopiesAreCounted: what is not shared is paid for before it is made.
+// TestCopiesAreCounted: copies are paid for before they are made.
 func TestCopiesAreCounted(t *testing.T) {
 	shape := &tensor_shape_go_proto.TensorShapeProto{Dim: []*tensor_shape_go_proto.TensorShapeProto_Dim{{Size: 1 << 16}}}
 	content := make([]byte, 1<<16)

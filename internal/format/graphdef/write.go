@@ -122,7 +122,7 @@ func writeAttrs(to map[string]*attr_value_go_proto.AttrValue, n *graph.Node) err
 	return nil
 }
 
-// writeOutputs states the types and shapes of the outputs where op and attributes do not.
+// writeOutputs states the types and shapes of the outputs if op and attributes do not.
 func writeOutputs(to map[string]*attr_value_go_proto.AttrValue, n *graph.Node, refs int) error {
 	add := func(name string, v any) (err error) {
 		to[name], err = writeAttr(v, "")

@@ -5,14 +5,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inflation is by how much deflate may shrink data at most.
+// inflation is the largest factor by which deflate can shrink data.
 const inflation = 1032
 
-// dataset describes an array of numbers; others, as of strings, are left out.
+// dataset describes an array of numbers; ok is false for others, such as strings.
 func (w *walk) dataset(path string, messages []message) (e tensorfile.Entry, ok bool, err error) {
 	kind, space, where := find(messages, messageDatatype), find(messages, messageDataspace), find(messages, messageLayout)
 	if kind == nil || space == nil || kind.shared || space.shared || find(messages, messageExternal) != nil {
-		return e, false, nil // a type of its own, or data in other files
+		return e, false, nil // a named type, or data in other files
 	}
 	e.Name = path
 	bigEndian := false
@@ -64,7 +64,7 @@ const (
 	classEnum    = 8
 )
 
-// typeOf reads a datatype; Invalid is one that tensors do not have.
+// typeOf reads a datatype; it returns Invalid for a type that tensors do not have.
 func typeOf(c *cursor) (d tensor.DType, bigEndian bool, err error) {
 	class := c.number(1)
 	bits := c.next(3)
@@ -82,12 +82,12 @@ func typeOf(c *cursor) (d tensor.DType, bigEndian bool, err error) {
 		}
 		return unsigned[size], bigEndian, nil
 	case classFloat:
-		c.skip(5) // where bits begin, how many they are, where the exponent begins
+		c.skip(5) // bit offset, number of bits, start of the exponent
 		exponent := c.number(1)
 		floats := map[[2]uint64]tensor.DType{{2, 5}: tensor.Float16, {2, 8}: tensor.BFloat16, {4, 8}: tensor.Float32, {8, 11}: tensor.Float64}
 		return floats[[2]uint64{size, exponent}], bigEndian, c.err
 	case classEnum:
-		// h5py's truths: FALSE and TRUE of one byte.
+		// h5py's booleans: an enumeration of FALSE and TRUE, one byte each.
 		if size == 1 && bits[0] == 2 && bits[1] == 0 {
 			return tensor.Bool, false, nil
 		}

@@ -8,23 +8,23 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// magicText begins a file, or follows a block of 512, 1024, ... bytes of the user's.
+// magicText begins a file, or follows a user block of 512, 1024, ... bytes.
 const magicText = "\x89HDF\r\n\x1a\n"
 
-// undefined is the address of what is not there.
+// undefined is the address of something that does not exist.
 const undefined = ^uint64(0)
 
 // file is an open file and the sizes of the numbers in it.
 type file struct {
 	r       io.ReaderAt
 	size    int64
-	base    uint64 // of all addresses
+	base    uint64 // added to all addresses
 	offsets int    // bytes of an address
 	lengths int    // bytes of a length
 	budget  int64  // bytes of structure that may still be read
 }
 
-// Read lists the datasets of numbers of a file of size bytes by their paths, as "model_weights/dense/kernel". Damage
+// Read lists the numeric datasets of a file of size bytes, by paths such as "model_weights/dense/kernel". Damage
 // is an error that wraps tensorfile.ErrFormat.
 func Read(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	f := &file{r: r, size: size, offsets: 8, lengths: 8, budget: 16*size + 1<<16}
@@ -42,7 +42,7 @@ func Read(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 // Is reports whether a file of size bytes has a superblock.
 func Is(r io.ReaderAt, size int64) bool { return begin(r, size) >= 0 }
 
-// begin is where the superblock is, -1 where there is none.
+// begin returns the position of the superblock, -1 if there is none.
 func begin(r io.ReaderAt, size int64) int64 {
 	for at := int64(0); at < size; at = max(512, 2*at) {
 		var magic [8]byte
@@ -87,7 +87,7 @@ func (f *file) superblock() (root uint64, err error) {
 	base := c.address()
 	c.skip(2 * f.offsets) // free space or extension, end of file
 	if skip > 12 {
-		c.skip(2 * f.offsets) // driver information, name of the root's link
+		c.skip(2 * f.offsets) // driver information, link name of the root
 	}
 	root = c.address()
 	if root == undefined || base > uint64(f.size) {
@@ -115,14 +115,14 @@ func (f *file) read(address uint64, n int) (*cursor, error) {
 	return &cursor{f: f, b: b}, nil
 }
 
-// cursor takes numbers from bytes; its first error sticks, and what follows is zero.
+// cursor reads numbers from bytes. Its first error sticks; after it, all numbers are zero.
 type cursor struct {
 	f   *file
 	b   []byte
 	err error
 }
 
-// next returns the next n bytes, nil behind the end.
+// next returns the next n bytes, nil beyond the end.
 func (c *cursor) next(n int) []byte {
 	if c.err != nil || n < 0 || n > len(c.b) {
 		if c.err == nil {
@@ -137,7 +137,7 @@ func (c *cursor) next(n int) []byte {
 
 func (c *cursor) skip(n int) { c.next(n) }
 
-// number is a little-endian number of n bytes.
+// number reads a little-endian number of n bytes.
 func (c *cursor) number(n int) uint64 {
 	var word [8]byte
 	copy(word[:], c.next(n))
@@ -146,7 +146,7 @@ func (c *cursor) number(n int) uint64 {
 
 func (c *cursor) length() uint64 { return c.number(c.f.lengths) }
 
-// address is undefined where all bits are set.
+// address reads an address; all bits set means undefined.
 func (c *cursor) address() uint64 {
 	b := c.next(c.f.offsets)
 	if len(b) > 0 && len(bytes.TrimLeft(b, "\xff")) == 0 {
@@ -157,7 +157,7 @@ func (c *cursor) address() uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-// expect takes a signature.
+// expect reads a signature.
 func (c *cursor) expect(signature string) {
 	if got := c.next(len(signature)); c.err == nil && string(got) != signature {
 		c.err = tensorfile.Errorf("expected the signature %q, got %q", signature, got)

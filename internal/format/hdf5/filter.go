@@ -15,7 +15,7 @@ const (
 	filterFletcher = 3
 )
 
-// filter is one step of what was done to chunks, in this order, when they were written.
+// filter is one step of a filter pipeline, which was applied in order when a chunk was written.
 type filter struct{ id uint64 }
 
 // filtersOf reads a filter pipeline.
@@ -49,7 +49,7 @@ func filtersOf(c *cursor) ([]filter, error) {
 	return out, nil
 }
 
-// undo makes the size bytes of a chunk of what is stored; bits of mask name filters that were not applied.
+// undo returns the size bytes of a chunk from its stored bytes; bits of mask mark filters that were not applied.
 func undo(filters []filter, mask uint64, b []byte, size, element int) ([]byte, error) {
 	for i := len(filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
@@ -93,7 +93,7 @@ func inflate(b []byte, limit int) ([]byte, error) {
 	return out, nil
 }
 
-// unshuffle puts the bytes of each element together, which were stored by their places in it.
+// unshuffle rejoins the bytes of each element, which were stored grouped by position.
 func unshuffle(b []byte, element int) []byte {
 	n := len(b) / element
 	out := make([]byte, len(b))
@@ -109,7 +109,7 @@ func unshuffle(b []byte, element int) []byte {
 // fletcherBytes is the size of a checksum.
 const fletcherBytes = 4
 
-// fletcher is HDF5's checksum: Fletcher's, with 32 bits, of big-endian words of 16 bits.
+// fletcher is HDF5's checksum: Fletcher-32 over big-endian 16-bit words.
 func fletcher(b []byte) [fletcherBytes]byte {
 	const modulus = 65535
 	low, high := uint64(0), uint64(0)

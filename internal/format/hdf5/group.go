@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// maxDepth bounds groups within groups, and the levels of a B-tree.
+// maxDepth bounds nested groups, and the levels of a B-tree.
 const maxDepth = 64
 
 // walk visits all objects of a file.
@@ -51,7 +51,7 @@ func (w *walk) object(address uint64, path string, depth int) error {
 	return nil
 }
 
-// named says which object an error is about.
+// named adds the path of the object to an error.
 func named(path string, err error) error { return fmt.Errorf("%q: %w", "/"+path, err) }
 
 func find(messages []message, kind int) *message {
@@ -102,7 +102,7 @@ func (w *walk) links(messages []message) (out []link, err error) {
 	return out, nil
 }
 
-// linkOf reads a link message; links that are not hard are left out.
+// linkOf reads a link message; hard is false for other kinds of links.
 func linkOf(m message) (l link, hard bool, err error) {
 	m.skip(1)
 	flags := m.number(1)
@@ -150,7 +150,7 @@ func (w *walk) symbols(tree, heap uint64, out []link) ([]link, error) {
 	return out, err
 }
 
-// leaf adds the names of one node of a symbol table.
+// leaf adds the names of one symbol table node.
 func (w *walk) leaf(address uint64, names []byte, out []link) ([]link, error) {
 	c, err := w.read(address, 8)
 	if err != nil {
@@ -184,7 +184,7 @@ func (w *walk) leaf(address uint64, names []byte, out []link) ([]link, error) {
 	return out, nil
 }
 
-// tree calls visit with the key and the address of each child of the leaves of a B-tree of a kind.
+// tree calls visit with the key and address of each child of a B-tree's leaves.
 func (f *file) tree(address uint64, kind byte, key, depth int, visit func(key *cursor, child uint64) error) error {
 	if depth > maxDepth {
 		return tensorfile.Errorf("a B-tree of %d levels", depth)

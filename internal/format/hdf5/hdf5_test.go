@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// written is a file that h5py wrote.
+// written returns a file written by h5py.
 func written(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile("../../../models/weights/testdata/" + name)
@@ -57,7 +57,7 @@ func readAll(data []byte) error {
 	return nil
 }
 
-// TestUserBlock: a file may begin with a block of the user's, from which addresses count.
+// TestUserBlock: a file may begin with a user block, after which addresses count.
 func TestUserBlock(t *testing.T) {
 	data := written(t, "late.h5")
 	if err := readAll(data); err != nil {
@@ -68,7 +68,7 @@ func TestUserBlock(t *testing.T) {
 	}
 }
 
-// TestCut: no beginning of a file is read as a whole one; none is a panic.
+// TestCut: a truncated file is not read as a whole one, and does not panic.
 func TestCut(t *testing.T) {
 	for _, name := range []string{"late.h5", "weights.h5", "kinds.h5"} {
 		data := written(t, name)
@@ -82,7 +82,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestChecksum: a chunk whose bytes changed is found by Fletcher's checksum.
+// TestChecksum: Fletcher's checksum detects changed bytes in a chunk.
 func TestChecksum(t *testing.T) {
 	data := written(t, "kinds.h5")
 	list, err := Read(bytes.NewReader(data), int64(len(data)))
@@ -112,7 +112,7 @@ func TestChecksum(t *testing.T) {
 	t.Fatal("no chunks/checked")
 }
 
-// TestCircle: a structure that leads back to itself ends.
+// TestCircle: reading a structure with a cycle ends.
 func TestCircle(t *testing.T) {
 	data := written(t, "weights.h5")
 	for at := 0; at+8 <= len(data); at += 8 {
@@ -130,7 +130,7 @@ func TestCircle(t *testing.T) {
 	t.Fatal("no symbol table")
 }
 
-// FuzzRead: what is read has the size that was listed; nothing panics or goes on for ever.
+// FuzzRead: what is read has the listed size; nothing panics or runs forever.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"late.h5", "weights.h5"} {
 		f.Add(written(f, name))

@@ -4,7 +4,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// The types of messages in an object's header that matter here.
+// The types of object header messages that matter here.
 const (
 	messageDataspace    = 0x01
 	messageLinkInfo     = 0x02
@@ -18,13 +18,13 @@ const (
 	messageSymbolTable  = 0x11
 )
 
-// maxMessages bounds a header; h5py's have some ten.
+// maxMessages bounds a header; h5py's have about ten.
 const maxMessages = 1 << 16
 
 // message is a part of an object's header.
 type message struct {
 	kind   int
-	shared bool // it is elsewhere
+	shared bool // it is stored elsewhere
 	*cursor
 }
 
@@ -47,7 +47,7 @@ func (f *file) header(address uint64) ([]message, error) {
 	return h.messages, err
 }
 
-// header2 reads a header of version 2: its first block follows flags and times.
+// header2 reads a header of version 2: its first block comes after flags and times.
 func (f *file) header2(address uint64, start *cursor) ([]message, error) {
 	h := headerOf{file: f, version: int(start.b[4]), flags: start.b[5]}
 	if h.version != 2 {
@@ -58,7 +58,7 @@ func (f *file) header2(address uint64, start *cursor) ([]message, error) {
 		skip += 16 // times
 	}
 	if h.flags&0x10 != 0 {
-		skip += 4 // when attributes become dense
+		skip += 4 // limits of the attribute storage
 	}
 	c, err := f.read(address+uint64(skip), 1<<(h.flags&3))
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *headerOf) message(c *cursor) message {
 	return message{kind: kind, shared: flags&2 != 0, cursor: &cursor{f: h.file, b: c.next(size)}}
 }
 
-// next follows a message of continuation.
+// next follows a continuation message.
 func (h *headerOf) next(m message) error {
 	address, size := m.address(), m.length()
 	if m.err != nil {
@@ -151,5 +151,5 @@ func (h *headerOf) next(m message) error {
 	if c.expect("OCHK"); c.err != nil {
 		return c.err
 	}
-	return h.block(address+4, size-8) // less the checksum
+	return h.block(address+4, size-8) // without the checksum
 }

@@ -14,17 +14,17 @@ const (
 	classChunked    = 2
 )
 
-// storage is where the elements of a dataset lie.
+// storage describes where the elements of a dataset are.
 type storage struct {
 	*file
 	class   uint64
 	compact []byte
 	address uint64
 	size    uint64
-	chunk   []int // the shape of a chunk
-	element int   // bytes of an element, of a dataset in chunks
+	chunk   []int // shape of a chunk
+	element int   // bytes of an element, for a dataset in chunks
 	filters []filter
-	fill    []byte // of what was never written; nil: zeros
+	fill    []byte // value of elements that were never written; nil: zeros
 }
 
 // storage reads a layout message.
@@ -50,7 +50,7 @@ func (f *file) storage(c *cursor) (*storage, error) {
 	return s, c.err
 }
 
-// check compares the size of what is stored with the elements.
+// check compares the stored size with the size of the elements.
 func (s *storage) check(e tensorfile.Entry) error {
 	switch s.class {
 	case classCompact:
@@ -103,7 +103,7 @@ func (s *storage) load(t *tensor.Tensor) error {
 	return s.chunks(t)
 }
 
-// clear gives all elements the value of those that were never written.
+// clear sets all elements to the fill value.
 func (s *storage) clear(t *tensor.Tensor) {
 	if len(s.fill) == t.DType.Size() && len(bytes.Trim(s.fill, "\x00")) > 0 {
 		for at := 0; at < len(t.Bytes); at += len(s.fill) {
@@ -112,11 +112,11 @@ func (s *storage) clear(t *tensor.Tensor) {
 	}
 }
 
-// chunks reads all chunks. Each may be there once.
+// chunks reads all chunks. Each may occur only once.
 func (s *storage) chunks(t *tensor.Tensor) error {
 	s.clear(t)
 	rank := len(s.chunk)
-	whole := *s.file // reading elements again is no circle
+	whole := *s.file // own budget: reading elements again is no cycle
 	whole.budget = 16*s.file.size + 1<<16
 	seen := map[int]bool{}
 	return whole.tree(s.address, 1, 8+8*(rank+1), 0, func(key *cursor, child uint64) error {
@@ -147,14 +147,14 @@ func (s *storage) chunks(t *tensor.Tensor) error {
 	})
 }
 
-// place copies the part of a chunk that lies within the dataset, row by row.
+// place copies the part of a chunk that lies inside the dataset, row by row.
 func (s *storage) place(t *tensor.Tensor, data []byte, origin []int) {
 	rank := len(origin)
 	if rank == 0 {
 		copy(t.Bytes, data)
 		return
 	}
-	index := make([]int, rank) // within the chunk, of the beginning of a row
+	index := make([]int, rank) // index in the chunk of the beginning of a row
 	row := min(s.chunk[rank-1], t.Shape[rank-1]-origin[rank-1]) * s.element
 	for {
 		from, to := 0, 0

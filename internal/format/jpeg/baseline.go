@@ -2,7 +2,7 @@ package jpeg
 
 import "encoding/binary"
 
-// baseline decodes a block of an image in one pass. The reader's state is in local variables: this is where the time goes.
+// baseline decodes a block of a one-pass image. It keeps the reader's state in local variables: this is the hot loop.
 func (s *scan) baseline(c *component, block *[64]int16) {
 	if size := int(s.symbol(c.dc) & 15); size > 0 {
 		c.last += extend(s.take(size), size)
@@ -50,7 +50,7 @@ func (s *scan) baseline(c *component, block *[64]int16) {
 			k++
 			continue
 		}
-		// After a code of up to 16 bits of at least 32 there are 16 left.
+		// A code has up to 16 bits, and at least 32 were valid, so 16 are left.
 		v := int32(acc >> ((64 - size) & 63))
 		acc <<= size & 63
 		n -= size

@@ -6,47 +6,47 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Options say how an image is decoded. The zero value: in its own colours and size, with interpolated colours and the fast transform.
+// Options says how to decode an image. The zero value keeps its colours and size, and uses interpolated colours and the fast transform.
 type Options struct {
-	Channels int     // 1: gray, 3: red, green and blue; 0: as the image has
-	Ratio    int     // of the image's size to the pixels' size: 1, 2, 4 or 8; 0 is 1
-	Plain    bool    // colours of fewer pixels are repeated, not interpolated
-	Accurate bool    // the accurate inverse transform
-	Recover  bool    // what is missing at the end is made up
-	Crop     *Window // nil: all of it
-	// Reserve is asked before n bytes are allocated besides the pixels; nil: nobody counts.
+	Channels int     // 1: gray, 3: red, green and blue; 0: as many as the image has
+	Ratio    int     // by which the image is scaled down: 1, 2, 4 or 8; 0 is 1
+	Plain    bool    // repeat subsampled colours instead of interpolating
+	Accurate bool    // use the accurate inverse transform
+	Recover  bool    // make up missing data at the end
+	Crop     *Window // nil: the whole image
+	// Reserve is called before n bytes are allocated besides the pixels; may be nil.
 	Reserve func(n int) error
-	// Interrupted is asked from line to line whether to go on; nil: always.
+	// Interrupted is called for each line; an error ends decoding. May be nil.
 	Interrupted func() error
 }
 
 // Window is a part of an image.
 type Window struct{ X, Y, Width, Height int }
 
-// maxBytes is TensorFlow's limit of an image's pixels times its components.
+// maxBytes is TensorFlow's limit on the number of pixels times components.
 const maxBytes = 1 << 29
 
-// maxScans bounds the passes over a progressive image: each may be a few bytes.
+// maxScans bounds the passes over a progressive image: each may have only a few bytes.
 const maxScans = 200
 
-// decoder is the decoding of an image.
+// decoder decodes one image.
 type decoder struct {
 	*frame
 	Options
 	kind     colours
 	channels int
-	least    int // pixels of the side of a block of the component with the most
+	least    int // side in pixels of the blocks of the component with the most pixels
 	width    int
 	height   int
 	window   Window
-	left     int // columns that are made before those of the window
+	left     int // columns to the left of the window that are decoded, too
 	samplers []sampler
 	out      []byte
-	rows     int // of the window that are made
+	rows     int // rows of the window that are done
 	space    *space
 }
 
-// Decode decodes an image into the pixels that make returns, of height x width x channels bytes.
+// Decode decodes an image into the slice that pixels returns, of height x width x channels bytes.
 func Decode(data []byte, o Options, pixels func(height, width, channels int) ([]byte, error)) error {
 	f, err := open(data, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func Decode(data []byte, o Options, pixels func(height, width, channels int) ([]
 	return d.decode()
 }
 
-// plan works out the sizes of planes and pixels.
+// plan computes the sizes of planes and pixels.
 func (d *decoder) plan() error {
 	d.channels = d.Channels
 	if d.channels == 0 {
@@ -100,8 +100,8 @@ func (d *decoder) plan() error {
 	return nil
 }
 
-// planComponent decides the size of a component's blocks: as large as the pixels need, so that colours are scaled rather by
-// the transform.
+// planComponent chooses the size of a component's blocks: as large as the pixels need, so that the transform does
+// the scaling of colours.
 func (d *decoder) planComponent(c *component) error {
 	c.size = d.least
 	fits := func(n int) bool { return d.maxH*d.least%(int(c.h)*n) == 0 && d.maxV*d.least%(int(c.v)*n) == 0 }
@@ -116,7 +116,7 @@ func (d *decoder) planComponent(c *component) error {
 	return nil
 }
 
-// plausible refuses images that announce far more than their bytes can hold.
+// plausible refuses images that claim far more pixels than their bytes can hold.
 func (d *decoder) plausible() error {
 	const small, bitsOfBlock = 1 << 24, 1.0 / 64
 	if blocks := d.Width * d.Height / 64; d.Width*d.Height > small && float64(blocks)*bitsOfBlock > float64(8*len(d.data)) {
@@ -125,10 +125,10 @@ func (d *decoder) plausible() error {
 	return nil
 }
 
-// needed reports whether pixels are made of a component.
+// needed reports whether a component contributes to the pixels.
 func (d *decoder) needed(i int) bool { return i == 0 || d.channels > 1 || d.kind != ycc }
 
-// allocate finds room for the planes and for coefficients: of one line of units where one pass has all.
+// allocate makes room for the planes and coefficients: of one line of units if a single pass has everything.
 func (d *decoder) allocate(whole bool) error {
 	sizes := make([]struct{ coefs, plane int }, len(d.comps))
 	coefs, planes := 0, 0
@@ -160,7 +160,7 @@ func (d *decoder) allocate(whole bool) error {
 	return nil
 }
 
-// sample plans the columns of planes that the window needs: they begin at a unit.
+// sample plans the columns of planes that the window needs, which begin at a unit.
 func (d *decoder) sample() {
 	unit := d.least * d.maxH
 	if len(d.comps) == 1 {
@@ -212,7 +212,7 @@ func (d *decoder) decode() error {
 	return d.end()
 }
 
-// end looks for the image's end.
+// end reads up to the end marker.
 func (d *decoder) end() error {
 	for {
 		if m, err := d.markers(); err != nil || m == markerEOI {
@@ -228,7 +228,7 @@ func (d *decoder) interrupted() error {
 	return d.Interrupted()
 }
 
-// passes decodes the scans of an image that has several, then makes its pixels.
+// passes decodes all scans of an image that has several, then makes its pixels.
 func (d *decoder) passes(s *scan) error {
 	if err := d.allocate(true); err != nil {
 		return err
@@ -273,7 +273,7 @@ func (d *decoder) passes(s *scan) error {
 	return nil
 }
 
-// line makes pixels of line y of high lines of units.
+// line makes the pixels of line y of high lines of units.
 func (d *decoder) line(y, high int) {
 	for i := range d.comps {
 		if c := &d.comps[i]; d.needed(i) {
@@ -289,7 +289,7 @@ func (d *decoder) line(y, high int) {
 	d.emit(d.ready(y, high))
 }
 
-// ready returns how many rows of the image have all that they are interpolated of, after a line of units.
+// ready returns how many rows of the image can be interpolated after line y of units.
 func (d *decoder) ready(y, high int) int {
 	if y == high-1 {
 		return d.height
@@ -301,7 +301,7 @@ func (d *decoder) ready(y, high int) int {
 	return (y+1)*unit - d.maxV
 }
 
-// emit makes the rows of the window before row end of the image.
+// emit makes the window's rows that come before row end of the image.
 func (d *decoder) emit(end int) {
 	end = min(end, d.window.Y+d.window.Height)
 	width := d.window.Width * d.channels
@@ -338,7 +338,7 @@ func (d *decoder) convert(dst []byte, p [4][]byte) {
 	}
 }
 
-// inks converts cyan, magenta, yellow and black, which images of Adobe's programs store inverted.
+// inks converts cyan, magenta, yellow and black, which Adobe's programs store inverted.
 func (d *decoder) inks(dst []byte, p [4][]byte) {
 	for i := range p[0] {
 		c, m, y, k := p[0][i], p[1][i], p[2][i], int(p[3][i])

@@ -5,18 +5,18 @@ import (
 	"math/bits"
 )
 
-// Encoding says how pixels are encoded.
+// Encoding says how to encode pixels.
 type Encoding struct {
 	Quality       int // 1 to 100
 	Progressive   bool
-	Downsample    bool // a quarter of the pixels have colours
+	Downsample    bool // subsample colours by 2 in each direction
 	Unit          byte // of the density: 1 inch, 2 cm
 	XDensity      uint16
 	YDensity      uint16
-	XMP           []byte // metadata; none where empty
+	XMP           []byte // metadata; empty: none
 	Width, Height int
 	Channels      int // 1: gray; 3: red, green and blue
-	// Interrupted is asked from line to line whether to go on; nil: always.
+	// Interrupted is called for each line; an error ends encoding. May be nil.
 	Interrupted func() error
 }
 
@@ -31,9 +31,9 @@ type encoder struct {
 	parts []part
 }
 
-// part is a component: its sampling, and all coefficients in the order of its own blocks.
+// part is a component: its sampling, and all its coefficients in the order of its blocks.
 type part struct {
-	side       int // blocks of a unit, across and down
+	side       int // blocks per unit, across and down
 	wide, high int // blocks of the plane
 	perLine    int // blocks in memory
 	blocks     [][64]int16
@@ -41,7 +41,7 @@ type part struct {
 	last       int16
 }
 
-// codes are the code of each symbol, and its bits.
+// codes has the code of each symbol and its length in bits.
 type codes [256]struct {
 	code uint16
 	n    uint8
@@ -86,7 +86,7 @@ func newCodes(counts, symbols string) (c codes) {
 
 func (w *encoder) marker(m byte) { w.out = append(w.out, 0xFF, m) }
 
-// segment writes a marker with what belongs to it.
+// segment writes a marker with its segment.
 func (w *encoder) segment(m byte, parts ...string) {
 	n := 2
 	for _, p := range parts {
@@ -129,7 +129,7 @@ func (w *encoder) header() {
 	}
 }
 
-// scans writes the coefficients: all in one pass, or the first of all components, and then bands of each.
+// scans writes the coefficients: all in one scan or, if progressive, the first coefficients of all components and then bands of each.
 func (w *encoder) scans() {
 	if !w.Progressive {
 		w.scan(w.parts, 0, 0, 63)
@@ -143,7 +143,7 @@ func (w *encoder) scans() {
 	}
 }
 
-// scan writes a band of the coefficients of components that begin at number first.
+// scan writes a band of the coefficients of components, numbered from first on.
 func (w *encoder) scan(parts []part, first, from, to int) {
 	header := []byte{byte(len(parts))}
 	for i, p := range parts {
@@ -227,7 +227,7 @@ func (w *encoder) put(v uint64, n int) {
 	}
 }
 
-// flush ends a scan with ones.
+// flush fills the last byte of a scan with ones.
 func (w *encoder) flush() {
 	w.put(0x7F, 7)
 	w.acc, w.n = 0, 0

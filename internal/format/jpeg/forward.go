@@ -1,6 +1,6 @@
 package jpeg
 
-// forward is the accurate cosine transform of a block, in place; coefficients are 8 times too large.
+// forward is the accurate cosine transform of a block, in place; its coefficients are 8 times too large.
 func forward(w *[64]int32) {
 	for y := range 8 {
 		forwardLine(w[8*y:], 1, -between, fraction-between)
@@ -10,7 +10,7 @@ func forward(w *[64]int32) {
 	}
 }
 
-// forwardLine transforms 8 numbers, step apart. Sums without a factor lose sums bits, the others n.
+// forwardLine transforms 8 numbers that are step apart. It drops sums bits of plain sums, and n bits of the others.
 func forwardLine(w []int32, step, sums, n int) {
 	at := func(i int) int32 { return w[i*step] }
 	plain := func(v int32) int32 {
@@ -35,7 +35,7 @@ func forwardLine(w []int32, step, sums, n int) {
 	w[3*step], w[step] = down(t6*25172+z2+z3, n), down(t7*12299+z1+z4, n)
 }
 
-// quantize divides the coefficients of forward by a table, to the nearest.
+// quantize divides the coefficients of forward by a table, rounding to nearest.
 func quantize(w *[64]int32, table *[64]uint16) (q [64]int16) {
 	for i, v := range w {
 		d := int32(table[i]) * 8

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Errors that say why data are not decoded.
+// Errors that say why data cannot be decoded.
 var (
 	ErrFormat      = errors.New("invalid JPEG data")
 	ErrTruncated   = fmt.Errorf("%w: it ends early", ErrFormat)
@@ -30,14 +30,14 @@ const (
 	markerAdob = 0xEE
 )
 
-// Header is what an image says before its first scan.
+// Header is what an image declares before its first scan.
 type Header struct {
 	Width, Height int
 	Components    int // as stored: 1, 3 or 4
 	Progressive   bool
 }
 
-// colours are kinds of pixels, as stored.
+// colours is a colour space, as stored.
 type colours int
 
 const (
@@ -51,16 +51,16 @@ const (
 // component is a plane of an image.
 type component struct {
 	id, h, v, table byte
-	quant           *[64]uint16 // natural order; as it was when the component's first scan began
+	quant           *[64]uint16 // natural order; the table at the beginning of the component's first scan
 	dc, ac          *huffman    // of the scan
 
-	wide, high   int // blocks that a scan of this component alone has
-	perLine      int // blocks in memory: of whole units
+	wide, high   int // blocks in a scan of only this component
+	perLine      int // blocks in memory per line: of whole units
 	lines        int
-	coefs        []int16 // of one line of units, or of the image
-	last         int32   // the DC coefficient before
-	size         int     // pixels of a block's side, decoded
-	width, below int     // pixels of the plane that count: columns, rows
+	coefs        []int16 // of one line of units, or of the whole image
+	last         int32   // the previous DC coefficient
+	size         int     // side of a decoded block in pixels
+	width, below int     // columns and rows of the plane that count
 	stride       int
 	plane        []byte
 }
@@ -76,12 +76,12 @@ type frame struct {
 	dc, ac     [4]*huffman
 	restart    int
 	jfif       bool
-	adobe      int // the transform of an Adobe marker; -1: there is none
+	adobe      int // transform in the Adobe marker; -1: there is none
 	recover    bool
 	reserve    func(n int) error
 }
 
-// ReadHeader reads what an image says before its first scan.
+// ReadHeader reads what an image declares before its first scan.
 func ReadHeader(data []byte) (Header, error) {
 	f, err := open(data, Options{})
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *frame) marker() (byte, error) {
 	return 0, ErrTruncated
 }
 
-// markers reads markers up to a scan, whose header it leaves, or the end; an image that is to be recovered ends where its data do.
+// markers reads markers up to a scan, whose header it leaves, or the end. With recover set, an image ends where its data does.
 func (f *frame) markers() (byte, error) {
 	m, err := f.upToScan()
 	if f.recover && errors.Is(err, ErrTruncated) {
@@ -134,7 +134,7 @@ func (f *frame) upToScan() (byte, error) {
 			return m, err
 		}
 		if m == 1 || m >= markerRST0 && m <= markerSOI {
-			continue // without a length
+			continue // has no segment
 		}
 		body, err := f.segment()
 		if err != nil {
@@ -146,7 +146,7 @@ func (f *frame) upToScan() (byte, error) {
 	}
 }
 
-// segment takes what belongs to a marker.
+// segment reads the segment of a marker.
 func (f *frame) segment() ([]byte, error) {
 	if f.at+2 > len(f.data) {
 		return nil, ErrTruncated
@@ -249,11 +249,11 @@ func (f *frame) readFrame(m byte, body []byte) error {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// unitsWide and unitsHigh are the units that a scan of all components has: maxH x maxV blocks each.
+// unitsWide and unitsHigh are the numbers of units, of maxH x maxV blocks, in a scan of all components.
 func (f *frame) unitsWide() int { return ceil(f.Width, 8*f.maxH) }
 func (f *frame) unitsHigh() int { return ceil(f.Height, 8*f.maxV) }
 
-// kind guesses the colours as stored, by markers or else the components' names.
+// kind determines the stored colour space from the markers, or else from the names of the components.
 func (f *frame) kind() colours {
 	switch f.Components {
 	case 1:

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAnnounced: what an image announces is refused or asked for before it is allocated.
+// TestAnnounced: memory that an image claims is refused, or reserved before it is allocated.
 func TestAnnounced(t *testing.T) {
 	for _, file := range []string{"testdata/2x2_23x37.jpg", "testdata/2x2_23x37-progressive.jpg", "testdata/gray.jpg"} {
 		data, err := os.ReadFile(file)
@@ -44,7 +44,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestManyScans: a progressive image of very many scans is refused.
+// TestManyScans: a progressive image with too many scans is refused.
 func TestManyScans(t *testing.T) {
 	data, err := os.ReadFile("testdata/2x2_23x37-progressive.jpg")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestManyScans(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no data panic, and pixels are those that were asked for.
+// FuzzDecode: no data causes a panic, and the pixels have the requested size.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.jpg")
 	if err != nil || len(files) == 0 {

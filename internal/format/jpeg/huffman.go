@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// look is how many bits are looked up at once.
+// look is the number of bits looked up at once.
 const look = 10
 
-// huffman is a table of codes. An entry of fast is 0 where a code is longer than look bits. Otherwise its low 5 bits are how many bits
-// to take. With direct set, bits 8 to 15 are how many zeros come before, and the upper half is the coefficient; else bits 8 to
+// huffman is a table of codes. An entry of fast is 0 for a code longer than look bits. Otherwise its low 5 bits are the number of bits
+// to take. If direct is set, bits 8 to 15 are the number of zeros before the coefficient, which is the upper half; else bits 8 to
 // 15 are the symbol.
 type huffman struct {
 	fast    [1 << look]uint32
-	limit   [18]int32 // the first code that is longer, with 16 bits
-	offset  [17]int32 // of codes of a length: from code to place in symbols
+	limit   [18]int32 // the first longer code, extended to 16 bits
+	offset  [17]int32 // from a code of each length to its position in symbols
 	symbols [256]byte
 }
 
@@ -46,7 +46,7 @@ func (f *frame) readHuffman(body []byte) error {
 	return nil
 }
 
-// newHuffman makes the table of codes whose numbers, by length, and symbols are stated.
+// newHuffman makes a table from the number of codes of each length, and the symbols.
 func newHuffman(counts, symbols []byte, ac bool) (*huffman, error) {
 	h := &huffman{}
 	copy(h.symbols[:], symbols)
@@ -77,7 +77,7 @@ func newHuffman(counts, symbols []byte, ac bool) (*huffman, error) {
 	return h, nil
 }
 
-// fill sets what bits that begin with a code of n bits mean.
+// fill sets the entries for bits that begin with a code of n bits.
 func (h *huffman) fill(code int32, n int, symbol byte, ac bool) {
 	if code >= 1<<n {
 		return // refused later
@@ -94,19 +94,19 @@ func (h *huffman) fill(code int32, n int, symbol byte, ac bool) {
 	}
 }
 
-// extend makes a coefficient of size bits.
+// extend returns the coefficient that size bits encode.
 func extend(v int32, size int) int32 {
 	negative := (v - 1<<((size-1)&31)) >> 31
 	return v + negative&(-1<<(size&31)+1)
 }
 
-// reader reads the bits of a scan. After its end, or a marker, there are zeros.
+// reader reads the bits of a scan. After the end of the data, or at a marker, it returns zeros.
 type reader struct {
 	data []byte
 	pos  int
 	acc  uint64 // the next bits are the upper ones
-	n    int    // how many are valid
-	past int    // zeros that were added since the end
+	n    int    // number of valid bits
+	past int    // zero bytes added since the end
 }
 
 // refill makes at least 48 bits valid.
@@ -136,7 +136,7 @@ func (b *reader) slow() {
 			v = 0xFF
 			b.pos += 2
 		default:
-			b.past++ // a marker: it stays
+			b.past++ // a marker is not consumed
 		}
 		b.acc &^= 1<<(64-b.n) - 1
 		b.acc |= uint64(v) << (56 - b.n)
@@ -155,7 +155,7 @@ func (b *reader) take(n int) int32 {
 	return v
 }
 
-// symbol reads a code. A code that there is not is symbol 0.
+// symbol reads a code. An invalid code is symbol 0.
 func (b *reader) symbol(h *huffman) byte {
 	if b.n < 32 {
 		b.refill()
@@ -178,8 +178,8 @@ func (b *reader) symbol(h *huffman) byte {
 	return h.symbols[(top>>(16-n)+h.offset[n])&255]
 }
 
-// over reports whether coefficients were made of zeros after the end.
+// over reports whether zeros after the end were decoded.
 func (b *reader) over() bool { return 8*b.past > b.n }
 
-// begin forgets what was read before a restart.
+// begin drops all bits at a restart.
 func (b *reader) begin() { b.acc, b.n, b.past = 0, 0, 0 }

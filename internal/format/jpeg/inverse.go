@@ -2,7 +2,7 @@ package jpeg
 
 import "github.com/goestimator/goestimator/internal/runtime/kernels"
 
-// transform makes pixels of a line of a component's blocks, y of the image.
+// transform makes the pixels of line y of a component's blocks.
 func (d *decoder) transform(c *component, y int) {
 	coefs := c.coefs[64*y*c.perLine%len(c.coefs):][:64*c.perLine]
 	dst := c.plane[y*c.size*c.stride:]
@@ -21,7 +21,7 @@ func (d *decoder) transform(c *component, y int) {
 	}
 }
 
-// The transforms below compute in integers: constants have 13 fractional bits, and what goes from columns to rows has 2.
+// The transforms below use integers: constants have 13 fractional bits, and values between the column and row passes have 2.
 const (
 	fraction = 13
 	between  = 2
@@ -32,10 +32,10 @@ func down(v int32, n int) int32 { return (v + 1<<(n-1)) >> n }
 
 func pixel(v int32) byte { return byte(min(max(v+128, 0), 255)) }
 
-// inverse1 is the mean alone.
+// inverse1 uses only the mean.
 func inverse1(dst []byte, _ int, w *[64]int32) { dst[0] = pixel(down(w[0], 3)) }
 
-// inverse2 makes 2 x 2 pixels of a block.
+// inverse2 makes 2 x 2 pixels from a block.
 func inverse2(dst []byte, stride int, w *[64]int32) {
 	line := func(a, b, c, d, e int32, n int) (int32, int32) {
 		even := a << (fraction + 2)
@@ -52,7 +52,7 @@ func inverse2(dst []byte, stride int, w *[64]int32) {
 	}
 }
 
-// inverse4 makes 4 x 4 pixels of a block.
+// inverse4 makes 4 x 4 pixels from a block.
 func inverse4(dst []byte, stride int, w *[64]int32) {
 	line := func(in []int32, step, n int) [4]int32 {
 		at := func(i int) int32 { return in[i*step] }

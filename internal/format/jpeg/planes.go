@@ -1,6 +1,6 @@
 package jpeg
 
-// transform makes the coefficients of all components.
+// transform computes the coefficients of all components.
 func (w *encoder) transform(pixels []byte) error {
 	side := 1
 	if w.Downsample && w.Channels == 3 {
@@ -29,7 +29,7 @@ func (w *encoder) transform(pixels []byte) error {
 	return nil
 }
 
-// coefs makes a block whose corner is at (x, y) of a component's plane. Beyond the image's ends the last pixels are repeated.
+// coefs computes the coefficients of a block at (x, y) of a component's plane. Beyond the image, the last pixels repeat.
 func (w *encoder) coefs(pixels []byte, channel, x, y, shrink int) [64]int16 {
 	var block [64]int32
 	at := func(x, y int) int32 {

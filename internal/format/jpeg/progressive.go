@@ -1,6 +1,6 @@
 package jpeg
 
-// decoder returns the function that decodes a block of the scan.
+// decoder returns the function that decodes a block of this scan.
 func (s *scan) decoder() func(c *component, block *[64]int16) {
 	switch {
 	case !s.Progressive:
@@ -46,7 +46,7 @@ func (s *scan) firstAC(c *component, block *[64]int16) {
 	}
 }
 
-// coefficient reads a code; empty where no coefficient belongs to it.
+// coefficient reads a code; empty means that it has no coefficient.
 func (s *scan) coefficient(h *huffman) (empty bool, run int, v int32) {
 	if s.n < 32 {
 		s.refill()
@@ -65,7 +65,7 @@ func (s *scan) coefficient(h *huffman) (empty bool, run int, v int32) {
 	return false, run, extend(s.take(size), size)
 }
 
-// run returns of how many blocks an end is.
+// run returns the length of a run of blocks without further coefficients.
 func (s *scan) run(bits int) int {
 	n := 1 << bits
 	if bits > 0 {
@@ -74,11 +74,11 @@ func (s *scan) run(bits int) int {
 	return n
 }
 
-// nextAC reads one more bit of coefficients, and those that begin with it.
+// nextAC reads one more bit of known coefficients, and those that become nonzero with this bit.
 func (s *scan) nextAC(c *component, block *[64]int16) {
 	k, bit := s.start, int16(1)<<s.low
 	for k <= s.end && s.ends == 0 {
-		// A direct entry holds a size of its own: sizes other than 1 are damaged data.
+		// A direct entry includes the size; sizes other than 1 are damaged data.
 		empty, run, v := s.coefficient(c.ac)
 		var fresh int16
 		switch {
@@ -102,8 +102,8 @@ func (s *scan) nextAC(c *component, block *[64]int16) {
 	}
 }
 
-// refine reads a bit for each coefficient from k on that is not zero, until it has passed that many zeros; it returns the zero
-// that follows.
+// refine reads a bit for each nonzero coefficient from k on, until it has passed the given number of zeros. It returns the index of the next
+// zero.
 func (s *scan) refine(block *[64]int16, k, zeros int, bit int16) int {
 	for ; k <= s.end; k++ {
 		p := &block[natural[k]&63]

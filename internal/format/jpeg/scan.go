@@ -2,7 +2,7 @@ package jpeg
 
 import "fmt"
 
-// natural is where the coefficients of a block lie, row by row; beyond the last there is room for runs of damaged data.
+// natural maps the coefficients of a block to their positions, row by row. The extra entries are for runs in damaged data.
 var natural = [128]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -17,10 +17,10 @@ type scan struct {
 	reader
 	comps      []*component
 	start, end int  // coefficients of a progressive scan
-	high, low  int  // bits of them
-	ends       int  // blocks that have no more coefficients
+	high, low  int  // bits of these coefficients
+	ends       int  // remaining blocks without coefficients
 	left       int  // units until the next restart
-	lost       bool // the data ended: what is left of the interval is empty
+	lost       bool // the data ended: the rest of the restart interval is empty
 }
 
 // newScan reads the header of a scan.
@@ -90,7 +90,7 @@ func (s *scan) check() error {
 	return nil
 }
 
-// size returns the units of the scan. Those of one component are single blocks.
+// size returns the units of the scan. With a single component, a unit is one block.
 func (s *scan) size() (wide, high int) {
 	if len(s.comps) == 1 {
 		return s.comps[0].wide, s.comps[0].high
@@ -98,7 +98,7 @@ func (s *scan) size() (wide, high int) {
 	return s.unitsWide(), s.unitsHigh()
 }
 
-// line decodes a line of units with a function of a block. Line 0 of components that keep one line is first.
+// line decodes line y of units, block by block. If components keep only one line, line 0 comes first.
 func (s *scan) line(y int, decode func(c *component, block *[64]int16)) error {
 	wide, _ := s.size()
 	for x := range wide {
@@ -140,13 +140,13 @@ func (s *scan) unit(x, y int, decode func(c *component, block *[64]int16)) {
 	}
 }
 
-// block returns the coefficients of a block. A component may keep those of one line of units alone.
+// block returns the coefficients of a block. A component may keep only one line of units.
 func (c *component) block(x, y int) *[64]int16 {
 	at := 64 * (y*c.perLine + x) % len(c.coefs)
 	return (*[64]int16)(c.coefs[at:])
 }
 
-// resume begins anew after a restart marker.
+// resume starts again after a restart marker.
 func (s *scan) resume() {
 	s.at = s.pos
 	if m, err := s.frame.marker(); err == nil && m >= markerRST0 && m < markerRST0+8 {
@@ -161,7 +161,7 @@ func (s *scan) resume() {
 	}
 }
 
-// finish leaves the reader at what comes after the scan.
+// finish moves to the data after the scan.
 func (s *scan) finish() {
 	s.at = s.pos
 	for _, c := range s.comps {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSpaceOfOthers: nothing of an image before is in the pixels of the next, be that whole or cut off.
+// TestSpaceOfOthers: no values of an earlier image are in the next image's pixels, even if that is truncated.
 func TestSpaceOfOthers(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.jpg")
 	if err != nil || len(files) == 0 {
@@ -31,7 +31,7 @@ func TestSpaceOfOthers(t *testing.T) {
 	}
 }
 
-// decodedAfter decodes in memory that is full of a value; no pixels: the image is refused.
+// decodedAfter decodes in memory that is filled with a value. It returns no pixels if the image is refused.
 func decodedAfter(data []byte, o Options, full byte) (px []byte) {
 	spaces = sync.Pool{New: func() any {
 		return &space{coefs: filled[int16](1<<16, int16(full)), planes: filled(1<<16, full)}

@@ -1,6 +1,6 @@
 package jpeg
 
-// The tables that the standard recommends (ITU-T T.81, annex K): of quantization, row by row, of brightness and colour.
+// The tables recommended by the standard (ITU-T T.81, annex K): quantization, row by row, for luminance and chrominance.
 var standardQuant = [2][64]uint8{{
 	16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
 	14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
@@ -13,7 +13,7 @@ var standardQuant = [2][64]uint8{{
 	99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 }}
 
-// standardCodes are how many codes there are of each length, and their symbols: of DC and AC coefficients of brightness, then colour.
+// standardCodes has the number of codes of each length, and their symbols: for DC and AC coefficients, of luminance and then chrominance.
 var standardCodes = [2][2]struct{ counts, symbols string }{{
 	{"\x00\x01\x05\x01\x01\x01\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b"},
 	{"\x00\x02\x01\x03\x03\x02\x04\x03\x05\x05\x04\x04\x00\x00\x01\x7d",
@@ -34,7 +34,7 @@ var standardCodes = [2][2]struct{ counts, symbols string }{{
 			"\xf9\xfa"},
 }}
 
-// quantTable scales a table to a quality from 1 to 100.
+// quantTable scales a table to a quality of 1 to 100.
 func quantTable(which, quality int) (q [64]uint16) {
 	quality = min(max(quality, 1), 100)
 	scale := 200 - 2*quality

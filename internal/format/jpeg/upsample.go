@@ -2,16 +2,16 @@ package jpeg
 
 import "github.com/goestimator/goestimator/internal/runtime/kernels"
 
-// sampler makes rows of an image of a component's plane.
+// sampler makes image rows from a component's plane.
 type sampler struct {
 	c            *component
-	across, down int // pixels of the image that one of the plane is
+	across, down int // image pixels per pixel of the plane
 	fancy        bool
 	from, width  int // columns of the plane
 	row          []byte
 }
 
-// newSampler plans a component's rows, of columns of the plane that begin at from.
+// newSampler plans the rows of a component, from width columns of its plane that begin at from.
 func newSampler(d *decoder, c *component, from, width int) sampler {
 	s := sampler{c: c, across: d.maxH * d.least / (int(c.h) * c.size), down: d.maxV * d.least / (int(c.v) * c.size), from: from, width: width}
 	switch fancy := !d.Plain && d.least > 1; {
@@ -26,7 +26,7 @@ func newSampler(d *decoder, c *component, from, width int) sampler {
 	return s
 }
 
-// at returns a row of the plane; rows beyond its ends are the last ones.
+// at returns a row of the plane; rows outside it are the nearest rows inside.
 func (s *sampler) at(y int) []byte {
 	y = min(max(y, 0), s.c.below-1)
 	return s.c.plane[y*s.c.stride+s.from:][:s.width]

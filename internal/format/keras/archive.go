@@ -18,16 +18,16 @@ const (
 	weightsFile = "model.weights.h5"
 )
 
-// Bounds of the description of a model, which takes much more memory than its bytes, and may be compressed.
+// Bounds on the description of a model. It takes much more memory than its bytes, and may be compressed.
 const (
 	maxConfig  = 8 << 20       // bytes
-	maxParsed  = 8 * maxConfig // bytes, a layer's counted again for each model that it is nested in, and its path's
+	maxParsed  = 8 * maxConfig // bytes, counting each layer again for each model that contains it, and its path
 	maxLayers  = 1 << 16
-	maxNesting = 32      // of models within models
+	maxNesting = 32      // nested models
 	maxName    = 1 << 10 // bytes of a layer's name, which each of its variables repeats
 )
 
-// IsArchive reports whether a ZIP file is a model of Keras.
+// IsArchive reports whether a ZIP file is a Keras model.
 func IsArchive(z *zip.Reader) bool {
 	return member(z, configFile) != nil && member(z, weightsFile) != nil
 }
@@ -41,8 +41,8 @@ func member(z *zip.Reader, name string) *zip.File {
 	return nil
 }
 
-// ReadArchive lists the variables of a model in a ZIP file that r reads. Variables of layers whose class is not known keep their
-// paths in the archive, as "layers/my_layer/vars/0".
+// ReadArchive lists the variables of a model in a ZIP file that r reads. Variables of layers of unknown classes keep their
+// paths in the archive, such as "layers/my_layer/vars/0".
 func ReadArchive(z *zip.Reader, r io.ReaderAt) ([]tensorfile.Entry, error) {
 	f := member(z, weightsFile)
 	at, err := f.DataOffset()
@@ -64,14 +64,14 @@ func ReadArchive(z *zip.Reader, r io.ReaderAt) ([]tensorfile.Entry, error) {
 	return rename(list, names.variable), nil
 }
 
-// object is what config.json says of a model or a layer.
+// object is what config.json says about a model or a layer.
 type object struct {
 	Class  string          `json:"class_name"`
 	Config json.RawMessage `json:"config"`
 	settings
 }
 
-// settings are what matters of a layer's config; a class may mean something else by the same keys.
+// settings are the relevant keys of a layer's config. A class may use the same keys for something else.
 type settings struct {
 	Name   string            `json:"name"`
 	Scale  setting           `json:"scale"`
@@ -79,7 +79,7 @@ type settings struct {
 	Layers []json.RawMessage `json:"layers"`
 }
 
-// setting is one that may be false. It takes no memory for values of other types.
+// setting is a key that may be false. For values of other types it takes no memory.
 type setting struct{ off bool }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -88,7 +88,7 @@ func (s *setting) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// parse reads an object; settings of other types than Keras' own are left out.
+// parse parses an object; it ignores settings of other types than Keras uses.
 func parse(text []byte) (object, error) {
 	var o object
 	if err := json.Unmarshal(text, &o); err != nil {
@@ -100,7 +100,7 @@ func parse(text []byte) (object, error) {
 	return o, nil
 }
 
-// layers are the layers of an archive by their paths, as "layers/conv2d_1".
+// layers maps paths, such as "layers/conv2d_1", to the layers of an archive.
 type layers map[string]object
 
 func layerNames(f *zip.File) (layers, error) {
@@ -127,7 +127,7 @@ func layerNames(f *zip.File) (layers, error) {
 // reading counts what was parsed.
 type reading struct{ bytes, layers int }
 
-// count counts a layer, whose text and path have so many bytes.
+// count counts a layer, whose text and path have the given bytes.
 func (r *reading) count(bytes int) error {
 	r.bytes, r.layers = r.bytes+bytes, r.layers+1
 	if r.bytes > maxParsed || r.layers > maxLayers {
@@ -136,7 +136,7 @@ func (r *reading) count(bytes int) error {
 	return nil
 }
 
-// add takes the layers of a model whose path is prefix. Keras numbers layers by class.
+// add adds the layers of the model at path prefix. Keras numbers layers by class.
 func (l layers) add(prefix string, model object, r *reading, depth int) error {
 	used := map[string]int{}
 	for _, raw := range model.Layers {
@@ -169,13 +169,13 @@ var (
 	beforeUpper = regexp.MustCompile(`([a-z])([A-Z])`)
 )
 
-// snake is a class's name as Keras writes it in paths: "Conv2D" becomes "conv2d", "BatchNormalization" "batch_normalization".
+// snake returns a class's name as in Keras paths: "Conv2D" becomes "conv2d", "BatchNormalization" "batch_normalization".
 func snake(class string) string {
 	class = class[strings.LastIndexByte(class, '>')+1:] // "package>Class"
 	return strings.ToLower(beforeUpper.ReplaceAllString(beforeWord.ReplaceAllString(class, "${1}_${2}"), "${1}_${2}"))
 }
 
-// kinds are the variables of Keras' layers in the order in which they are made; those that a layer leaves out are at the end.
+// kinds has the variables of Keras' layers in the order of their creation; optional variables come last.
 var kinds = map[string][]string{
 	"Dense": {"kernel", "bias"}, "Conv1D": {"kernel", "bias"}, "Conv2D": {"kernel", "bias"}, "Conv3D": {"kernel", "bias"},
 	"Conv1DTranspose": {"kernel", "bias"}, "Conv2DTranspose": {"kernel", "bias"}, "Conv3DTranspose": {"kernel", "bias"},
@@ -186,10 +186,10 @@ var kinds = map[string][]string{
 	"LayerNormalization": {"gamma", "beta"}, "GroupNormalization": {"gamma", "beta"},
 }
 
-// cells are the scopes of recurrent layers' cells.
+// cells has the scopes of the cells of recurrent layers.
 var cells = map[string]string{"LSTM": "lstm_cell", "GRU": "gru_cell", "SimpleRNN": "simple_rnn_cell"}
 
-// variable is the name of the variable at a path, "" where the class of its layer is not known.
+// variable returns the name of the variable at a path, "" if the class of its layer is unknown.
 func (l layers) variable(path string) string {
 	at, number, ok := strings.Cut(path, "/vars/")
 	n, err := strconv.Atoi(number)

@@ -12,11 +12,11 @@ import (
 // modelWeights is the group of weights in the file of a whole model.
 const modelWeights = "model_weights/"
 
-// output ends the names of variables: the number of an operation's output.
+// output matches the output number at the end of a variable's name.
 var output = regexp.MustCompile(`:\d+$`)
 
-// ReadH5 lists the datasets of an HDF5 file of size bytes. Those in a group of a layer, as "Conv1/Conv1/kernel:0", get the
-// name of the variable, unless two have the same; others keep their paths.
+// ReadH5 lists the datasets of an HDF5 file of size bytes. A dataset in a layer's group, such as "Conv1/Conv1/kernel:0", gets the
+// variable's name, unless two have the same; others keep their paths.
 func ReadH5(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	list, err := hdf5.Read(r, size)
 	if err != nil {
@@ -25,7 +25,7 @@ func ReadH5(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	return rename(list, variable), nil
 }
 
-// variable is the name of the variable at a path, "" where the path says none.
+// variable returns the name of the variable at a path, "" if the path gives none.
 func variable(path string) string {
 	name, ok := strings.CutPrefix(path, modelWeights)
 	cut := output.ReplaceAllString(name, "")
@@ -36,7 +36,7 @@ func variable(path string) string {
 	return inner
 }
 
-// rename gives entries the names that are theirs alone.
+// rename renames entries if their new names are unique.
 func rename(list []tensorfile.Entry, of func(path string) string) []tensorfile.Entry {
 	count := map[string]int{}
 	for _, e := range list {

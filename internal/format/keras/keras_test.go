@@ -33,7 +33,7 @@ func TestVariable(t *testing.T) {
 	}
 }
 
-// archive is a model of a config and an HDF5 file.
+// archive returns a model with a config and an HDF5 file.
 func archive(t testing.TB, config string, method uint16) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -74,7 +74,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 			t.Errorf("%s: %v", config, err)
 		}
 	}
-	// What a config says by other types than Keras' is left out.
+	// Config values of other types than Keras uses are ignored.
 	for _, config := range []string{"{}", `{"config":5}`, `{"config":{"layers":[{"class_name":"Dense","config":{"name":7}}]}}`} {
 		if list, err := read(archive(t, config, zip.Store)); err != nil || len(list) != 2 {
 			t.Errorf("%s: %d datasets, %v", config, len(list), err)
@@ -82,7 +82,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 	}
 }
 
-// The description of a model takes more memory than its bytes, and unpacks from few: how much is parsed of it is bounded.
+// A model's description takes more memory than its bytes and may be compressed, so the amount parsed is bounded.
 func TestReadArchiveBoundsTheConfig(t *testing.T) {
 	layers := func(n int) string {
 		return `{"config":{"layers":[` + strings.Repeat("{},", n-1) + `{}]}}`
@@ -107,7 +107,7 @@ func TestReadArchiveBoundsTheConfig(t *testing.T) {
 	}
 }
 
-// FuzzArchive: no archive is a panic.
+// FuzzArchive: no archive causes a panic.
 func FuzzArchive(f *testing.F) {
 	data, err := os.ReadFile("../../../models/weights/testdata/model.keras")
 	if err != nil {
@@ -122,7 +122,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// A name that each variable of a layer would repeat is bounded: the variables keep their paths.
+// A layer's name, which each of its variables would repeat, is bounded: beyond it, variables keep their paths.
 func TestLongNames(t *testing.T) {
 	for n, want := range map[int]string{maxName: strings.Repeat("x", maxName) + "/kernel", maxName + 1: "", 0: ""} {
 		l := layers{"layers/dense": {Class: "Dense", settings: settings{Name: strings.Repeat("x", n)}}}

@@ -1,6 +1,6 @@
-// Package maskedcrc is the checksum of TensorFlow's files: CRC-32C (Castagnoli),
-// rotated and offset so that the checksum of data that contains checksums stays
-// meaningful (the definition is LevelDB's, util/crc32c.h).
+// Package maskedcrc computes the checksum of TensorFlow's files: CRC-32C (Castagnoli),
+// rotated and offset so that checksums of data that contains checksums stay
+// meaningful (LevelDB's definition, util/crc32c.h).
 package maskedcrc
 
 import "hash/crc32"

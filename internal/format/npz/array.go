@@ -12,16 +12,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Array is an array whose rows, the entries of its first dimension, can be read by number. It is safe for concurrent use.
+// Array is an array whose rows, the entries of its first dimension, have random access. It is safe for concurrent use.
 type Array struct {
 	tensorfile.Entry
-	body      io.ReaderAt // its elements as they are stored; nil: they are read into memory, once
+	body      io.ReaderAt // the stored elements; nil: they are read into memory, once
 	offset    int64       // of the first element in body
 	bigEndian bool
 	whole     func() (*tensor.Tensor, error)
 }
 
-// Open returns the array of a NPY file of size bytes. The file must stay open. Damage is an error that wraps tensorfile.ErrFormat.
+// Open returns the array in an NPY file of size bytes. The file must stay open. Damage is an error that wraps tensorfile.ErrFormat.
 func Open(file io.ReaderAt, size int64) (*Array, error) {
 	section := io.NewSectionReader(file, 0, size)
 	h, err := readHeader(section)
@@ -45,8 +45,8 @@ func Open(file io.ReaderAt, size int64) (*Array, error) {
 	return newArray(e, h, file, h.length), nil
 }
 
-// Arrays returns the arrays of a NPZ archive, sorted by name. Rows of those that are stored are read from file, which must stay open, without a
-// look at their checksums; those that are compressed, or in Fortran's order, are read into memory when their first row is asked for.
+// Arrays returns the arrays of an NPZ archive, sorted by name. Rows of uncompressed arrays are read from file, which must stay open, without
+// checking checksums. Compressed arrays, and arrays in Fortran order, are read into memory when their first row is requested.
 func Arrays(z *zip.Reader, file io.ReaderAt) ([]*Array, error) {
 	entries, err := Read(z)
 	if err != nil {
@@ -90,7 +90,7 @@ func member(f *zip.File, e tensorfile.Entry, file io.ReaderAt) (*Array, error) {
 
 func newArray(e tensorfile.Entry, h header, body io.ReaderAt, offset int64) *Array {
 	if h.fortran && len(e.Shape) > 1 {
-		body = nil // a row does not lie together
+		body = nil // rows are not contiguous
 	}
 	return &Array{Entry: e, body: body, offset: offset, bigEndian: h.bigEndian, whole: sync.OnceValues(e.Load)}
 }
@@ -98,7 +98,7 @@ func newArray(e tensorfile.Entry, h header, body io.ReaderAt, offset int64) *Arr
 // InMemory reports whether reading a row reads the whole array into memory.
 func (a *Array) InMemory() bool { return a.body == nil }
 
-// Rows returns the first dimension; 0 of an array without one.
+// Rows returns the first dimension, or 0 for an array without one.
 func (a *Array) Rows() int {
 	if len(a.Shape) == 0 {
 		return 0
@@ -106,8 +106,8 @@ func (a *Array) Rows() int {
 	return a.Shape[0]
 }
 
-// ReadRows fills dst with the elements of consecutive rows in C's order, little-endian; a bool is a byte, 0 or 1.
-// len(dst) is a multiple of a row's bytes, and the rows are within the array.
+// ReadRows fills dst with the elements of consecutive rows in C order, little-endian; a bool is a byte, 0 or 1.
+// len(dst) must be a multiple of a row's size, and the rows must be in the array.
 func (a *Array) ReadRows(dst []byte, first int) error {
 	size := tensor.NumElements(a.Shape[1:]) * a.DType.Size()
 	if a.body == nil {
@@ -130,5 +130,5 @@ func (a *Array) ReadRows(dst []byte, first int) error {
 	return nil
 }
 
-// IsNPY reports whether bytes begin a NPY file.
+// IsNPY reports whether head begins an NPY file.
 func IsNPY(head []byte) bool { return strings.HasPrefix(string(head), magic) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// magic begins an array.
+// magic begins an NPY file.
 const magic = "\x93NUMPY"
 
 // maxHeader bounds the description of an array. NumPy's own limit is 10000 bytes.
@@ -23,7 +23,7 @@ type header struct {
 	bigEndian bool
 	fortran   bool // the first dimension changes fastest
 	dims      []uint64
-	length    int64 // of the header itself, in bytes
+	length    int64 // bytes of the header itself
 }
 
 var dtypes = map[string]tensor.DType{
@@ -32,7 +32,7 @@ var dtypes = map[string]tensor.DType{
 	"f2": tensor.Float16, "f4": tensor.Float32, "f8": tensor.Float64, "c8": tensor.Complex64, "c16": tensor.Complex128,
 }
 
-// The header is a Python dictionary of three keys, in any order.
+// The header is a Python dictionary with three keys, in any order.
 var (
 	descrKey   = regexp.MustCompile(`['"]descr['"]\s*:\s*['"]([<>|=])([a-zA-Z]\d*(?:\[\w+\])?)['"]`)
 	fortranKey = regexp.MustCompile(`['"]fortran_order['"]\s*:\s*(True|False)`)
@@ -90,7 +90,7 @@ func parse(text string) (header, error) {
 	return h, nil
 }
 
-// clip shortens text of a file for a message.
+// clip shortens text from a file for a message.
 func clip(text string) string {
 	const most = 120
 	if len(text) > most {

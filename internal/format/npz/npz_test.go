@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// archive is a ZIP file of one array.
+// archive returns a ZIP file with one array.
 func archive(t testing.TB, method uint16, body string) *zip.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func archive(t testing.TB, method uint16, body string) *zip.Reader {
 	return z
 }
 
-// array is an array of version 1 of the format.
+// array returns an array in version 1 of the format.
 func array(header string, data string) string {
 	return magic + "\x01\x00" + string([]byte{byte(len(header)), byte(len(header) >> 8)}) + header + data
 }
@@ -72,7 +72,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestDamage: bytes that changed are found by the archive's checksum; a size that deflate cannot reach is refused.
+// TestDamage: the archive's checksum detects changed bytes; a size that deflate cannot reach is refused.
 func TestDamage(t *testing.T) {
 	data, err := os.ReadFile("../../../models/weights/testdata/stored.npz")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read has the size that was listed; nothing panics.
+// FuzzRead: what is read has the listed size; nothing panics.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"stored", "deflated", "objects"} {
 		data, err := os.ReadFile("../../../models/weights/testdata/" + name + ".npz")

@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// suffix is how the members of an archive end that are arrays.
+// suffix is the extension of members that are arrays.
 const suffix = ".npy"
 
-// inflation is by how much deflate may shrink data at most.
+// inflation is the largest factor by which deflate can shrink data.
 const inflation = 1032
 
 // Has reports whether a ZIP file holds arrays.
@@ -85,7 +85,7 @@ func load(f *zip.File, h header, e tensorfile.Entry) (*tensor.Tensor, error) {
 	if err == nil {
 		_, err = io.ReadFull(body, t.Bytes)
 	}
-	if err == nil { // the end, where the checksum is compared
+	if err == nil { // the checksum is compared at the end
 		if _, err = body.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -96,7 +96,7 @@ func load(f *zip.File, h header, e tensorfile.Entry) (*tensor.Tensor, error) {
 	return h.arrange(t)
 }
 
-// stored is the shape in which the elements of an array lie in C's order.
+// stored returns the shape in which the stored elements are in C order.
 func (h header) stored(shape []int) []int {
 	if h.fortran {
 		shape = slices.Clone(shape)
@@ -105,7 +105,7 @@ func (h header) stored(shape []int) []int {
 	return shape
 }
 
-// arrange returns a tensor of the stored shape as the array that it is. It may change t.
+// arrange converts a tensor of the stored shape to the array. It may change t.
 func (h header) arrange(t *tensor.Tensor) (*tensor.Tensor, error) {
 	if h.bigEndian {
 		tensorfile.Swap(t.Bytes, wordOf(t.DType))
@@ -123,7 +123,7 @@ func (h header) arrange(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return tensorfile.Transpose(t, perm...)
 }
 
-// wordOf is the size of what has a byte order: of a complex number, its parts.
+// wordOf is the size of the unit of byte order: for a complex number, one of its parts.
 func wordOf(d tensor.DType) int {
 	if d == tensor.Complex64 || d == tensor.Complex128 {
 		return d.Size() / 2

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrInvalid is wrapped by the errors of what is no ONNX model, or a damaged one.
+// ErrInvalid is wrapped by errors about data that is no ONNX model, or a damaged one.
 var ErrInvalid = errors.New("invalid ONNX model")
 
 // The versions of the format that are read.
@@ -16,12 +16,12 @@ const minIR, maxIR = 3, 14
 
 // Bounds of a model's structure.
 const (
-	maxDepth = 32      // graphs within graphs
-	maxNodes = 4 << 20 // of all graphs and functions
+	maxDepth = 32      // nested graphs
+	maxNodes = 4 << 20 // in all graphs and functions
 	maxRank  = 64
 )
 
-// Unmarshal reads a model that has all its weights in data. Tensors may share memory with data.
+// Unmarshal reads a model whose weights are all in data. Tensors may share memory with data.
 func Unmarshal(data []byte) (*Model, error) { return unmarshal(data, nil) }
 
 func unmarshal(data []byte, files *files) (*Model, error) {
@@ -39,9 +39,9 @@ func unmarshal(data []byte, files *files) (*Model, error) {
 
 // decoder turns messages into a Model.
 type decoder struct {
-	files *files // where external data is; nil: there is none
+	files *files // for external data; nil: there is none
 	depth int
-	nodes int // that may still come
+	nodes int // that may still follow
 }
 
 func (d *decoder) model(p *ModelProto) (*Model, error) {
@@ -75,7 +75,7 @@ func (d *decoder) model(p *ModelProto) (*Model, error) {
 	return m, nil
 }
 
-// DefaultDomain is the other name of the domain "".
+// DefaultDomain is another name for the domain "".
 const DefaultDomain = "ai.onnx"
 
 func domain(name string) string {
@@ -208,7 +208,7 @@ func (d *decoder) attribute(p *AttributeProto) (any, error) {
 	}
 }
 
-// kindOf returns the kind of an attribute; old files leave it out.
+// kindOf returns the kind of an attribute, which old files leave out.
 func kindOf(p *AttributeProto) AttributeProto_AttributeType {
 	if k := p.GetType(); k != AttributeProto_UNDEFINED {
 		return k
@@ -246,7 +246,7 @@ func values(list []*ValueInfoProto) ([]Value, error) {
 	return all, nil
 }
 
-// value reads a type, of the kinds that there are names for: others are of unknown type.
+// value reads a type. Kinds without a name are of unknown type.
 func value(name string, t *TypeProto) (v Value, err error) {
 	kind, inner := "", t
 	switch outer := t.GetValue().(type) {
@@ -270,7 +270,7 @@ func value(name string, t *TypeProto) (v Value, err error) {
 
 func tensorValue(name string, t *TypeProto_Tensor) (Value, error) {
 	v := Value{Name: name, Unranked: t.GetShape() == nil}
-	v.DType = elementTypes[TensorProto_DataType(t.GetElemType())] // Invalid: one that we do not have
+	v.DType = elementTypes[TensorProto_DataType(t.GetElemType())] // Invalid for a type that tensors do not have
 	if len(t.GetShape().GetDim()) > maxRank {
 		return v, fmt.Errorf("rank %d: expected at most %d", len(t.GetShape().GetDim()), maxRank)
 	}

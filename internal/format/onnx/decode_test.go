@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sample is a model with all kinds of attributes.
+// sample returns a model with all kinds of attributes.
 func sample(t testing.TB) *Model {
 	t.Helper()
 	weights, err := tensor.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
@@ -45,7 +45,7 @@ func TestReadsWhatItWrites(t *testing.T) {
 	}
 }
 
-// tensorOf is a message of a tensor.
+// tensorOf returns the message of a tensor.
 func tensorOf(typ TensorProto_DataType, dims ...int64) *TensorProto {
 	return &TensorProto{Name: proto.String("w"), DataType: proto.Int32(int32(typ)), Dims: dims}
 }
@@ -126,7 +126,7 @@ func TestRefusesModels(t *testing.T) {
 	}
 }
 
-// external writes a model whose weights are in a file, as entries say.
+// external writes a model with weights in a file, as described by entries.
 func external(t *testing.T, dir string, entries map[string]string) error {
 	t.Helper()
 	w := tensorOf(TensorProto_FLOAT, 2)
@@ -182,7 +182,7 @@ func TestExternalData(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: what is read is written and read again as it is.
+// FuzzUnmarshal: a model that can be read can be written and is then read the same.
 func FuzzUnmarshal(f *testing.F) {
 	data, err := sample(f).Marshal()
 	if err != nil {
@@ -195,7 +195,7 @@ func FuzzUnmarshal(f *testing.F) {
 			return
 		}
 		again, err := m.Marshal()
-		if err != nil { // types that are not written
+		if err != nil { // types that cannot be written
 			return
 		}
 		if _, err := Unmarshal(again); err != nil {
@@ -204,7 +204,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// TestElementsOfFourBits reads them from raw bytes and from a list, the lower half of a byte first, and an odd number of them.
+// TestElementsOfFourBits reads them from raw bytes and from a list, the lower half of a byte first, including an odd number of them.
 func TestElementsOfFourBits(t *testing.T) {
 	for typ, want := range map[TensorProto_DataType][]float64{TensorProto_INT4: {1, -8, -1}, TensorProto_UINT4: {1, 8, 15}} {
 		for name, p := range map[string]*TensorProto{"raw": {RawData: []byte{0x81, 0xff}}, "list": {Int32Data: []int32{0x81, 0xff}}} {

@@ -14,11 +14,11 @@ import (
 
 //go:generate go -C ../../distributed/wire/gen run . -in ../../../format/onnx/goestimator_onnx.proto -out ../../../format/onnx/goestimator_onnx.pb.go
 
-// ErrTooLarge tells that a model does not fit into one message, which protocol
+// ErrTooLarge says that a model does not fit in one message, which protocol
 // buffers limit to 2 GiB.
 var ErrTooLarge = errors.New("the model is larger than 2 GiB, the limit of an ONNX file")
 
-// types are the element types that the format has.
+// types maps element types to those of the format.
 var types = map[tensor.DType]TensorProto_DataType{
 	tensor.Float32: TensorProto_FLOAT, tensor.Float64: TensorProto_DOUBLE, tensor.Float16: TensorProto_FLOAT16, tensor.BFloat16: TensorProto_BFLOAT16,
 	tensor.Int8: TensorProto_INT8, tensor.Int16: TensorProto_INT16, tensor.Int32: TensorProto_INT32, tensor.Int64: TensorProto_INT64,
@@ -181,7 +181,7 @@ func attributeMessage(name string, v any) (*AttributeProto, error) {
 	return p, nil
 }
 
-// tensorMessage is a tensor by its raw bytes, which it shares, or by its strings.
+// tensorMessage returns a tensor's message with its raw bytes, which it shares, or its strings.
 func tensorMessage(name string, t *tensor.Tensor) (*TensorProto, error) {
 	kind, err := TypeNumber(t.DType)
 	if err != nil {
@@ -193,7 +193,7 @@ func tensorMessage(name string, t *tensor.Tensor) (*TensorProto, error) {
 		return p, nil
 	}
 	if p.RawData = t.Bytes; p.RawData == nil {
-		p.RawData = []byte{} // nil is absent
+		p.RawData = []byte{} // nil would mean absent
 	}
 	return p, nil
 }

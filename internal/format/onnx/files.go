@@ -13,11 +13,11 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// Read reads the model in dir/model.onnx, with what it has in files beside it.
-// The error wraps fs.ErrNotExist where there is none, ErrInvalid where the content is at fault.
+// Read reads the model in dir/model.onnx, including data in files beside it.
+// The error wraps fs.ErrNotExist if there is no such file, or ErrInvalid if its content is wrong.
 func Read(dir string) (*Model, error) { return ReadFile(filepath.Join(dir, File)) }
 
-// ReadFile reads the model of a file, and files in the same folder that it names.
+// ReadFile reads the model in a file, and files in the same folder that it refers to.
 func ReadFile(path string) (m *Model, err error) {
 	data, err := readWhole(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func readWhole(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// files are the files beside a model. Each byte is read once: what several tensors share, they share in memory.
+// files are the files beside a model. Each byte is read once: tensors with the same data share memory.
 type files struct {
 	root *os.Root
 	open map[string]*file
@@ -63,7 +63,7 @@ type files struct {
 
 type file struct {
 	*os.File
-	size, left int64 // bytes, and those that were not read yet
+	size, left int64 // bytes, and bytes not read yet
 	parts      map[[2]int64][]byte
 }
 
@@ -74,7 +74,7 @@ func (f *files) close() (err error) {
 	return err
 }
 
-// read returns what the entries of a tensor's external data point to, which must be size bytes.
+// read returns the external data of a tensor, which must have size bytes.
 func (f *files) read(entries []*StringStringEntryProto, size int) ([]byte, error) {
 	if f == nil {
 		return nil, errors.New("its elements are in a file beside the model, which is not there")
@@ -104,7 +104,7 @@ func (f *files) read(entries []*StringStringEntryProto, size int) ([]byte, error
 	return f.part(x, name, offset, length)
 }
 
-// file opens a file of the model's folder, or of a folder in it.
+// file opens a file in the model's folder, or in a folder below.
 func (f *files) file(name string) (*file, error) {
 	if x := f.open[name]; x != nil {
 		return x, nil
@@ -130,7 +130,7 @@ func (f *files) file(name string) (*file, error) {
 	return f.open[name], nil
 }
 
-// part returns a part of a file. Parts that overlap, other than as a whole, are refused once they are more than the file.
+// part returns a part of a file. Parts may be equal. If parts overlap otherwise, the read fails once they exceed the file's size in total.
 func (f *files) part(x *file, name string, offset, length int64) ([]byte, error) {
 	at := [2]int64{offset, length}
 	if p, ok := x.parts[at]; ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// A file of hardly more than holes is refused before there is memory for it.
+// A file that consists mostly of holes is refused before memory is allocated for it.
 func TestFileWithHoles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, File)
@@ -32,7 +32,7 @@ func TestFileWithHoles(t *testing.T) {
 	}
 }
 
-// Weights in a file of hardly more than holes, or more of them than there is memory for, are refused before they are read.
+// Weights in a file that consists mostly of holes, or that exceed the memory, are refused before they are read.
 func TestWeightsWithHoles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "w")

@@ -2,20 +2,20 @@ package onnx
 
 import "github.com/goestimator/goestimator/tensor"
 
-// The versions that are written: of the format, and of the operators.
+// The versions that are written, for the format and the operators.
 const (
 	IRVersion = 8
 	Opset     = 17
 )
 
-// File is the name of a model's file in its folder; weights may be in files beside it.
+// File is the name of a model's file in its folder. Weights may be in files beside it.
 const File = "model.onnx"
 
-// Model is a model of one graph.
+// Model is a model with one graph.
 type Model struct {
 	IR        int // the version of the format; 0: IRVersion
 	Producer  string
-	Opsets    map[string]int // versions of the operators, by domain; nil: Opset of the default domain
+	Opsets    map[string]int // operator versions by domain; nil: Opset for the default domain
 	Graph     Graph
 	Functions []Function
 	Metadata  map[string]string
@@ -27,13 +27,13 @@ type Graph struct {
 	Nodes        []Node
 	Inputs       []Value
 	Outputs      []Value
-	Known        []Value // what is said of other values
+	Known        []Value // declared types of other values
 	Initializers []Initializer
-	Sparse       []string // names of sparse initializers, whose elements are not read
+	Sparse       []string // names of sparse initializers; their elements are not read
 }
 
-// Node is an operator. Values are known by name; "" in Inputs leaves an optional one out. Attributes are int, []int,
-// float32, []float32, string, []string, *tensor.Tensor, *Graph, and where they were read besides AttrRef and Unread.
+// Node is an operator. Values are identified by name; "" in Inputs leaves out an optional one. Attributes are int, []int,
+// float32, []float32, string, []string, *tensor.Tensor, *Graph and, if they were read, also AttrRef and Unread.
 type Node struct {
 	Domain  string // "" or "ai.onnx": the default one
 	Op      string
@@ -43,18 +43,18 @@ type Node struct {
 	Attrs   map[string]any
 }
 
-// AttrRef is an attribute of a function's node that has the value of the function's attribute of that name.
+// AttrRef is an attribute of a node in a function that takes its value from the function's attribute with that name.
 type AttrRef string
 
-// Unread is an attribute of a kind that is not read: the kind's name in the format.
+// Unread is an attribute whose kind is not read: the format's name of the kind.
 type Unread string
 
-// Function is an operator that a model brings along.
+// Function is an operator that the model defines.
 type Function struct {
 	Domain, Name    string
 	Inputs, Outputs []string
-	Attrs           []string       // names of attributes that have no default
-	Defaults        map[string]any // of those that have one
+	Attrs           []string       // names of attributes without a default
+	Defaults        map[string]any // attributes with a default
 	Nodes           []Node
 	Opsets          map[string]int
 }
@@ -66,14 +66,14 @@ type Value struct {
 	Dims  []Dim
 	// Unranked leaves the shape open.
 	Unranked bool
-	// Kind is "sequence", "map", "optional" or "optional sequence" where the value is no tensor; DType and the shape are those of its tensors then.
+	// Kind is "sequence", "map", "optional" or "optional sequence" if the value is no tensor. DType and shape are then those of its tensors.
 	Kind string
 }
 
-// Dim is a dimension: a size, or a symbol, or with neither unknown.
+// Dim is a dimension: a size, or a symbol; with neither it is unknown.
 type Dim struct {
 	Size   int
-	Symbol string // not "": the size varies, and is equal wherever the symbol is
+	Symbol string // not "": the size varies, but is the same for each use of the symbol
 }
 
 // Initializer is a constant.

@@ -10,17 +10,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// elementTypes are types the other way around.
+// elementTypes is the inverse of types.
 var elementTypes = func() map[TensorProto_DataType]tensor.DType {
 	all := map[TensorProto_DataType]tensor.DType{}
 	for d, t := range types {
 		all[t] = d
 	}
-	all[TensorProto_INT4], all[TensorProto_UINT4] = tensor.Int4, tensor.Uint4 // which are read, and not written
+	all[TensorProto_INT4], all[TensorProto_UINT4] = tensor.Int4, tensor.Uint4 // read, but never written
 	return all
 }()
 
-// DTypeOf returns the element type of a number in the format.
+// DTypeOf returns the element type for a number of the format.
 func DTypeOf(number int) (tensor.DType, error) {
 	if d, ok := elementTypes[TensorProto_DataType(number)]; ok {
 		return d, nil
@@ -28,7 +28,7 @@ func DTypeOf(number int) (tensor.DType, error) {
 	return tensor.Invalid, fmt.Errorf("element type %v (%d) is not supported", TensorProto_DataType(number), number)
 }
 
-// tensor reads a tensor: of raw bytes, of a list of numbers, or of a file beside the model. It has as many elements as its shape says.
+// tensor reads a tensor: from raw bytes, a list of numbers, or a file beside the model. The number of elements must match its shape.
 func (d *decoder) tensor(p *TensorProto) (*tensor.Tensor, error) {
 	typ, err := DTypeOf(int(p.GetDataType()))
 	if err != nil {
@@ -58,7 +58,7 @@ func (d *decoder) tensor(p *TensorProto) (*tensor.Tensor, error) {
 	return fromLists(p, typ, shape, n)
 }
 
-// nibbles reads elements of 4 bits, two to a byte, the lower half first. Each becomes a byte.
+// nibbles reads 4-bit elements, two per byte, the lower half first. Each becomes a byte.
 func (d *decoder) nibbles(p *TensorProto, typ tensor.DType, shape []int, n int) (*tensor.Tensor, error) {
 	packed, size := p.GetRawData(), (n+1)/2
 	switch {
@@ -104,7 +104,7 @@ func sizes(dims []int64, size int) ([]int, int, error) {
 	return shape, n, nil
 }
 
-// fromBytes is a tensor of little-endian elements, which it shares where they are aligned.
+// fromBytes returns a tensor of little-endian elements, whose memory it shares if they are aligned.
 func fromBytes(typ tensor.DType, shape []int, n int, data []byte) (*tensor.Tensor, error) {
 	if len(data) != n*typ.Size() {
 		return nil, fmt.Errorf("%d bytes for %v of shape %v: expected %d", len(data), typ, shape, n*typ.Size())
@@ -120,7 +120,7 @@ func fromBytes(typ tensor.DType, shape []int, n int, data []byte) (*tensor.Tenso
 	return t, nil
 }
 
-// fromLists is a tensor of the list of numbers that is for its type.
+// fromLists returns a tensor from the list of numbers for its type.
 func fromLists(p *TensorProto, typ tensor.DType, shape []int, n int) (*tensor.Tensor, error) {
 	have := map[tensor.DType]int{tensor.Float32: len(p.GetFloatData()), tensor.Float64: len(p.GetDoubleData()), tensor.Int64: len(p.GetInt64Data()),
 		tensor.Uint32: len(p.GetUint64Data()), tensor.Uint64: len(p.GetUint64Data()),
@@ -162,7 +162,7 @@ func fromLists(p *TensorProto, typ tensor.DType, shape []int, n int) (*tensor.Te
 	return t, nil
 }
 
-// putInt writes the low bytes of v: small types, and the bits of 16-bit floats, are in a list of int32.
+// putInt writes the low bytes of v: lists of int32 also hold smaller types, and the bits of 16-bit floats.
 func putInt(b []byte, size int, v uint32) {
 	switch size {
 	case 1:
@@ -174,7 +174,7 @@ func putInt(b []byte, size int, v uint32) {
 	}
 }
 
-// UnmarshalTensor reads a message of one tensor, as the format's own tests have them, and its name.
+// UnmarshalTensor reads a message with a single tensor and its name, such as the ONNX project's tests have.
 func UnmarshalTensor(data []byte) (string, *tensor.Tensor, error) {
 	p := &TensorProto{}
 	if err := proto.Unmarshal(data, p); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/file"
 )
 
-// builder makes arrays of the fields of one row group. A leaf is read once, where its levels or its values are first asked for.
+// builder makes arrays for the fields of one row group. It reads a leaf once, when its levels or values are first requested.
 type builder struct {
 	file   *file.Reader
 	mem    memory.Allocator
@@ -26,7 +26,7 @@ func (b *builder) release() {
 	}
 }
 
-// array returns what f holds in n slots: the rows of a field of the file, the items of a list. The caller releases it.
+// array returns the n slots of f: rows for a field of the file, items for a list. The caller releases the result.
 func (b *builder) array(f *field, n int64) (arrow.Array, error) {
 	switch {
 	case len(f.children) == 0:
@@ -67,7 +67,7 @@ func (b *builder) levelsOf(f *field) (def, rep []int16, err error) {
 	return def, rep, nil
 }
 
-// bitmap returns room for n bits.
+// bitmap returns a buffer for n bits.
 func (b *builder) bitmap(n int64) *memory.Buffer { return b.buffer(bitutil.BytesForBits(n)) }
 
 func (b *builder) buffer(bytes int64) *memory.Buffer {
@@ -76,7 +76,7 @@ func (b *builder) buffer(bytes int64) *memory.Buffer {
 	return out
 }
 
-// structure returns a struct of n slots.
+// structure returns a struct array of n slots.
 func (b *builder) structure(f *field, n int64) (arrow.Array, error) {
 	valid, nulls, err := b.present(f, n)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *builder) structure(f *field, n int64) (arrow.Array, error) {
 	return array.NewStructData(data), nil
 }
 
-// present returns which of the n slots of a struct are not null, as bits, nil where all are.
+// present returns a bitmap of the n slots of a struct that are not null, nil if none is null.
 func (b *builder) present(f *field, n int64) (valid *memory.Buffer, nulls int, err error) {
 	if n == 0 || !f.Nullable {
 		return nil, 0, nil
@@ -128,7 +128,7 @@ func (b *builder) present(f *field, n int64) (valid *memory.Buffer, nulls int, e
 	return valid, int(io.NullCount), nil
 }
 
-// list returns a list, a list of fixed size or a map of n slots.
+// list returns a list, fixed-size list or map array of n slots.
 func (b *builder) list(f *field, n int64) (arrow.Array, error) {
 	def, rep, err := b.levelsOf(f)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *builder) list(f *field, n int64) (arrow.Array, error) {
 	return array.MakeFromData(data), nil
 }
 
-// only returns the array that a column consists of.
+// only joins the chunks of a column into one array.
 func only(chunks []arrow.Array, t arrow.DataType, mem memory.Allocator) (arrow.Array, error) {
 	switch len(chunks) {
 	case 0:

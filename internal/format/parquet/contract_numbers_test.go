@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/float16"
 )
 
-// appendNumber appends v as a number of b's type. Decimals keep to their precision, or Arrow's writer cuts them.
+// appendNumber appends v as a number of b's type. It keeps decimals within their precision, since Arrow's writer would truncate them.
 func appendNumber(b array.Builder, v int64) {
 	switch b := b.(type) {
 	case *array.Int8Builder:
@@ -50,7 +50,7 @@ func appendNumber(b array.Builder, v int64) {
 	case *array.Decimal256Builder:
 		n := v % 1e9
 		if b.Type().(*arrow.Decimal256Type).Precision < 76 {
-			n = max(n, -n) // Arrow's package loses bits of negative ones of fewer bytes: see TestDecimalsOfBytes
+			n = max(n, -n) // Arrow's package loses bits of shorter negative numbers: see TestDecimalsOfBytes
 		}
 		b.Append(decimal256.FromI64(n))
 	default:

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawType draws a type that Arrow's writer has.
+// drawType draws a type that Arrow's writer supports.
 func drawType(t *rapid.T, depth int) arrow.DataType {
 	leaves := []arrow.DataType{
 		arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Uint16,
@@ -55,7 +55,7 @@ func drawType(t *rapid.T, depth int) arrow.DataType {
 	return rapid.SampledFrom(leaves).Draw(t, "type")
 }
 
-// drawField draws a field. Lists are nullable: Arrow's writer writes others as nulls.
+// drawField draws a field. Lists are nullable, since Arrow's writer writes others as nulls.
 func drawField(t *rapid.T, name string, depth int) arrow.Field {
 	f := arrow.Field{Name: name, Type: drawType(t, depth), Nullable: true}
 	if _, isList := f.Type.(arrow.ListLikeType); !isList {
@@ -64,7 +64,7 @@ func drawField(t *rapid.T, name string, depth int) arrow.Field {
 	return f
 }
 
-// appendDrawn appends a value, which follows from the state of r, so that columns of many rows need few draws.
+// appendDrawn appends a value that depends on the state of r, so that columns with many rows need few draws.
 func appendDrawn(b array.Builder, r *sequence, nullable bool) {
 	if nullable && r.below(5) == 0 {
 		b.AppendNull()
@@ -98,7 +98,7 @@ func appendDrawn(b array.Builder, r *sequence, nullable bool) {
 	}
 }
 
-// appendLeaf appends a value of a type without children, often one that was there.
+// appendLeaf appends a value of a type without children, often an earlier one.
 func appendLeaf(b array.Builder, r *sequence) {
 	v := r.value()
 	switch b := b.(type) {
@@ -144,7 +144,7 @@ func (s *sequence) value() int64 {
 	return int64(s.below(20))
 }
 
-// drawProperties draws how Arrow's writer writes.
+// drawProperties draws the options of Arrow's writer.
 func drawProperties(t *rapid.T) (*parquet.WriterProperties, pqarrow.ArrowWriterProperties) {
 	codec := rapid.SampledFrom([]compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd}).Draw(t, "codec")
 	dictionary := rapid.Bool().Draw(t, "dictionary")
@@ -154,7 +154,7 @@ func drawProperties(t *rapid.T) (*parquet.WriterProperties, pqarrow.ArrowWriterP
 		parquet.WithDataPageSize(rapid.SampledFrom([]int64{1, 100, 3000, 1 << 20}).Draw(t, "page")),
 		parquet.WithDictionaryPageSizeLimit(rapid.SampledFrom([]int64{1, 200, 1 << 20}).Draw(t, "dictionary size")),
 		parquet.WithMaxRowGroupLength(rapid.SampledFrom([]int64{30, 250, 1 << 20}).Draw(t, "group")),
-		// Arrow's writer does not end with a row of more values than a batch, in pages of version 2.
+		// Arrow's writer does not terminate for a row with more values than a batch, in pages of version 2.
 		parquet.WithBatchSize(rapid.SampledFrom([]int64{100, 1024}).Draw(t, "batch")),
 		parquet.WithVersion(rapid.SampledFrom([]parquet.Version{parquet.V1_0, parquet.V2_4, parquet.V2_LATEST}).Draw(t, "format")),
 		parquet.WithStoreDecimalAsInteger(rapid.Bool().Draw(t, "decimals")),
@@ -169,7 +169,7 @@ func drawProperties(t *rapid.T) (*parquet.WriterProperties, pqarrow.ArrowWriterP
 	return parquet.NewWriterProperties(o...), pqarrow.NewArrowWriterProperties(a...)
 }
 
-// written returns a file of a record, an error where Arrow's writer cannot write it.
+// written returns a file with a record, or an error if Arrow's writer cannot write it.
 func written(rec arrow.Record, props *parquet.WriterProperties, arrowProps pqarrow.ArrowWriterProperties) (_ []byte, err error) {
 	defer recovered(&err)
 	var out bytes.Buffer
@@ -189,7 +189,7 @@ func recovered(err *error) {
 	}
 }
 
-// columns are the fields of a file, each row group by itself.
+// columns are the fields of a file, by row group.
 type columns struct {
 	schema *arrow.Schema
 	groups [][]arrow.Array // [field][group]
@@ -270,7 +270,7 @@ func theirColumn(r *pqarrow.FileReader, leaves map[int]bool, field, group int) (
 	return only(data.Chunks(), data.DataType(), memory.DefaultAllocator)
 }
 
-// same fails where two files differ.
+// same returns an error if two files differ.
 func same(got, want *columns) error {
 	if !got.schema.Equal(want.schema) {
 		return fmt.Errorf("schema\n%s\nexpected\n%s", got.schema, want.schema)
@@ -297,7 +297,7 @@ func sameArray(got, want arrow.Array) error {
 	return nil
 }
 
-// sameValue compares value i of got with value j of want, bit for bit; what lies below a null does not count.
+// sameValue compares value i of got with value j of want, bit for bit. It ignores what is below a null.
 func sameValue(got, want arrow.Array, i, j int) error {
 	if got.IsNull(i) || want.IsNull(j) {
 		if got.IsNull(i) != want.IsNull(j) {
@@ -362,7 +362,7 @@ func drawRecord(t *rapid.T, depth int) arrow.Record {
 	return b.NewRecord()
 }
 
-// TestReadsAsArrow: what Arrow's package writes is read as Arrow's package reads it. What it cannot write or read is left out, which is seldom.
+// TestReadsAsArrow: files of Arrow's package are read as it reads them. Files that it cannot write or read, which are rare, are left out.
 func TestReadsAsArrow(t *testing.T) {
 	var files, read int
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// room returns a buffer for n values of T.
+// room returns a buffer for n values of type T.
 func room[T any](mem memory.Allocator, n int) (*memory.Buffer, []T) {
 	var t T
 	b := memory.NewResizableBuffer(mem)
@@ -21,7 +21,7 @@ func room[T any](mem memory.Allocator, n int) (*memory.Buffer, []T) {
 	return b, unsafe.Slice((*T)(unsafe.Pointer(&b.Bytes()[0])), n)
 }
 
-// packBools returns bytes of 0 and 1 as bits.
+// packBools packs bytes of 0 and 1 into bits.
 func packBools(mem memory.Allocator, in []byte) *memory.Buffer {
 	b, out := room[byte](mem, int(bitutil.BytesForBits(int64(len(in)))))
 	for i := range out {
@@ -43,7 +43,7 @@ func narrow[T uint8 | uint16](mem memory.Allocator, in []int32) *memory.Buffer {
 	return b
 }
 
-// nanoseconds returns points in time of 96 bits as nanoseconds since 1970. Day 0 is what writers put where there is no value.
+// nanoseconds converts 96-bit timestamps to nanoseconds since 1970. Writers put day 0 for missing values.
 func nanoseconds(mem memory.Allocator, in []parquet.Int96) *memory.Buffer {
 	b, out := room[arrow.Timestamp](mem, len(in))
 	for i, v := range in {

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// decimals returns the values of a column of decimals.
+// decimals returns the values of a decimal column.
 func (l *leaf) decimals() (arrow.Array, error) {
 	wide := l.typ.ID() == arrow.DECIMAL256
 	switch l.physical {
@@ -45,7 +45,7 @@ func (l *leaf) decimals() (arrow.Array, error) {
 	return array.MakeFromData(data), nil
 }
 
-// decimalsOf returns integers as decimals.
+// decimalsOf converts integers to decimals.
 func decimalsOf[T int32 | int64](mem memory.Allocator, in []T, wide bool) *memory.Buffer {
 	if wide {
 		b, out := room[decimal256.Num](mem, len(in))
@@ -61,7 +61,7 @@ func decimalsOf[T int32 | int64](mem memory.Allocator, in []T, wide bool) *memor
 	return b
 }
 
-// bigEndian is an array of bytes that are integers, the highest byte first.
+// bigEndian is an array of byte strings that are big-endian integers.
 type bigEndian interface {
 	arrow.Array
 	Value(i int) []byte
@@ -91,7 +91,7 @@ func decimals256(mem memory.Allocator, a arrow.Array) (*memory.Buffer, error) {
 	return b, nil
 }
 
-// eachDecimal calls to with each value, its sign extended to width bytes. Nulls are 0.
+// eachDecimal calls to with each value, sign-extended to width bytes. Nulls are 0.
 func eachDecimal(a arrow.Array, width int, to func(i int, v []byte)) error {
 	in, ok := a.(bigEndian)
 	if !ok {

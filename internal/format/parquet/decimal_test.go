@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// TestDecimalsOfBytes: integers of any length keep their sign (Arrow's package loses bits of negative ones in decimals of 256 bits).
+// TestDecimalsOfBytes: integers of any length keep their sign (Arrow's package loses bits of negative ones in 256-bit decimals).
 func TestDecimalsOfBytes(t *testing.T) {
 	mem := memory.NewGoAllocator()
 	cases := [][]byte{{0}, {1}, {0xff}, {0x7f}, {0x80}, {0xff, 0}, {0xff, 0xff, 0}, {0, 0xff}, {0x80, 0, 0, 0, 0, 0, 0, 0}, {0x80, 0, 0, 0, 0, 0, 0, 0, 1}, append([]byte{0x81}, make([]byte, 15)...)}
@@ -44,7 +44,7 @@ func TestDecimalsOfBytes(t *testing.T) {
 	}
 }
 
-// TestDecimalsOfOtherLengths: values without bytes, or with more than a decimal has, are errors.
+// TestDecimalsOfOtherLengths: values without bytes, or with more bytes than a decimal, are errors.
 func TestDecimalsOfOtherLengths(t *testing.T) {
 	mem := memory.NewGoAllocator()
 	for _, n := range []int{0, 17, 33} {

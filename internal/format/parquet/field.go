@@ -11,16 +11,16 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// field is a field of Arrow's that is made of one or more columns of the file, its leaves.
+// field is an Arrow field that is made of one or more columns of the file, its leaves.
 type field struct {
 	arrow.Field
-	children []*field // of lists and maps one
-	leaf     int      // the column of the file, where there are no children
-	lead     *field   // the leaf at f or below it whose levels say where f is null: one without a list between, which has the fewest, where there is one
+	children []*field // lists and maps have one
+	leaf     int      // the column of the file, if there are no children
+	lead     *field   // the leaf at or below f whose levels tell where f is null; if possible, one without a list in between, which has the fewest levels
 	levels   file.LevelInfo
 }
 
-// leaves appends the columns of the file below f.
+// leaves appends the file's columns below f.
 func (f *field) leaves(to []int) []int {
 	if len(f.children) == 0 {
 		return append(to, f.leaf)
@@ -31,21 +31,21 @@ func (f *field) leaves(to []int) []int {
 	return to
 }
 
-// repeats reports whether a list lies between f and its lead.
+// repeats reports whether there is a list between f and its lead.
 func (f *field) repeats() bool { return f.lead.levels.RepLevel > f.levels.RepLevel }
 
 func (f *field) isList() bool { return len(f.children) > 0 && f.Type.ID() != arrow.STRUCT }
 
-// tree makes fields of the nodes of a file's schema.
+// tree makes fields from the nodes of a file's schema.
 type tree struct{ schema *schema.Schema }
 
-// field returns the field of a node, whose parents have the given levels.
+// field returns the field of a node; levels are its parents'.
 func (t tree) field(n schema.Node, levels file.LevelInfo) (*field, error) {
 	if n.RepetitionType() != parquet.Repetitions.Repeated {
 		levels.Increment(n)
 		return t.once(n, levels)
 	}
-	// A repeated node outside of a list's or a map's form is a list of what is required.
+	// A repeated node that is not in the form of a list or map is a list of required items.
 	before := levels.IncrementRepeated()
 	if g, ok := n.(*schema.GroupNode); ok && (isList(g) || isMap(g)) {
 		return nil, fmt.Errorf("group %q is repeated and a list or map: expected one or the other", n.Name())
@@ -58,7 +58,7 @@ func (t tree) field(n schema.Node, levels file.LevelInfo) (*field, error) {
 	return listOf(n, arrow.ListOf(item.Type), item, levels, before), nil
 }
 
-// once returns the field of a node as if it were not repeated; the levels are its own.
+// once returns the field of a node as if it were not repeated; levels are its own.
 func (t tree) once(n schema.Node, levels file.LevelInfo) (*field, error) {
 	switch n := n.(type) {
 	case *schema.GroupNode:
@@ -89,12 +89,12 @@ func fieldOf(n schema.Node, t arrow.DataType) arrow.Field {
 	return arrow.Field{Name: n.Name(), Type: t, Nullable: n.RepetitionType() == parquet.Repetitions.Optional, Metadata: idOf(n)}
 }
 
-// idOf returns the number of a field in its file, where Arrow keeps it.
+// idOf returns the metadata in which Arrow keeps the ID of a field.
 func idOf(n schema.Node) arrow.Metadata {
 	return arrow.NewMetadata([]string{"PARQUET:field_id"}, []string{strconv.Itoa(int(n.FieldID()))})
 }
 
-// structure returns the struct of a group's nodes.
+// structure returns the struct field of a group.
 func (t tree) structure(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
 	if n.NumFields() == 0 {
 		return nil, fmt.Errorf("group %q has no columns", n.Name())
@@ -114,7 +114,7 @@ func (t tree) structure(n *schema.GroupNode, levels file.LevelInfo) (*field, err
 	return out, nil
 }
 
-// structType returns the struct of f's children.
+// structType returns the struct type of f's children.
 func (f *field) structType() arrow.DataType {
 	fields := make([]arrow.Field, len(f.children))
 	for i, c := range f.children {
@@ -123,7 +123,7 @@ func (f *field) structType() arrow.DataType {
 	return arrow.StructOf(fields...)
 }
 
-// list returns the list of a group with Parquet's annotation for lists, in the forms that the format's rules for old files name too.
+// list returns the field of a group with Parquet's list annotation, including the legacy forms that the format allows.
 func (t tree) list(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
 	repeated, err := onlyRepeated(n)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t tree) list(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
 	return listOf(n, arrow.ListOfField(element), item, levels, before), nil
 }
 
-// onlyRepeated returns the node that a list or a map consists of.
+// onlyRepeated returns the repeated node of a list or a map.
 func onlyRepeated(n *schema.GroupNode) (schema.Node, error) {
 	if n.NumFields() != 1 {
 		return nil, fmt.Errorf("list or map %q has %d nodes, expected 1", n.Name(), n.NumFields())
@@ -157,14 +157,14 @@ func onlyRepeated(n *schema.GroupNode) (schema.Node, error) {
 	return n.Field(0), nil
 }
 
-// listOf returns the field of a node that is a list or a map. levels are those of its items, before is the definition level of the closest list
+// listOf returns the field of a list or map node. levels are its items', before is the definition level of the closest list
 // above it.
 func listOf(n schema.Node, t arrow.DataType, item *field, levels file.LevelInfo, before int16) *field {
 	levels.RepeatedAncestorDefLevel = before
 	return &field{Field: fieldOf(n, t), children: []*field{item}, leaf: -1, lead: item.lead, levels: levels}
 }
 
-// mapping returns the map of a group with Parquet's annotation for maps. A map of keys alone is a list.
+// mapping returns the field of a group with Parquet's map annotation. A map with only keys is a list.
 func (t tree) mapping(n *schema.GroupNode, levels file.LevelInfo) (*field, error) {
 	repeated, err := onlyRepeated(n)
 	if err != nil {
@@ -189,7 +189,7 @@ func (t tree) mapping(n *schema.GroupNode, levels file.LevelInfo) (*field, error
 	return listOf(n, mapType(item), item, levels, before), nil
 }
 
-// mapType returns the map of a struct of keys and values.
+// mapType returns the map type for a struct of keys and values.
 func mapType(pair *field) arrow.DataType {
 	return arrow.MapOf(pair.children[0].Type, pair.children[1].Type)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// fixedLists are lists of a fixed size. Null lists, which Parquet stores without items, get room for them.
+// fixedLists are fixed-size lists. Parquet stores null lists without items; here they get room for them.
 type fixedLists struct {
 	mem   memory.Allocator
 	items arrow.Array
-	ends  []int32 // of the items of each list; the first is 0
+	ends  []int32 // ends of the items of each list; the first entry is 0
 	size  int64
-	valid *memory.Buffer // bits; nil where no list is null
+	valid *memory.Buffer // bits; nil if no list is null
 }
 
-// spacedBlock is how many lists are spaced at a time.
+// spacedBlock is the number of lists that are spaced at a time.
 const spacedBlock = 4096
 
 func (l *fixedLists) null(i int) bool {
 	return l.valid != nil && !bitutil.BitIsSet(l.valid.Bytes(), i)
 }
 
-// spaced returns the items with room below null lists.
+// spaced returns the items with room for null lists.
 func (l *fixedLists) spaced() (arrow.Array, error) {
 	lists := len(l.ends) - 1
 	for i := range lists {
@@ -52,7 +52,7 @@ func (l *fixedLists) spaced() (arrow.Array, error) {
 	return array.Concatenate(blocks, l.mem)
 }
 
-// block returns the items of some lists.
+// block returns the spaced items of lists from to to-1.
 func (l *fixedLists) block(from, to int) (arrow.Array, error) {
 	var parts []arrow.Array
 	defer func() { releaseAll(parts) }()

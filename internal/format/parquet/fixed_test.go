@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// fileOfFixed returns a file of lists whose schema says that each has as many items. Null lists have none.
+// fileOfFixed returns a file of lists whose schema declares size items for each. Null lists have none.
 func fileOfFixed(t *testing.T, size int32, lists string) []byte {
 	t.Helper()
 	field := func(typ arrow.DataType) *arrow.Schema {
@@ -40,7 +40,7 @@ func fileOfFixed(t *testing.T, size int32, lists string) []byte {
 	return out.Bytes()
 }
 
-// TestNullsInFixedLists: null lists keep their places, at the ends too; a list of another size is an error.
+// TestNullsInFixedLists: null lists keep their places, including at the ends; a list of another size is an error.
 func TestNullsInFixedLists(t *testing.T) {
 	for lists, want := range map[string]string{
 		`[{"x": [1, 2]}, {"x": [3, null]}]`: "[[1 2] [3 (null)]]",
@@ -63,7 +63,7 @@ func TestNullsInFixedLists(t *testing.T) {
 	}
 }
 
-// TestManyFixedLists: blocks of lists follow each other, and a size that the file cannot mean is an error, not memory.
+// TestManyFixedLists: blocks of lists follow each other, and a size that the file cannot hold is an error and allocates nothing.
 func TestManyFixedLists(t *testing.T) {
 	const n = 2*spacedBlock + 1
 	var lists []string

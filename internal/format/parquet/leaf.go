@@ -58,14 +58,14 @@ func (l *leaf) read(rows int64, pages file.PageReader) error {
 
 func (l *leaf) release() { l.values.Release() }
 
-// levels returns the definition and repetition levels that were read. The latter are empty where nothing above repeats.
+// levels returns the definition and repetition levels that were read. The latter are empty if nothing above repeats.
 func (l *leaf) levels() (def, rep []int16) {
 	n := int(l.values.LevelsPos())
 	def, rep = l.values.DefLevels(), l.values.RepLevels()
 	return def[:min(n, len(def))], rep[:min(n, len(rep))]
 }
 
-// array returns the values. It is called once.
+// array returns the values. It may be called once.
 func (l *leaf) array() (arrow.Array, error) {
 	switch l.typ.ID() {
 	case arrow.NULL:
@@ -92,13 +92,13 @@ func (l *leaf) array() (arrow.Array, error) {
 		defer a.Release()
 		return retyped(a, l.typ), nil
 	}
-	return l.fixed(l.values.ReleaseValues()), nil // as they are in the file
+	return l.fixed(l.values.ReleaseValues()), nil // stored in the array's layout
 }
 
-// nulls returns nulls, as many as there are values.
+// nulls returns as many nulls as there are values.
 func (l *leaf) nulls() arrow.Array {
 	n := l.values.ValuesWritten()
-	if r, ok := l.values.(file.BinaryRecordReader); ok { // whose ValuesWritten counts the last page alone
+	if r, ok := l.values.(file.BinaryRecordReader); ok { // its ValuesWritten counts only the last page
 		chunks := r.GetBuilderChunks()
 		defer releaseAll(chunks)
 		n = 0
@@ -117,7 +117,7 @@ func (l *leaf) int64s() []int64 {
 	return arrow.Int64Traits.CastFromBytes(l.values.Values())[:l.values.ValuesWritten()]
 }
 
-// fixed returns an array of values of a fixed width, whose buffer it takes over.
+// fixed returns an array of fixed-width values. It takes ownership of the buffer.
 func (l *leaf) fixed(values *memory.Buffer) arrow.Array {
 	defer values.Release()
 	valid := l.values.ReleaseValidBits()
@@ -133,7 +133,7 @@ func (l *leaf) fixed(values *memory.Buffer) arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// bytes returns the values of a column of bytes, whose nulls are the array's.
+// bytes returns the values of a column of bytes; the array has its nulls.
 func (l *leaf) bytes() (arrow.Array, error) {
 	r, ok := l.values.(file.BinaryRecordReader)
 	if !ok {
@@ -142,7 +142,7 @@ func (l *leaf) bytes() (arrow.Array, error) {
 	return only(r.GetBuilderChunks(), l.typ, l.mem)
 }
 
-// retyped returns the values of a, which are bytes, as a type that is laid out the same.
+// retyped returns the values of a, which are bytes, as another type with the same layout.
 func retyped(a arrow.Array, t arrow.DataType) arrow.Array {
 	d := a.Data()
 	data := array.NewData(t, d.Len(), d.Buffers(), nil, d.NullN(), d.Offset())

@@ -17,7 +17,7 @@ func optionalGroup(name string, nodes ...schema.Node) schema.Node {
 	return schema.MustGroup(schema.NewGroupNode(name, parquet.Repetitions.Optional, nodes, -1))
 }
 
-// fileOfNodes returns a file of a row whose columns of 32 bits are null.
+// fileOfNodes returns a file with one row, whose 32-bit columns are null.
 func fileOfNodes(t *testing.T, nodes ...schema.Node) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -38,7 +38,7 @@ func fileOfNodes(t *testing.T, nodes ...schema.Node) []byte {
 	return out.Bytes()
 }
 
-// TestColumnsInGroups: a column may lie in so many groups, and in no more.
+// TestColumnsInGroups: a column may be in MaxNested groups, and in no more.
 func TestColumnsInGroups(t *testing.T) {
 	column := schema.Node(schema.NewInt32Node("x", parquet.Repetitions.Optional, -1))
 	for range MaxNested {
@@ -53,7 +53,7 @@ func TestColumnsInGroups(t *testing.T) {
 	}
 }
 
-// TestLeads: where a struct is null is read from a column without a list between, wherever below the struct it lies.
+// TestLeads: a column without a list in between tells where a struct is null, wherever it is below the struct.
 func TestLeads(t *testing.T) {
 	column := func(name string) schema.Node { return schema.NewInt32Node(name, parquet.Repetitions.Optional, -1) }
 	list := func(name string) schema.Node {

@@ -16,10 +16,10 @@ type Reader struct {
 	schema *arrow.Schema
 }
 
-// MaxNested is in how many groups a column may lie. Each of them takes memory for each row, and a list is two.
+// MaxNested is the most groups that a column may be nested in. Each group takes memory for each row, and a list is two.
 const MaxNested = 100
 
-// NewReader returns a reader of the fields of f. What it allocates is of mem.
+// NewReader returns a reader of the fields of f. It allocates from mem.
 func NewReader(f *file.Reader, mem memory.Allocator) (*Reader, error) {
 	for i := range f.MetaData().Schema.NumColumns() {
 		if path := f.MetaData().Schema.Column(i).ColumnPath(); len(path) > MaxNested+1 {
@@ -32,7 +32,7 @@ func NewReader(f *file.Reader, mem memory.Allocator) (*Reader, error) {
 	}
 	root := f.MetaData().Schema.Root()
 	if stored != nil && stored.NumFields() != root.NumFields() {
-		stored = nil // of other columns
+		stored = nil // it belongs to other columns
 	}
 	r := &Reader{file: f, mem: mem, fields: make([]*field, root.NumFields())}
 	fields := make([]arrow.Field, len(r.fields))
@@ -58,10 +58,10 @@ func NewReader(f *file.Reader, mem memory.Allocator) (*Reader, error) {
 // Schema returns the fields of the file.
 func (r *Reader) Schema() *arrow.Schema { return r.schema }
 
-// Leaves returns which columns of the file make a field.
+// Leaves returns the file's columns that make up a field.
 func (r *Reader) Leaves(field int) []int { return r.fields[field].leaves(nil) }
 
-// Column returns a field of a row group. All of the row group's rows are there, or there is an error.
+// Column returns a field of a row group. It has all rows of the row group, or there is an error.
 func (r *Reader) Column(group, field int) (arrow.Array, error) {
 	f := r.fields[field]
 	rows := r.file.MetaData().RowGroup(group).NumRows()
@@ -81,5 +81,5 @@ func (r *Reader) Column(group, field int) (arrow.Array, error) {
 	return a, nil
 }
 
-// maxRows is how many rows a row group may have: offsets of lists have 32 bits.
+// maxRows is the most rows in a row group: offsets of lists have 32 bits.
 const maxRows = 1<<31 - 2

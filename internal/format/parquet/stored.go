@@ -11,10 +11,10 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
-// storedKey is where writers keep the schema of the table that they wrote, as a stream of Arrow's in base64.
+// storedKey is the key under which writers keep the schema of the written table, as an Arrow stream in base64.
 const storedKey = "ARROW:schema"
 
-// StoredSchema returns the bytes of the schema that a file's writer kept, none where there is none.
+// StoredSchema returns the bytes of the schema that a file's writer kept, nil if there is none.
 func StoredSchema(meta metadata.KeyValueMetadata) []byte {
 	text := meta.FindValue(storedKey)
 	if text == nil {
@@ -27,7 +27,7 @@ func StoredSchema(meta metadata.KeyValueMetadata) []byte {
 	return buf
 }
 
-// storedSchema reads the schema that a file's writer kept. It is nil where there is none.
+// storedSchema reads the schema that a file's writer kept. It is nil if there is none.
 func storedSchema(meta metadata.KeyValueMetadata, mem memory.Allocator) (*arrow.Schema, error) {
 	buf := StoredSchema(meta)
 	if len(buf) == 0 {
@@ -41,7 +41,7 @@ func storedSchema(meta metadata.KeyValueMetadata, mem memory.Allocator) (*arrow.
 	return r.Schema(), nil
 }
 
-// restore gives f what Parquet's types cannot say: dictionaries, zones, sizes of lists, 64-bit offsets, the width of decimals, and metadata.
+// restore gives f what Parquet's types cannot express: dictionaries, time zones, list sizes, 64-bit offsets, the width of decimals, and metadata.
 func (f *field) restore(stored arrow.Field) {
 	if e, ok := stored.Type.(arrow.ExtensionType); ok {
 		stored.Type = e.StorageType()
@@ -64,7 +64,7 @@ func (f *field) restore(stored arrow.Field) {
 			f.Type = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: f.Type, Ordered: t.Ordered}
 		}
 	case *arrow.Decimal256Type:
-		if own, ok := f.Type.(*arrow.Decimal128Type); ok { // its scale is that of the column
+		if own, ok := f.Type.(*arrow.Decimal128Type); ok { // keeps the column's scale
 			f.Type = &arrow.Decimal256Type{Precision: own.Precision, Scale: own.Scale}
 		}
 	}
@@ -103,7 +103,7 @@ func (f *field) restoreList(t arrow.ListLikeType) {
 	}
 }
 
-// addMetadata adds metadata; what f has stays.
+// addMetadata adds metadata; existing keys keep their values.
 func (f *field) addMetadata(stored arrow.Metadata) {
 	if stored.Len() == 0 {
 		return

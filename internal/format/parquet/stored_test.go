@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// TestScalesAreTheColumns: a stored schema widens decimals; what their digits mean, the column says.
+// TestScalesAreTheColumns: a stored schema can widen decimals; their scale is the column's.
 func TestScalesAreTheColumns(t *testing.T) {
 	field := func(typ arrow.DataType) *arrow.Schema {
 		return arrow.NewSchema([]arrow.Field{{Name: "x", Type: typ}}, nil)
@@ -47,7 +47,7 @@ func TestScalesAreTheColumns(t *testing.T) {
 	}
 }
 
-// TestNullsOfBytes: a column of nulls may be one of bytes, in several pages.
+// TestNullsOfBytes: a column of nulls may be stored as bytes, in several pages.
 func TestNullsOfBytes(t *testing.T) {
 	node := schema.MustPrimitive(schema.NewPrimitiveNodeLogical("x", parquet.Repetitions.Optional, schema.NullLogicalType{}, parquet.Types.ByteArray, -1, -1))
 	var out bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// leafType returns the type of a column: what it stores, and what its annotation makes of it.
+// leafType returns the type of a column: its physical type, as interpreted by its annotation.
 func leafType(n *schema.PrimitiveNode) (arrow.DataType, error) {
 	logical := n.LogicalType()
 	if !logical.IsValid() || logical.Equals(schema.NullLogicalType{}) {
@@ -40,7 +40,7 @@ func leafType(n *schema.PrimitiveNode) (arrow.DataType, error) {
 	return t, nil
 }
 
-// int32Type returns what 32 bits mean, nil where an annotation does not fit them.
+// int32Type returns the type of 32-bit values, nil if the annotation does not fit.
 func int32Type(logical schema.LogicalType) arrow.DataType {
 	switch l := logical.(type) {
 	case schema.NoLogicalType:
@@ -72,7 +72,7 @@ func int32Type(logical schema.LogicalType) arrow.DataType {
 	return nil
 }
 
-// int64Type returns what 64 bits mean, nil where an annotation does not fit them.
+// int64Type returns the type of 64-bit values, nil if the annotation does not fit.
 func int64Type(logical schema.LogicalType) arrow.DataType {
 	switch l := logical.(type) {
 	case schema.NoLogicalType:
@@ -98,7 +98,7 @@ func int64Type(logical schema.LogicalType) arrow.DataType {
 	return nil
 }
 
-// timestampType returns the type of points in time. Those of old annotations have no zone.
+// timestampType returns a timestamp type. Old annotations have no time zone.
 func timestampType(l *schema.TimestampLogicalType) arrow.DataType {
 	units := map[schema.TimeUnitType]arrow.TimeUnit{
 		schema.TimeUnitMillis: arrow.Millisecond, schema.TimeUnitMicros: arrow.Microsecond, schema.TimeUnitNanos: arrow.Nanosecond,
@@ -121,7 +121,7 @@ func decimalType(l *schema.DecimalLogicalType) arrow.DataType {
 	return &arrow.Decimal256Type{Precision: l.Precision(), Scale: l.Scale()}
 }
 
-// bytesType returns what bytes of any length mean, nil where an annotation does not fit them.
+// bytesType returns the type of variable-length bytes, nil if the annotation does not fit.
 func bytesType(logical schema.LogicalType) arrow.DataType {
 	switch l := logical.(type) {
 	case schema.StringLogicalType:
@@ -134,7 +134,7 @@ func bytesType(logical schema.LogicalType) arrow.DataType {
 	return nil
 }
 
-// fixedType returns what bytes of a fixed length mean, nil where an annotation does not fit them.
+// fixedType returns the type of fixed-length bytes, nil if the annotation does not fit.
 func fixedType(logical schema.LogicalType, length int) arrow.DataType {
 	switch l := logical.(type) {
 	case *schema.DecimalLogicalType:

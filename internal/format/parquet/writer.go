@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 )
 
-// Writer writes record batches without nulls, of the types that tensors have and lists of them, each as a row group. The file keeps the schema, so
-// that it reads back as it was.
+// Writer writes record batches without nulls, with the types of tensors and lists of these, each as a row group. The file keeps the schema, so
+// that it reads back unchanged.
 type Writer struct {
 	out    *sink
 	file   *file.Writer
@@ -48,7 +48,7 @@ func NewWriter(w io.Writer, s *arrow.Schema, props *parquet.WriterProperties) (*
 	return &Writer{out, f, s}, out.err
 }
 
-// sink keeps the first error of a writer for our methods. Arrow's library panics where it cannot begin a file, and forgets other errors.
+// sink records the first error of a writer. Arrow's library panics if it cannot begin a file, and loses other errors.
 type sink struct {
 	to  io.Writer
 	err error
@@ -61,7 +61,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// serialized returns a schema as StoredSchema finds it.
+// serialized returns a schema in the form that StoredSchema reads.
 func serialized(s *arrow.Schema) (string, error) {
 	var out bytes.Buffer
 	if err := ipc.NewWriter(&out, ipc.WithSchema(s)).Close(); err != nil {
@@ -91,7 +91,7 @@ func (w *Writer) Write(rec arrow.Record) error {
 // Close ends the file.
 func (w *Writer) Close() error { return cmp.Or(w.file.Close(), w.out.err) }
 
-// writeColumn writes a field, which is a list of values or values.
+// writeColumn writes a field of values or of lists of values.
 func writeColumn(w file.ColumnChunkWriter, f arrow.Field, a arrow.Array) error {
 	if a.NullN() > 0 {
 		return errors.New("it has nulls, which are not written")
@@ -113,7 +113,7 @@ func writeColumn(w file.ColumnChunkWriter, f arrow.Field, a arrow.Array) error {
 	return writeValues(w, values, def, rep)
 }
 
-// levels returns n levels, none where all would be 0.
+// levels returns n levels, nil if they are 0.
 func levels(n int, level int16) []int16 {
 	if level == 0 {
 		return nil
@@ -125,7 +125,7 @@ func levels(n int, level int16) []int16 {
 	return out
 }
 
-// listLevels returns the levels of lists of optional items: a list that is there has the level present, an item 2 more.
+// listLevels returns the levels of lists of optional items: a present list has the level present, an item 2 more.
 func listLevels(list array.ListLike, present int16) (def, rep []int16) {
 	for i := range list.Len() {
 		start, end := list.ValueOffsets(i)

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// nodesOf returns the schema of a file of the given fields.
+// nodesOf returns the schema of a file with the given fields.
 func nodesOf(s *arrow.Schema, props *parquet.WriterProperties) (*schema.GroupNode, error) {
 	nodes := make(schema.FieldList, s.NumFields())
 	for i, f := range s.Fields() {
@@ -37,14 +37,14 @@ func nodeOf(f arrow.Field) (schema.Node, error) {
 	return primitive(f.Name, f.Type, repetition)
 }
 
-// stored is how a type of values is stored.
+// stored describes how values of a type are stored.
 type stored struct {
 	physical parquet.Type
 	logical  schema.LogicalType
-	length   int // of bytes of a fixed length
+	length   int // for bytes of a fixed length
 }
 
-// storedAs says it of the types that tensors have.
+// storedAs has the types that tensors have.
 var storedAs = map[arrow.Type]stored{
 	arrow.BOOL: {parquet.Types.Boolean, schema.NoLogicalType{}, -1},
 	arrow.INT8: {parquet.Types.Int32, schema.NewIntLogicalType(8, true), -1}, arrow.UINT8: {parquet.Types.Int32, schema.NewIntLogicalType(8, false), -1},

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTensors draws a record of what tensors become: values, lists and lists of one size, without nulls.
+// drawTensors draws a record of the types that tensors become: values, lists and fixed-size lists, without nulls.
 func drawTensors(t *rapid.T) arrow.Record {
 	types := []arrow.DataType{
 		arrow.FixedWidthTypes.Boolean, arrow.PrimitiveTypes.Int8, arrow.PrimitiveTypes.Uint8, arrow.PrimitiveTypes.Int16, arrow.PrimitiveTypes.Uint16,
@@ -45,7 +45,7 @@ func drawTensors(t *rapid.T) arrow.Record {
 	return b.NewRecord()
 }
 
-// appendPresent appends a value or a list of values, none of them null.
+// appendPresent appends a value or a list of values, without nulls.
 func appendPresent(b array.Builder, r *sequence) {
 	switch b := b.(type) {
 	case *array.FixedSizeListBuilder:
@@ -63,7 +63,7 @@ func appendPresent(b array.Builder, r *sequence) {
 	}
 }
 
-// TestWritten: what is written reads back as it was, by Arrow's package too, also from slices of records.
+// TestWritten: written files read back unchanged, with Arrow's package, too, and for slices of records.
 func TestWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rec := drawTensors(t)
@@ -133,7 +133,7 @@ func TestNotWritten(t *testing.T) {
 	}
 }
 
-// full takes so many bytes.
+// full is a writer that accepts only that many bytes.
 type full int
 
 var errNoSpace = errors.New("no space left")
@@ -146,7 +146,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestWriterOnFullDisk: wherever space ends, the writer's error says so, and there is no panic.
+// TestWriterOnFullDisk: wherever the space ends, the writer reports it, and does not panic.
 func TestWriterOnFullDisk(t *testing.T) {
 	b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "a", Type: arrow.PrimitiveTypes.Int64}, {Name: "b", Type: arrow.BinaryTypes.String}}, nil))
 	for i := range 50 {

@@ -43,7 +43,7 @@ func writeValues(w file.ColumnChunkWriter, a arrow.Array, def, rep []int16) (err
 	return err
 }
 
-// raw returns the values of an array of T, or of what has the same size.
+// raw returns the values of an array of T, or of a type with the same size.
 func raw[T any](a arrow.Array) []T {
 	d := a.Data()
 	if d.Len() == 0 {
@@ -54,7 +54,7 @@ func raw[T any](a arrow.Array) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&d.Buffers()[1].Bytes()[at])), d.Len())
 }
 
-// int32sOf returns the values of an array of integers of up to 32 bits.
+// int32sOf returns the values of an array of integers with up to 32 bits.
 func int32sOf(a arrow.Array) []int32 {
 	switch a.DataType().ID() {
 	case arrow.INT8:
@@ -77,7 +77,7 @@ func widen[T int8 | uint8 | int16 | uint16](in []T) []int32 {
 	return out
 }
 
-// byteArrays returns the values of an array of bytes or text, without copies.
+// byteArrays returns the values of an array of bytes or text, without copying them.
 func byteArrays(a arrow.Array) []parquet.ByteArray {
 	out := make([]parquet.ByteArray, a.Len())
 	for i := range out {

@@ -1,5 +1,5 @@
-// Package pbtext reads protocol buffers in text form and says what is wrong with
-// one in the words of TensorFlow, which scripts look for.
+// Package pbtext reads protocol buffers in text form. Its errors have
+// TensorFlow's wording, which scripts look for.
 package pbtext
 
 import (
@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// place is how package prototext tells the line and column of a mistake. It
-// separates words by one kind of space or another, so that nobody relies on it.
+// place matches the line and column in an error of package prototext, which
+// varies its spaces so that nobody relies on the text.
 var place = regexp.MustCompile(`^(?:syntax error[\s\x{a0}]+)?\(line (\d+):(\d+)\):[\s\x{a0}]*`)
 
 // Unmarshal reads text into m. An error is "Error parsing text-format

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// functions are all that a pickle may call; nil is a class that is only named. None of them reads, writes or starts anything.
+// functions has everything that a pickle may name; nil is a class that may not be called. None of them reads, writes or starts anything.
 var functions = map[global]func(args []any) (any, error){
 	"collections.OrderedDict":                    orderedDict,
 	"torch.Size":                                 func(args []any) (any, error) { return argument[*list](args, 0) },
@@ -18,10 +18,10 @@ var functions = map[global]func(args []any) (any, error){
 	untyped: nil,
 }
 
-// untyped is the class of storages whose tensors have their own types.
+// untyped is the class of storages without an element type: their tensors have one.
 const untyped = "torch.storage.UntypedStorage"
 
-// dtypes are the element types by their names in PyTorch.
+// dtypes maps names of PyTorch to element types.
 var dtypes = map[string]tensor.DType{
 	"float64": tensor.Float64, "float32": tensor.Float32, "float16": tensor.Float16, "bfloat16": tensor.BFloat16,
 	"int64": tensor.Int64, "int32": tensor.Int32, "int16": tensor.Int16, "int8": tensor.Int8,
@@ -29,14 +29,14 @@ var dtypes = map[string]tensor.DType{
 	"bool": tensor.Bool, "complex64": tensor.Complex64, "complex128": tensor.Complex128,
 }
 
-// storages are the element types by the classes of storages.
+// storages maps classes of storages to element types.
 var storages = map[string]tensor.DType{
 	"DoubleStorage": tensor.Float64, "FloatStorage": tensor.Float32, "HalfStorage": tensor.Float16, "BFloat16Storage": tensor.BFloat16,
 	"LongStorage": tensor.Int64, "IntStorage": tensor.Int32, "ShortStorage": tensor.Int16, "CharStorage": tensor.Int8,
 	"ByteStorage": tensor.Uint8, "BoolStorage": tensor.Bool, "ComplexFloatStorage": tensor.Complex64, "ComplexDoubleStorage": tensor.Complex128,
 }
 
-// find returns what a pickle names, or refuses it.
+// find returns what a pickle names, or an error if it is not allowed.
 func find(module, name string) (any, error) {
 	g := global(module + "." + name)
 	if _, ok := functions[g]; ok {
@@ -56,14 +56,14 @@ func find(module, name string) (any, error) {
 	return nil, tensorfile.Errorf("it names %q, which tensors and dicts of them do not need, and which is not run", g)
 }
 
-// dtypeOf is the type of the elements of a storage by its class, or the type that a name as torch.float32 stands for.
+// dtypeOf returns the element type for the class of a storage, or for a name such as torch.float32.
 func dtypeOf(value any, types map[string]tensor.DType) (tensor.DType, bool) {
 	g, _ := value.(global)
 	d, ok := types[string(g)[strings.LastIndexByte(string(g), '.')+1:]]
 	return d, ok
 }
 
-// argument returns argument i, which has to be a T.
+// argument returns argument i, which must be a T.
 func argument[T any](args []any, i int) (T, error) {
 	var none T
 	if i >= len(args) {
@@ -76,7 +76,7 @@ func argument[T any](args []any, i int) (T, error) {
 	return v, nil
 }
 
-// orderedDict makes a dict, of pairs if there are any.
+// orderedDict makes a dict from optional pairs.
 func orderedDict(args []any) (any, error) {
 	d := &dict{}
 	if len(args) == 0 {
@@ -96,5 +96,5 @@ func orderedDict(args []any) (any, error) {
 	return d, nil
 }
 
-// parameter returns the tensor of a Parameter: arguments are the tensor, whether it has a gradient, and hooks.
+// parameter returns the tensor of a Parameter. The arguments are the tensor, whether it needs a gradient, and hooks.
 func parameter(args []any) (any, error) { return argument[*view](args, 0) }

@@ -9,32 +9,32 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// The first two of the pickles that a file of before PyTorch 1.6 begins with: a number, and the version of the format.
+// The first two pickles of a file from before PyTorch 1.6: a magic number, and the version of the format.
 const (
 	legacyMagic   = number("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19")
 	legacyVersion = int64(1001)
 )
 
-// IsLegacy reports whether a file begins as those of before PyTorch 1.6: head is its beginning, 16 bytes or more.
+// IsLegacy reports whether a file is from before PyTorch 1.6. head is its beginning, at least 16 bytes.
 func IsLegacy(head []byte) bool {
 	return len(head) > 14 && head[0] == 0x80 && bytes.HasPrefix(head[2:], []byte("\x8a\x0a"+legacyMagic))
 }
 
-// IsPickle reports whether a file begins as a pickle of protocol 2 to 5.
+// IsPickle reports whether a file begins with a pickle of protocol 2 to 5.
 func IsPickle(head []byte) bool {
 	return len(head) > 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
 }
 
-// stream is a file of pickles one after the other, then the storages: each a number of elements (int64), and the
-// elements. All of it is little-endian on any machine.
+// stream is a file of consecutive pickles, followed by the storages: for each, the number of elements (int64) and the
+// elements. It is little-endian on any machine.
 type stream struct {
 	r        io.ReaderAt
 	at       int64
 	size     int64
-	storages map[string]int64 // where their elements begin
+	storages map[string]int64 // positions of their elements
 }
 
-// ReadLegacy lists the tensors of a file of before PyTorch 1.6, or of torch.save with _use_new_zipfile_serialization=False,
+// ReadLegacy lists the tensors of a file from before PyTorch 1.6, or of torch.save with _use_new_zipfile_serialization=False,
 // sorted by name.
 func ReadLegacy(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	s := &stream{r: r, size: size, storages: map[string]int64{}}
@@ -56,7 +56,7 @@ func ReadLegacy(r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	return entries(parts[3].value, s, limits{file: size, pickle: parts[3].size})
 }
 
-// locate finds the storages, which follow in the order of keys.
+// locate finds the storages, which are in the order of keys.
 func (s *stream) locate(keys any, storages map[string]*storage) error {
 	list, ok := keys.(*list)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// The limits of a pickle. PyTorch writes about 200 bytes and 20 values for a tensor, and takes 1000 items at a time.
+// The limits of a pickle. PyTorch writes about 200 bytes and 20 values per tensor, and takes 1000 items at a time.
 const (
 	maxPickle = 64 << 20 // bytes
 	maxValues = 4 << 20  // made and copied
@@ -17,11 +17,11 @@ const (
 	maxName   = 1000     // bytes of a module's or a function's name
 )
 
-// machine runs one pickle: opcodes that make values, on a stack.
+// machine runs one pickle: its opcodes make values on a stack.
 type machine struct {
 	r      *bufio.Reader
-	left   int64 // bytes that may be read
-	read   int64 // bytes that were
+	left   int64 // bytes that may still be read
+	read   int64 // bytes read
 	stack  []any
 	memo   map[uint64]any
 	values int
@@ -29,7 +29,7 @@ type machine struct {
 	storages map[string]*storage // by their keys
 }
 
-// pickled is what a pickle made.
+// pickled is the result of a pickle.
 type pickled struct {
 	value    any
 	size     int64 // of the pickle, in bytes
@@ -59,7 +59,7 @@ func unpickle(r io.Reader, limit int64) (pickled, error) {
 	return pickled{value, m.read, m.storages}, err
 }
 
-// bytes reads n bytes; memory grows as they come.
+// bytes reads n bytes; it allocates memory as they arrive.
 func (m *machine) bytes(n uint64) ([]byte, error) {
 	if n > uint64(m.left) {
 		return nil, tensorfile.Errorf("the pickle ends, or is larger than %d bytes, at byte %d, before %d more", maxPickle, m.read, n)
@@ -92,7 +92,7 @@ func (m *machine) byte() (byte, error) {
 	return b, ended(err)
 }
 
-// uint reads an unsigned number of that many bytes, little-endian.
+// uint reads a little-endian unsigned number of size bytes.
 func (m *machine) uint(size int) (uint64, error) {
 	var b [8]byte
 	for i := range size {
@@ -140,7 +140,7 @@ func (m *machine) pop() (any, error) {
 	return v, err
 }
 
-// top is the last value, which stays. A mark is no value.
+// top returns the last value without taking it. A mark is no value.
 func (m *machine) top() (any, error) {
 	if len(m.stack) == 0 || m.stack[len(m.stack)-1] == (mark{}) {
 		return nil, errStack
@@ -148,7 +148,7 @@ func (m *machine) top() (any, error) {
 	return m.stack[len(m.stack)-1], nil
 }
 
-// take takes the last n values, in their order.
+// take takes the last n values, in order.
 func (m *machine) take(n int) ([]any, error) {
 	out := make([]any, n)
 	for i := n - 1; i >= 0; i-- {
@@ -161,7 +161,7 @@ func (m *machine) take(n int) ([]any, error) {
 	return out, nil
 }
 
-// marked takes the values behind the last mark, and the mark.
+// marked takes the last mark and the values after it.
 func (m *machine) marked() ([]any, error) {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if m.stack[i] == (mark{}) {

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// maxDepth bounds dicts in dicts; those of optimizers are 4 deep.
+// maxDepth bounds nested dicts; optimizers nest 4 deep.
 const maxDepth = 64
 
 // named is a tensor of a file.
@@ -15,18 +15,18 @@ type named struct {
 	*view
 }
 
-// walk collects the tensors of dicts and lists. The same dict may be there several times, and in itself.
+// walk collects the tensors of dicts and lists. A dict may occur several times, even in itself.
 type walk struct {
 	found []named
-	left  int // bytes of names, and values, that may follow
+	left  int // bytes of names, and values, that may still follow
 }
 
-// perTensor is about what a tensor in a list takes besides its name, in bytes.
+// perTensor is about the number of bytes that a tensor in a list takes besides its name.
 const perTensor = 256
 
-// namedOf returns the tensors of a pickle's value by their paths, as "state_dict.conv1.weight": keys and the numbers of
-// items of lists with dots between. What is no tensor is left out. A value is visited a few times at most on average:
-// budget is a multiple of what was received.
+// namedOf returns the tensors in a pickle's value by their paths, such as "state_dict.conv1.weight": keys and list
+// indices, joined by dots. It ignores other values. On average a value is visited only a few times:
+// budget is a multiple of the bytes read.
 func namedOf(value any, budget int64) ([]named, error) {
 	switch value.(type) {
 	case *dict, *list:

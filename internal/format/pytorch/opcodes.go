@@ -10,7 +10,7 @@ import (
 
 const opStop = '.'
 
-// opcodes are what the machine does, by the opcodes of Python's pickletools: those of protocols 2 to 5 that
+// opcodes has the actions for the opcodes of Python's pickletools: those of protocols 2 to 5 that
 // dicts, lists, numbers, texts and tensors need.
 var opcodes = [256]func(*machine) error{
 	0x80: func(m *machine) error { _, err := m.uint(1); return err },  // PROTO
@@ -33,7 +33,7 @@ var opcodes = [256]func(*machine) error{
 	'X':  func(m *machine) error { return m.text(4) }, // BINUNICODE
 	0x8c: func(m *machine) error { return m.text(1) }, // SHORT_BINUNICODE
 	0x8d: func(m *machine) error { return m.text(8) }, // BINUNICODE8
-	'U':  func(m *machine) error { return m.text(1) }, // SHORT_BINSTRING, of Python 2
+	'U':  func(m *machine) error { return m.text(1) }, // SHORT_BINSTRING, from Python 2
 	'T':  func(m *machine) error { return m.text(4) }, // BINSTRING
 	'C':  func(m *machine) error { return m.text(1) }, // SHORT_BINBYTES
 	'B':  func(m *machine) error { return m.text(4) }, // BINBYTES
@@ -63,7 +63,7 @@ var opcodes = [256]func(*machine) error{
 	'Q':  (*machine).persistent,
 }
 
-// made pushes a value, if it could be made.
+// made pushes a value, unless there was an error.
 func (m *machine) made(v any, err error) error {
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (m *machine) duplicate() error {
 	return m.made(v, err)
 }
 
-// long pushes a whole number of any size, whose length is a number of that many bytes.
+// long pushes an integer of any size. Its length is a number of size bytes.
 func (m *machine) long(size int) error {
 	n, err := m.uint(size)
 	if err != nil {
@@ -105,7 +105,7 @@ func (m *machine) float() error {
 	return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 }
 
-// text pushes a string, or bytes, whose length is a number of that many bytes.
+// text pushes a string, or bytes. Its length is a number of size bytes.
 func (m *machine) text(size int) error {
 	n, err := m.uint(size)
 	if err != nil {
@@ -230,7 +230,7 @@ func (m *machine) reduce() error {
 	return m.push(v)
 }
 
-// build leaves attributes of an object out: those of a dict are the versions of the modules.
+// build ignores the attributes of an object: a dict has the versions of the modules there.
 func (m *machine) build() error {
 	if _, err := m.pop(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (m *machine) build() error {
 	return nil
 }
 
-// persistent takes a storage, which lies outside of the pickle.
+// persistent takes a storage, which is outside the pickle.
 func (m *machine) persistent() error {
 	id, err := m.pop()
 	if err != nil {

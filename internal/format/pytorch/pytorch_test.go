@@ -45,7 +45,7 @@ func pack(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-// read lists the tensors of a file of either format.
+// read lists the tensors of a file in either format.
 func read(data []byte) ([]tensorfile.Entry, error) {
 	if IsLegacy(data) {
 		return ReadLegacy(bytes.NewReader(data), int64(len(data)))
@@ -60,7 +60,7 @@ func read(data []byte) ([]tensorfile.Entry, error) {
 	return ReadArchive(z, bytes.NewReader(data), int64(len(data)))
 }
 
-// The pieces of pickles that tests are made of.
+// Building blocks of the pickles in tests.
 const (
 	proto     = "\x80\x02"
 	rebuilder = "ctorch._utils\n_rebuild_tensor_v2\n"
@@ -68,15 +68,15 @@ const (
 	floats6 = "(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x06tQ"
 )
 
-// tensorOf is a tensor of storage, with what stands between it and the flag of gradients: offset, shape, strides.
+// tensorOf returns a tensor of storage; layout has what comes between it and the gradient flag: offset, shape, strides.
 func tensorOf(storage, layout string) string {
 	return rebuilder + "(" + storage + layout + "\x89ccollections\nOrderedDict\n)RtR"
 }
 
-// dictOf is a pickle of a dict with one key, "a".
+// dictOf returns a pickle of a dict with one key, "a".
 func dictOf(value string) string { return proto + "}X\x01\x00\x00\x00a" + value + "s." }
 
-// six is an archive whose storage 0 has 6 float32.
+// six returns an archive whose storage 0 has 6 float32.
 func six(t testing.TB, pickle string, more ...member) []byte {
 	t.Helper()
 	x, err := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 6)
@@ -110,7 +110,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a name of more than 1000 bytes", dictOf("c" + strings.Repeat("x", 2000))},
 		{"names a function by a text and a number", dictOf("\x8c\x05torchK\x01\x93")},
 		{"opcode 0x81 at byte", dictOf("ccollections\nOrderedDict\n)\x81")},
-		{"opcode 0x69", dictOf("(ios\nsystem\n")}, // INST, which names a class and makes one
+		{"opcode 0x69", dictOf("(ios\nsystem\n")}, // INST, which names a class and makes an instance
 		{"calls a function or a class torch.storage.UntypedStorage", dictOf("ctorch.storage\nUntypedStorage\n)R")},
 		{"calls a text", dictOf("X\x01\x00\x00\x00a)R")},
 		{"collections.OrderedDict: damaged, or not supported: argument 0 is a number, expected a list", dictOf("ccollections\nOrderedDict\nK\x01\x85R")},
@@ -153,7 +153,7 @@ func TestReadRefuses(t *testing.T) {
 		{"dicts in dicts deeper than 64", proto + strings.Repeat("}K\x01", 100) + "}" + strings.Repeat("s", 100) + "."},
 		{"dicts that are there again and again", proto + "}q\x00K\x01h\x00s."}, // a dict in itself
 		{"again and again", proto + "}q\x00" + bomb(40) + "."},
-		{"again and again", proto + "]q\x00(}q\x01(" + strings.Repeat("NN", 1000) + "u" + strings.Repeat("h\x01", 3000) + "e."}, // keys that name nothing
+		{"again and again", proto + "]q\x00(}q\x01(" + strings.Repeat("NN", 1000) + "u" + strings.Repeat("h\x01", 3000) + "e."}, // keys without a name
 		{"again and again", proto + "]q\x00(" + tensorOf(floats6, matrix) + "q\x01" + strings.Repeat("h\x01", 1000) + "e."},     // one tensor, many times
 		{"the conjugate or the negative of another one", dictOf(rebuilder + "(" + floats6 + matrix + "\x89ccollections\nOrderedDict\n)R}X\x04\x00\x00\x00conj\x88stR")},
 		{"again and again", proto + "}" + long + "q\x01" + strings.Repeat("}h\x01", 60) + "]" + strings.Repeat("s", 61) + "."},
@@ -166,7 +166,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// bomb makes a dict with twice the one before it, n times: 2^n paths.
+// bomb makes a dict that contains another one twice, n levels deep: 2^n paths.
 func bomb(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -175,7 +175,7 @@ func bomb(n int) string {
 	return b.String()
 }
 
-// TestLimits: a pickle makes no more values than the limits let it, however short it is.
+// TestLimits: a pickle cannot make more values than the limits allow, however short it is.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct{ want, pickle string }{
 		{"or 65536 at a time", strings.Repeat("]", maxStack+1)},
@@ -193,7 +193,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// repeated is a text again and again.
+// repeated is a text, repeated endlessly.
 type repeated string
 
 func (r repeated) Read(b []byte) (int, error) {
@@ -223,7 +223,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 	}
 }
 
-// TestLyingSizes: a member is not larger than the file, whatever the archive says.
+// TestLyingSizes: a member cannot be larger than the file, whatever the archive says.
 func TestLyingSizes(t *testing.T) {
 	data := six(t, dictOf(tensorOf(floats6, matrix)))
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -240,7 +240,7 @@ func TestLyingSizes(t *testing.T) {
 	}
 }
 
-// TestBigEndian: elements of a machine with the other byte order, also the parts of complex numbers.
+// TestBigEndian: elements of a machine with the other byte order, including the parts of complex numbers.
 func TestBigEndian(t *testing.T) {
 	for _, class := range []string{"Float", "ComplexFloat"} {
 		x, n := tensor.New(tensor.Float32, 4), 4
@@ -264,7 +264,7 @@ func TestBigEndian(t *testing.T) {
 	}
 }
 
-// TestDamage: changed elements are found by the archive's checksum; a file that was cut is an error at any place.
+// TestDamage: the archive's checksum detects changed elements; a file truncated anywhere is an error.
 func TestDamage(t *testing.T) {
 	data := six(t, dictOf(tensorOf(floats6, matrix)))
 	at := bytes.Index(data, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40}) // 1, 2
@@ -297,7 +297,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read has the size that was listed, and no tensor is larger than the file; nothing panics.
+// FuzzRead: what is read has the listed size, and no tensor is larger than the file; nothing panics.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"kinds", "legacy", "nested", "unsigned", "protocol4", "hostile", "hostile_legacy"} {
 		data, err := os.ReadFile(recorded + name + ".pt")

@@ -13,30 +13,30 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The members of an archive, below a folder whose name is any.
+// The members of an archive, below a folder of any name.
 const (
 	pickleFile    = "data.pkl"
 	byteOrderFile = "byteorder"
-	constantsFile = "constants.pkl" // of programs of TorchScript
+	constantsFile = "constants.pkl" // in TorchScript programs
 )
 
-// storageFiles are where storages lie in the file, by their keys.
+// storageFiles finds storages in the file by their keys.
 type storageFiles interface {
-	// find returns where a storage of that many bytes lies.
+	// find returns the place of a storage with that many bytes.
 	find(key string, size int64) (place, error)
 }
 
 // place is a storage in a file.
 type place struct {
-	r         io.ReaderAt                   // of its bytes
-	whole     func() (io.ReadCloser, error) // reads all of it, and compares the checksum; nil where there is none
+	r         io.ReaderAt                   // its bytes
+	whole     func() (io.ReadCloser, error) // reads everything and compares the checksum; nil if there is none
 	bigEndian bool
 }
 
-// IsArchive reports whether a ZIP file is one of PyTorch's.
+// IsArchive reports whether a ZIP file was written by PyTorch.
 func IsArchive(z *zip.Reader) bool { return folderOf(z) != "" }
 
-// folderOf is the folder of an archive's members, with a slash at its end.
+// folderOf returns the folder of an archive's members, with a trailing slash.
 func folderOf(z *zip.Reader) string {
 	for _, f := range z.File {
 		dir, name := path.Split(f.Name)
@@ -56,7 +56,7 @@ type archive struct {
 	bigEndian bool
 }
 
-// ReadArchive lists the tensors of an archive of size bytes that r reads, sorted by name. Damage, and what is refused, are
+// ReadArchive lists the tensors of an archive of size bytes that r reads, sorted by name. Damage, and refused content, are
 // errors that wrap tensorfile.ErrFormat.
 func ReadArchive(z *zip.Reader, r io.ReaderAt, size int64) ([]tensorfile.Entry, error) {
 	a := &archive{r: r, size: size, members: map[string]*zip.File{}, folder: folderOf(z)}
@@ -83,7 +83,7 @@ func ReadArchive(z *zip.Reader, r io.ReaderAt, size int64) ([]tensorfile.Entry, 
 	return entries(made.value, a, limits{file: size, pickle: made.size})
 }
 
-// open returns the content of a member, which has to be in the file as it is.
+// open returns the content of a member, which must be stored uncompressed.
 func (a *archive) open(name string) (*io.SectionReader, int64, error) {
 	f := a.members[a.folder+name]
 	if f == nil {
@@ -105,7 +105,7 @@ func (a *archive) open(name string) (*io.SectionReader, int64, error) {
 
 func (a *archive) byteOrder() error {
 	if a.members[a.folder+byteOrderFile] == nil {
-		return nil // before PyTorch 2.0: little
+		return nil // before PyTorch 2.0: little-endian
 	}
 	r, n, err := a.open(byteOrderFile)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *archive) find(key string, size int64) (place, error) {
 		return place{}, tensorfile.Errorf("storage %q has %d bytes, expected %d", key, n, size)
 	}
 	p := place{r: r, bigEndian: a.bigEndian}
-	if f := a.members[a.folder+name]; f.CRC32 != 0 { // 0: PyTorch was told to leave it out
+	if f := a.members[a.folder+name]; f.CRC32 != 0 { // 0: PyTorch was told to omit it
 		p.whole = f.Open
 	}
 	return p, nil
@@ -141,7 +141,7 @@ func (a *archive) find(key string, size int64) (place, error) {
 // limits bound what a file may claim.
 type limits struct{ file, pickle int64 }
 
-// namesPerByte is by how much paths may be longer than the keys in a pickle that they are made of.
+// namesPerByte is by how much paths may be longer than the keys in a pickle that form them.
 const namesPerByte = 16
 
 // entries lists the tensors of a pickle's value.
@@ -162,8 +162,8 @@ func entries(value any, files storageFiles, l limits) ([]tensorfile.Entry, error
 	return out, nil
 }
 
-// entry compares what the pickle says of a tensor with its storage and with the size of the file: a tensor whose
-// strides take elements several times is not larger than the file.
+// entry compares the description of a tensor with its storage and with the size of the file: even a tensor whose
+// strides repeat elements must not be larger than the file.
 func (n named) entry(files storageFiles, size int64) (tensorfile.Entry, error) {
 	e := tensorfile.Entry{Name: n.name, DType: n.dtype}
 	var err error
@@ -212,7 +212,7 @@ func (n named) load(p place, extent int64, shape []int) (*tensor.Tensor, error) 
 	return t, nil
 }
 
-// read fills b from an offset of the storage; the checksum is compared where b is all of it.
+// read fills b from an offset in the storage; it compares the checksum if b is all of it.
 func (p place) read(b []byte, offset, size int64) error {
 	if p.whole == nil || offset != 0 || int64(len(b)) != size {
 		return tensorfile.ReadFull(p.r, b, offset)
@@ -231,7 +231,7 @@ func (p place) read(b []byte, offset, size int64) error {
 	return nil
 }
 
-// wordOf is the size of what has a byte order: of a complex number, its parts.
+// wordOf is the size of the unit of byte order: for a complex number, one of its parts.
 func wordOf(d tensor.DType) int {
 	if d == tensor.Complex64 || d == tensor.Complex128 {
 		return d.Size() / 2

@@ -6,29 +6,29 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The values of a pickle besides nil, bool, int64, float64, string, *storage and *view.
+// The values in a pickle besides nil, bool, int64, float64, string, *storage and *view.
 type (
 	// list is a list, a tuple or a torch.Size.
 	list struct{ items []any }
-	// dict is a dict or an OrderedDict: keys and values in turn.
+	// dict is a dict or an OrderedDict: alternating keys and values.
 	dict struct{ items []any }
-	// number is a whole number of more than 64 bits, as it is written.
+	// number is an integer of more than 64 bits, in decimal.
 	number string
 	// mark begins the items that a later opcode takes.
 	mark struct{}
-	// global is a class, a function or an element type, as "torch._utils._rebuild_tensor_v2".
+	// global is the name of a class, function or element type, such as "torch._utils._rebuild_tensor_v2".
 	global string
 )
 
-// storage is memory that tensors lie in.
+// storage is the memory of tensors.
 type storage struct {
-	dtype tensor.DType // Uint8 where the tensors have their own types
-	bytes bool         // whether that is so
+	dtype tensor.DType // Uint8 if the tensors have their own types
+	bytes bool         // the tensors have their own types
 	key   string
 	count int64 // elements
 }
 
-// view is a tensor: a part of a storage. Offset and strides are in elements.
+// view is a tensor: a part of a storage. Offset and strides count elements.
 type view struct {
 	storage *storage
 	dtype   tensor.DType
@@ -37,7 +37,7 @@ type view struct {
 	strides []uint64
 }
 
-// kindOf is a word for a value.
+// kindOf describes a value in a word.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -58,7 +58,7 @@ func kindOf(v any) string {
 	return "a function or a class"
 }
 
-// keyName is a key of a dict as a part of a name.
+// keyName returns a dict key as a part of a name.
 func keyName(key any) (string, bool) {
 	switch k := key.(type) {
 	case string:

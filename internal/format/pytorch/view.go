@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// newStorage makes a storage of its persistent id: "storage", the class, the key, the device, the number of
-// elements, and in files of before PyTorch 1.6 which part of another storage it is.
+// newStorage makes a storage from its persistent id: "storage", the class, the key, the device, the number of
+// elements and, in files from before PyTorch 1.6, which part of another storage it is.
 func newStorage(id any) (*storage, error) {
 	tuple, ok := id.(*list)
 	if !ok || len(tuple.items) < 5 || tuple.items[0] != "storage" {
@@ -39,13 +39,13 @@ func newStorage(id any) (*storage, error) {
 	return s, nil
 }
 
-// Bounds of what a pickle claims: bytes do not overflow, and descriptions stay small.
+// Bounds on what a pickle claims: byte counts cannot overflow, and descriptions stay small.
 const (
 	maxElements = 1 << 56
 	maxRank     = 64
 )
 
-// rebuild makes a tensor: arguments are storage, offset, shape, strides, and what does not matter here.
+// rebuild makes a tensor. The arguments are storage, offset, shape, strides, and further ones that do not matter here.
 func rebuild(args []any) (any, error) {
 	s, err := argument[*storage](args, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func rebuild(args []any) (any, error) {
 	return viewOf(s, s.dtype, args, 6)
 }
 
-// rebuildTyped is rebuild with the element type as argument 6, for types that have no class of storages.
+// rebuildTyped is rebuild with the element type as argument 6, for types without a class of storages.
 func rebuildTyped(args []any) (any, error) {
 	s, err := argument[*storage](args, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func rebuildTyped(args []any) (any, error) {
 	return viewOf(s, d, args, 7)
 }
 
-// viewOf makes a tensor. Argument flags says what is to be done to the elements, as to take the conjugate of each.
+// viewOf makes a tensor. Argument flags asks for operations on the elements, such as the conjugate.
 func viewOf(s *storage, d tensor.DType, args []any, flags int) (any, error) {
 	if len(args) > flags {
 		if f, ok := args[flags].(*dict); ok && len(f.items) > 0 {
@@ -108,10 +108,10 @@ func viewOf(s *storage, d tensor.DType, args []any, flags int) (any, error) {
 	return v, nil
 }
 
-// size is that of the storage in the file, in bytes.
+// size is the size of the storage in the file, in bytes.
 func (s *storage) size() int64 { return s.count * int64(s.dtype.Size()) }
 
-// extent is how many elements, from the offset, the tensor lies in. It fails where that is beyond the storage.
+// extent returns how many elements, from the offset on, the tensor spans. It fails if that exceeds the storage.
 func (v *view) extent() (int64, error) {
 	last, have := uint64(0), uint64(v.storage.size())/uint64(v.dtype.Size())
 	for i, d := range v.dims {
@@ -129,7 +129,7 @@ func (v *view) extent() (int64, error) {
 	return int64(last) + 1, nil
 }
 
-// contiguous reports whether elements lie in the storage as in a tensor of ours.
+// contiguous reports whether the elements in the storage have a tensor's layout.
 func (v *view) contiguous() bool {
 	step := uint64(1)
 	for i := len(v.dims) - 1; i >= 0; i-- {
@@ -141,7 +141,7 @@ func (v *view) contiguous() bool {
 	return true
 }
 
-// gather takes the elements of a view from the bytes of its extent.
+// gather copies the elements of a view from the bytes of its extent.
 func (v *view) gather(t *tensor.Tensor, from []byte) {
 	size := t.DType.Size()
 	index, at := make([]int, len(t.Shape)), 0

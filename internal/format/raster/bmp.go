@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// DecodeBMP decodes an uncompressed BMP image of 8, 24 or 32 bits into 3 or 4 channels, 0: as many as it has. The indices of images of 8 bits are
-// taken for gray.
+// DecodeBMP decodes an uncompressed BMP image of 8, 24 or 32 bits into 3 or 4 channels; 0: as many as it has. The indices of 8-bit images are
+// read as gray values.
 func DecodeBMP(data []byte, channels int, allocate Allocate) error {
 	if len(data) < 32 {
 		return fmt.Errorf("%w: Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, got %d bytes", ErrFormat, len(data))
@@ -48,7 +48,7 @@ func DecodeBMP(data []byte, channels int, allocate Allocate) error {
 	return nil
 }
 
-// bmpPixel converts a pixel: blue comes first.
+// bmpPixel converts a pixel, which has blue first.
 func bmpPixel(dst, src []byte) {
 	if len(dst) == 1 {
 		dst[0] = src[0]

@@ -2,17 +2,17 @@ package raster
 
 import "encoding/binary"
 
-// conversion makes pixels of rows as they are stored.
+// conversion makes pixels from stored rows.
 type conversion struct {
 	*png
 	channels int
 	deep     bool
-	scale    int  // of gray of fewer bits than 8
+	scale    int  // factor for gray of fewer bits than 8
 	expand   bool // transparent colours become alpha
 	filler   int  // the alpha of pixels that have none
 }
 
-// conversion returns how pixels are made of as many channels, and of 16 bits with deep set.
+// conversion returns the conversion to that many channels, with 16 bits if deep is set.
 func (p *png) conversion(channels int, deep bool) *conversion {
 	c := &conversion{png: p, channels: channels, deep: deep, scale: 1, filler: 1<<p.depth - 1}
 	if channels == 0 {
@@ -39,7 +39,7 @@ func (c *conversion) bytes() int {
 	return c.channels
 }
 
-// row converts a row of pixels, which go to every step-th pixel of dst.
+// row converts a row of pixels, and writes them to every step-th pixel of dst.
 func (c *conversion) row(dst, src []byte, width, step int) {
 	if c.plain() {
 		n := c.channels
@@ -70,12 +70,12 @@ func (c *conversion) row(dst, src []byte, width, step int) {
 	}
 }
 
-// plain reports whether pixels are stored as they are wanted.
+// plain reports whether pixels are stored as requested.
 func (c *conversion) plain() bool {
 	return !c.deep && c.depth == 8 && c.kind != pngPalette && !c.expand && c.samples() == c.channels
 }
 
-// pixel returns the channels of a pixel, of 16 bits where high.
+// pixel returns the channels of a pixel; high means 16 bits.
 func (c *conversion) pixel(src []byte, x int) (px [4]int, high bool) {
 	var v [4]int
 	n := c.samples()
@@ -118,7 +118,7 @@ func (c *conversion) pixel(src []byte, x int) (px [4]int, high bool) {
 	return [4]int{r, g, b, a}, high
 }
 
-// transparency is the alpha of a pixel by the chunk of what is transparent.
+// transparency returns the alpha of a pixel from the tRNS chunk.
 func (c *conversion) transparency(v [4]int) int {
 	most := 255
 	if c.depth == 16 {
@@ -138,7 +138,7 @@ func (c *conversion) transparency(v [4]int) int {
 	return 0
 }
 
-// luminance is the gray of a colour, by factors of 15 fractional bits. What is gray stays.
+// luminance is the gray value of a colour, with 15 fractional bits in the factors. Gray does not change.
 func luminance(r, g, b int, high bool) int {
 	if r == g && g == b {
 		return r

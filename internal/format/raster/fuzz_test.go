@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// room allocates small images alone.
+// room allocates only small images.
 func room(n int) ([]byte, error) {
 	if n > 1<<22 {
 		return nil, errors.New("no room")
@@ -13,10 +13,10 @@ func room(n int) ([]byte, error) {
 	return make([]byte, n), nil
 }
 
-// always goes on.
+// always never interrupts.
 func always() error { return nil }
 
-// FuzzDecode: no data panic any of the decoders.
+// FuzzDecode: no data makes any of the decoders panic.
 func FuzzDecode(f *testing.F) {
 	for _, channels := range []int{1, 2, 3, 4} {
 		for _, size := range []int{1, 2} {
@@ -39,7 +39,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestAnnounced: images that announce more than their bytes hold are refused before anything is allocated.
+// TestAnnounced: images that claim more than their bytes hold are refused before anything is allocated.
 func TestAnnounced(t *testing.T) {
 	data, err := EncodePNG(Pixels{[]byte{1}, 1, 1, 1, 1}, -1, always)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// expansion bounds how many bytes a byte of LZW or DEFLATE codes becomes.
+// expansion bounds the bytes that one byte of LZW or DEFLATE codes can become.
 const expansion = 3000
 
 // frame is an image of an animation.
 type frame struct {
 	left, top, width, height int
-	colours                  []byte // 3 of each
+	colours                  []byte // 3 bytes each
 	transparent              int    // an index, or -1
 	interlaced               bool
 	bits                     int // of an index
@@ -24,16 +24,16 @@ type frame struct {
 type gif struct {
 	data        []byte
 	at          int
-	colours     []byte // of frames without their own
-	transparent int    // of the next frame
+	colours     []byte // for frames without their own
+	transparent int    // for the next frame
 }
 
 // animation is the number of frames, and the size of each.
 type animation struct{ frames, height, width int }
 
-// DecodeGIF decodes the frames of a GIF into the pixels that allocate returns for their number and size, red, green and blue, one
-// frame after the other. Frames are drawn over the one before. With first set, only the first is decoded. Interrupted is asked
-// from row to row whether to go on.
+// DecodeGIF decodes the frames of a GIF into the memory that allocate returns for their number and size: red, green and blue, one
+// frame after another. Each frame is drawn over the previous one. If first is set, only the first frame is decoded. Interrupted is called
+// for each row; an error ends decoding.
 func DecodeGIF(data []byte, first bool, interrupted func() error, allocate func(frames, height, width int) ([]byte, error)) error {
 	a, err := measure(data, first, interrupted)
 	if err != nil {
@@ -66,8 +66,8 @@ func DecodeGIF(data []byte, first bool, interrupted func() error, allocate func(
 	return nil
 }
 
-// measure reads all frames, and refuses those that their bytes cannot hold. None is kept: each may be a few bytes. What is damaged after a
-// frame ends the animation.
+// measure reads all frames, and refuses those that their bytes cannot hold. It keeps none, since a few bytes may be a frame. Damage after
+// the first frame ends the animation.
 func measure(data []byte, first bool, interrupted func() error) (a animation, err error) {
 	g, err := openGIF(data)
 	if err != nil {
@@ -96,14 +96,14 @@ func measure(data []byte, first bool, interrupted func() error) (a animation, er
 	if a.frames == 0 {
 		return a, fmt.Errorf("%w: gif file does not contain any image", ErrFormat)
 	}
-	// A frame that does not change is a few bytes: the bound is of what each allocates.
+	// A frame without changes takes few bytes, so the bound is on what the frames allocate.
 	if n := a.frames * a.width * a.height; n > expansion*len(data) && n > 1<<28 {
 		return a, fmt.Errorf("%w: %d bytes of %d frames of %d x %d pixels", ErrFormat, len(data), a.frames, a.width, a.height)
 	}
 	return a, nil
 }
 
-// openGIF reads what comes before the first frame.
+// openGIF reads everything before the first frame.
 func openGIF(data []byte) (g *gif, err error) {
 	g = &gif{data: data, transparent: -1}
 	head := g.take(13)
@@ -114,7 +114,7 @@ func openGIF(data []byte) (g *gif, err error) {
 	return g, err
 }
 
-// take returns the next n bytes, nil where there are fewer.
+// take returns the next n bytes, nil if there are fewer.
 func (g *gif) take(n int) []byte {
 	if len(g.data)-g.at < n {
 		return nil
@@ -123,7 +123,7 @@ func (g *gif) take(n int) []byte {
 	return g.data[g.at-n : g.at]
 }
 
-// palette takes a table of colours that flags announce.
+// palette reads the colour table that flags announce, if any.
 func (g *gif) palette(flags byte) ([]byte, error) {
 	if flags&0x80 == 0 {
 		return nil, nil
@@ -137,10 +137,10 @@ func (g *gif) palette(flags byte) ([]byte, error) {
 
 var errEarly = fmt.Errorf("%w: it ends early", ErrFormat)
 
-// subBlocks are bytes in blocks of up to 255, each after its length; the last is empty.
+// subBlocks is data in blocks of up to 255 bytes, each after its length; an empty block ends it.
 type subBlocks struct {
 	data []byte
-	left int // of the block that is read
+	left int // in the current block
 }
 
 // ReadByte returns the next byte.
@@ -166,7 +166,7 @@ func (b *subBlocks) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// blocks takes blocks up to the empty one.
+// blocks reads blocks up to the empty one.
 func (g *gif) blocks() (b subBlocks, err error) {
 	from := g.at
 	for {
@@ -180,7 +180,7 @@ func (g *gif) blocks() (b subBlocks, err error) {
 	}
 }
 
-// next reads up to the next frame; nil: there is none.
+// next reads up to the next frame; it returns nil if there is none.
 func (g *gif) next() (*frame, error) {
 	for {
 		kind := g.take(1)
@@ -201,7 +201,7 @@ func (g *gif) next() (*frame, error) {
 	}
 }
 
-// extension reads an extension: it may name a transparent colour.
+// extension reads an extension, which may set a transparent colour.
 func (g *gif) extension() error {
 	label := g.take(1)
 	b, err := g.blocks()
@@ -242,7 +242,7 @@ func (g *gif) frame() (*frame, error) {
 	return f, err
 }
 
-// draw draws the frame over what dst shows.
+// draw draws the frame over dst.
 func (f *frame) draw(dst []byte, a animation, codes io.Reader, interrupted func() error) error {
 	if f.colours == nil {
 		return fmt.Errorf("%w: missing color map", ErrFormat)
@@ -272,7 +272,7 @@ func (f *frame) draw(dst []byte, a animation, codes io.Reader, interrupted func(
 	return nil
 }
 
-// row returns which row comes i-th.
+// row returns the number of the i-th stored row.
 func (f *frame) row(i int) int {
 	if !f.interlaced {
 		return i

@@ -11,7 +11,7 @@ import (
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
 
-// Kinds of colours, as the header states them.
+// Colour types, as in the header.
 const (
 	pngGray    = 0
 	pngRGB     = 2
@@ -25,14 +25,14 @@ type png struct {
 	width, height int
 	depth, kind   int
 	interlaced    bool
-	palette       []byte // 3 of each colour
+	palette       []byte // 3 bytes per colour
 	alpha         []byte // tRNS
 	parts         []io.Reader
 	packed        int // bytes of the parts
 	ended         bool
 }
 
-// samples is how many numbers a pixel has, as stored.
+// samples is the number of stored values per pixel.
 func (p *png) samples() int {
 	return map[int]int{pngGray: 1, pngRGB: 3, pngPalette: 1, pngGrayA: 2, pngRGBA: 4}[p.kind]
 }
@@ -40,8 +40,8 @@ func (p *png) samples() int {
 func (p *png) hasAlpha() bool { return p.kind&4 != 0 }
 func (p *png) isGray() bool   { return p.kind&2 == 0 }
 
-// DecodePNG decodes a PNG image into 1, 3 or 4 channels, 0: as many as it has, of 8 bits, or of 16 with deep set.
-// Interrupted is asked from row to row whether to go on.
+// DecodePNG decodes a PNG image into 1, 3 or 4 channels (0: as many as it has) of 8 bits, or of 16 bits if deep is set.
+// Interrupted is called for each row; an error ends decoding.
 func DecodePNG(data []byte, channels int, deep bool, interrupted func() error, allocate Allocate) error {
 	p := &png{}
 	if err := p.read(data); err != nil {
@@ -102,7 +102,7 @@ func (p *png) read(data []byte) error {
 	return nil
 }
 
-// early is what an image without an end is: its header says how large it would be.
+// early accepts an image without an end if pixels were found: its header limits what is decoded.
 func (p *png) early() error {
 	if len(p.parts) > 0 {
 		return nil
@@ -140,7 +140,7 @@ func (p *png) chunk(kind string, body []byte) error {
 	return nil
 }
 
-// transparent keeps what is transparent, where the kind of image may have it.
+// transparent keeps the tRNS chunk, if the colour type may have one.
 func (p *png) transparent(body []byte) {
 	want := map[int]int{pngGray: 2, pngRGB: 6}[p.kind]
 	if len(p.parts) > 0 || p.kind == pngPalette && (p.palette == nil || len(body) > len(p.palette)/3 || len(body) == 0) || p.kind != pngPalette && (want == 0 || len(body) != want) {
@@ -156,7 +156,7 @@ func (p *png) header(body []byte) error {
 	w, h := binary.BigEndian.Uint32(body), binary.BigEndian.Uint32(body[4:])
 	p.depth, p.kind, p.interlaced = int(body[8]), int(body[9]), body[12] == 1
 	depths := map[int]string{pngGray: "\x01\x02\x04\x08\x10", pngRGB: "\x08\x10", pngPalette: "\x01\x02\x04\x08", pngGrayA: "\x08\x10", pngRGBA: "\x08\x10"}[p.kind]
-	// The reference library takes no more than a million pixels a side.
+	// The reference library accepts at most a million pixels per side.
 	if w == 0 || h == 0 || w > 1e6 || h > 1e6 || bytes.IndexByte([]byte(depths), body[8]) < 0 || body[10] != 0 || body[11] != 0 || body[12] > 1 {
 		return fmt.Errorf("%w: a PNG of %d x %d pixels, %d bits, colours of kind %d, methods %v", ErrFormat, w, h, p.depth, p.kind, body[10:])
 	}
@@ -164,7 +164,7 @@ func (p *png) header(body []byte) error {
 	return nil
 }
 
-// stride is the bytes of a row of so many pixels, as stored, without its filter.
+// stride is the stored size of a row of width pixels, without its filter byte.
 func (p *png) stride(width int) int { return (width*p.samples()*p.depth + 7) / 8 }
 
 // decode decompresses the rows, and converts them.
@@ -178,7 +178,7 @@ func (p *png) decode(c *conversion, out []byte, interrupted func() error) error 
 	if p.interlaced {
 		passes = [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}
 	}
-	each := max(p.samples()*p.depth/8, 1) // bytes that a filter looks back
+	each := max(p.samples()*p.depth/8, 1) // distance of the bytes that a filter looks back to
 	for _, pass := range passes {
 		width, height := (p.width-pass[0]+pass[2]-1)/pass[2], (p.height-pass[1]+pass[3]-1)/pass[3]
 		if width <= 0 || height <= 0 {
@@ -202,7 +202,7 @@ func (p *png) decode(c *conversion, out []byte, interrupted func() error) error 
 	return nil
 }
 
-// unfilter undoes the filter of a row, whose number is its first byte.
+// unfilter undoes the filter of a row, whose first byte is the filter's number.
 func unfilter(row, up []byte, each int) error {
 	kind, x := row[0], row[1:]
 	up = up[:len(x)]

@@ -12,10 +12,10 @@ import (
 type Pixels struct {
 	Bytes                   []byte
 	Height, Width, Channels int
-	Size                    int // of a channel: 1, or 2 for numbers of 16 bits, little-endian
+	Size                    int // of a channel: 1, or 2 for little-endian 16-bit numbers
 }
 
-// EncodePNG encodes pixels of 1 to 4 channels. Level is zlib's, -1 the default. Interrupted is asked from row to row whether to go on.
+// EncodePNG encodes pixels of 1 to 4 channels. Level is zlib's, -1 the default. Interrupted is called for each row; an error ends encoding.
 func EncodePNG(p Pixels, level int, interrupted func() error) ([]byte, error) {
 	row := p.Width * p.Channels * p.Size
 	if p.Height < 1 || p.Width < 1 || p.Channels < 1 || p.Channels > 4 || p.Size != 1 && p.Size != 2 || len(p.Bytes) != p.Height*row || level < -1 || level > 9 {
@@ -61,8 +61,8 @@ func swapped(src []byte) []byte {
 	return out
 }
 
-// filter writes a row as differences to the row above where they are smaller than those to the left, by Paeth's filter or
-// the simple one.
+// filter writes a row as differences, with the simple filter or Paeth's: to the row above if these are smaller than those to the
+// left.
 func filter(line, src, up []byte, each int) {
 	best := -1
 	for _, kind := range []byte{1, 2, 4} {

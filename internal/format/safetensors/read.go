@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxHeader is the format's own limit of the header.
+// maxHeader is the format's own limit for the header.
 const maxHeader = 100_000_000
 
-// metadataKey is the key of texts that describe the file.
+// metadataKey is the key of the metadata, which describes the file.
 const metadataKey = "__metadata__"
 
 var dtypes = map[string]tensor.DType{
@@ -26,7 +26,7 @@ var dtypes = map[string]tensor.DType{
 	"U64": tensor.Uint64, "U32": tensor.Uint32, "U16": tensor.Uint16, "U8": tensor.Uint8, "BOOL": tensor.Bool,
 }
 
-// header is the description of one tensor; offsets count from the end of the header.
+// header describes one tensor; offsets count from the end of the header.
 type header struct {
 	DType   string   `json:"dtype"`
 	Shape   []uint64 `json:"shape"`
@@ -66,7 +66,7 @@ type named struct {
 	header
 }
 
-// parse reads the header token by token: a name that is there twice is an error.
+// parse parses the header token by token; a duplicate name is an error.
 func parse(text []byte) ([]named, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -103,7 +103,7 @@ func parse(text []byte) ([]named, error) {
 	return list, nil
 }
 
-// entries checks that the tensors fill the data without gaps and without overlaps.
+// entries checks that the tensors fill the data without gaps or overlaps.
 func entries(list []named, data *io.SectionReader) ([]tensorfile.Entry, error) {
 	out := make([]tensorfile.Entry, 0, len(list))
 	for _, n := range list {

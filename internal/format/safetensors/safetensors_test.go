@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// file is a file of a header and n bytes of data.
+// file returns a file with a header and n bytes of data.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, n)...)
@@ -54,7 +54,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead: what is read has the size that was listed; nothing panics.
+// FuzzRead: what is read has the listed size; nothing panics.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"kinds", "brain"} {
 		data, err := os.ReadFile("../../../models/weights/testdata/" + name + ".safetensors")

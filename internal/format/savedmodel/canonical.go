@@ -9,13 +9,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TensorFlow's fingerprints are of messages with their fields in order, as C++
-// writes them; Go has the fields of a oneof last, which in SavedModels concerns the
+// TensorFlow computes fingerprints of messages with their fields in order, as C++
+// writes them. Go writes the fields of a oneof last; in SavedModels this affects the
 // TensorInfos of signatures and assets.
 
 var deterministic = proto.MarshalOptions{Deterministic: true}
 
-// wire is a message as it grows; the first error stays.
+// wire is a message being built; the first error sticks.
 type wire struct {
 	b   []byte
 	err error
@@ -81,7 +81,7 @@ func (w *wire) signature(s *pb.SignatureDef) {
 	w.message(&pb.SignatureDef{MethodName: s.GetMethodName(), Defaults: s.GetDefaults()})
 }
 
-// tensorInfo adds the encoding, a name first where that is the encoding, and the rest.
+// tensorInfo adds a TensorInfo, with a name first if that is its encoding.
 func (w *wire) tensorInfo(t *pb.TensorInfo) {
 	rest := &pb.TensorInfo{Dtype: t.GetDtype(), TensorShape: t.GetTensorShape()}
 	if _, ok := t.GetEncoding().(*pb.TensorInfo_Name); ok {

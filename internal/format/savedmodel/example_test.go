@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// A model is published as a version of a base directory, and read.
+// Publish a model as a version in a base directory, and read it.
 func Example() {
 	base, err := os.MkdirTemp("", "models")
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// fingerprintVersion is the version of how fingerprints are made.
+// fingerprintVersion is the version of the fingerprint algorithm.
 const fingerprintVersion = 1
 
-// fingerprintOf returns what tells a model from others, as TensorFlow computes it
-// (tensorflow/cc/saved_model/fingerprinting.cc): of its file, of its first graph without what
-// varies between platforms, of the signatures by their names, and of the variables' index.
+// fingerprintOf returns the fingerprint of a model, as TensorFlow computes it
+// (tensorflow/cc/saved_model/fingerprinting.cc): hashes of its file, of its first graph without what
+// varies between platforms, of the signatures, sorted by name, and of the variables' index.
 func fingerprintOf(file []byte, g *pb.MetaGraphDef, index []byte) ([]byte, error) {
 	program, err := programHash(g.GetGraphDef())
 	if err != nil {
@@ -37,7 +37,7 @@ func fingerprintOf(file []byte, g *pb.MetaGraphDef, index []byte) ([]byte, error
 	return deterministic.Marshal(def)
 }
 
-// programHash leaves the values of strings out, the functions, and versions.
+// programHash leaves out string values, the functions, and versions.
 func programHash(gd *graph_go_proto.GraphDef) (uint64, error) {
 	plain := &graph_go_proto.GraphDef{Library: &function_go_proto.FunctionDefLibrary{}, Versions: &versions_go_proto.VersionDef{}}
 	for _, n := range gd.GetNode() {

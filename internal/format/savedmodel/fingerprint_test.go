@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestFingerprint: the values are what TensorFlow 2.15's CreateFingerprintDef gives for the same directory.
+// TestFingerprint: the values are those of TensorFlow 2.15's CreateFingerprintDef for the same directory.
 func TestFingerprint(t *testing.T) {
 	dir, err := savedmodel.Write(atomicfile.OS{}, t.TempDir(), 1, whole())
 	if err != nil {

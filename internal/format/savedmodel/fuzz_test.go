@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// FuzzRead: no bytes make reading panic, and assets stay below the model.
+// FuzzRead: no bytes make Read panic, and assets stay below the model's directory.
 func FuzzRead(f *testing.F) {
 	root := filepath.Join(filepath.Dir(testkit.Root()), "shared", "golden", "tensorflow-serving")
 	files, _ := filepath.Glob(filepath.Join(root, "*", "*", BinaryFile))

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Every SavedModel that TensorFlow wrote is read, written and read again, equal in
-// all parts; so are its graphs through the intermediate representation.
+// Each SavedModel of TensorFlow is read, written and read again with all
+// parts equal; its graphs are also converted to the intermediate representation and back.
 func TestGoldens(t *testing.T) {
 	root := testkit.Shared(t, "golden/tensorflow-serving")
 	files, err := filepath.Glob(filepath.Join(root, "*", "*", savedmodel.BinaryFile))
@@ -97,7 +97,7 @@ func copyTensors(b *bundle.Writer, r *bundle.Reader) error {
 	return nil
 }
 
-// A file that ends early is an error, or a smaller model, wherever it ends.
+// A file that is truncated anywhere is an error, or a smaller model.
 func TestTruncated(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(testkit.Shared(t, "golden/tensorflow-serving"), "saved_model_half_plus_two_cpu", "00000123", savedmodel.BinaryFile))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// A file of hardly more than holes is refused before there is memory for it.
+// A file that consists mostly of holes is refused before memory is allocated for it.
 func TestFileWithHoles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, BinaryFile)

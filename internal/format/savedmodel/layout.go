@@ -1,6 +1,6 @@
 package savedmodel
 
-// The names within a SavedModel directory.
+// The names in a SavedModel directory.
 const (
 	BinaryFile      = "saved_model.pb"
 	TextFile        = "saved_model.pbtxt"
@@ -12,14 +12,14 @@ const (
 	WarmUpFile      = "tf_serving_warmup_requests" // in ExtraDir
 )
 
-// The tags that TensorFlow gives graphs.
+// The tags that TensorFlow gives to graphs.
 const (
 	TagServe = "serve"
 	TagTrain = "train"
 	TagEval  = "eval"
 )
 
-// DefaultSignature is the key of the signature that is meant where none is named.
+// DefaultSignature is the key of the signature to use if none is named.
 const DefaultSignature = "serving_default"
 
 // Method names of signatures.
@@ -31,15 +31,15 @@ const (
 	MethodEval     = "tensorflow/supervised/eval"
 )
 
-// Collections of a MetaGraphDef, and the key of the signature with the init op of TensorFlow 2.
+// Collections of a MetaGraphDef, and the key of the signature for the init op of TensorFlow 2.
 const (
 	collectionMainOp       = "saved_model_main_op"
 	collectionLegacyInitOp = "legacy_init_op"
-	collectionAssets       = "saved_model_assets" // AssetFileDefs, each within an Any
+	collectionAssets       = "saved_model_assets" // AssetFileDefs, each in an Any
 	signatureInitOp        = "__saved_model_init_op"
 )
 
-// CollectionTrainOp is the collection of the op that a step of training runs, a node;
+// CollectionTrainOp is the collection of the op that a training step runs, a node.
 // SavedModels of TensorFlow 2 have a signature for it.
 const (
 	CollectionTrainOp = "saved_model_train_op"

@@ -1,9 +1,9 @@
 package savedmodel
 
-// Limits bound what Read takes in. A zero field means its default.
+// Limits bound what Read accepts. A zero field means its default.
 type Limits struct {
-	FileBytes int64 // of saved_model.pb or .pbtxt; default 2 GiB, protocol buffers' own
-	Nodes     int   // of a graph, functions included; default 4 million
+	FileBytes int64 // of saved_model.pb or .pbtxt; default 2 GiB, the limit of protocol buffers
+	Nodes     int   // of a graph, including functions; default 4 million
 	Assets    int   // of a graph; default 100 000
 }
 

@@ -20,14 +20,14 @@ import (
 type MetaGraph struct {
 	Dir        string       // of the SavedModel, absolute
 	Tags       []string     // sorted
-	Graph      *graph.Graph // checked: unique names, edges that lead somewhere, no cycle outside loops
+	Graph      *graph.Graph // checked: unique names, valid edges, no cycle outside loops
 	Signatures map[string]*pb.SignatureDef
-	Proto      *pb.MetaGraphDef // what else there is: the saver, collections, the object graph
+	Proto      *pb.MetaGraphDef // the rest: the saver, collections, the object graph
 	Assets     []Asset
-	InitOps    []string // nodes that initialise tables and the like, to be run once after the variables have their values
+	InitOps    []string // nodes that initialise tables and the like; run them once, after restoring the variables
 }
 
-// Asset is a file that a graph reads: the tensor is to be fed with the path
+// Asset is a file that a graph reads. Feed the tensor with the path
 // whenever an init op runs.
 type Asset struct {
 	Tensor string // "vocabulary:0"
@@ -57,8 +57,8 @@ func newMetaGraph(m *Model, p *pb.MetaGraphDef) (*MetaGraph, error) {
 	return out, out.readInitOps()
 }
 
-// readAssets resolves the files: from the MetaGraphDef, else from the collection in which graphs of TensorFlow 1
-// have them.
+// readAssets resolves the files: from the MetaGraphDef or else, for graphs of TensorFlow 1, from the
+// collection.
 func (g *MetaGraph) readAssets() error {
 	for _, a := range g.Proto.GetAssetFileDef() {
 		if err := g.addAsset(a); err != nil {
@@ -81,7 +81,7 @@ func (g *MetaGraph) readAssets() error {
 	return nil
 }
 
-// addAsset adds a file. Its name comes from the model and must stay below its assets directory.
+// addAsset adds a file. Its name comes from the model, and must stay below the assets directory.
 func (g *MetaGraph) addAsset(a *pb.AssetFileDef) error {
 	name := a.GetFilename()
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
@@ -95,14 +95,14 @@ func (g *MetaGraph) addAsset(a *pb.AssetFileDef) error {
 	return nil
 }
 
-// node returns the node of a tensor or node name, nil where there is none.
+// node returns the node of a tensor or node name, nil if there is none.
 func (g *MetaGraph) node(tensor string) *graph.Node {
 	name, _, _ := strings.Cut(strings.TrimPrefix(tensor, "^"), ":")
 	return g.Graph.Node(name)
 }
 
-// readInitOps finds the main op as TensorFlow's loader does: the signature of
-// TensorFlow 2, else the collection of the main op, else that of the legacy one.
+// readInitOps finds the main op like TensorFlow's loader: from the signature of
+// TensorFlow 2, else the collection of the main op, else that of the legacy init op.
 func (g *MetaGraph) readInitOps() error {
 	if s := g.Proto.GetSignatureDef()[signatureInitOp]; s != nil {
 		for _, out := range s.GetOutputs() {
@@ -135,7 +135,7 @@ func (g *MetaGraph) addInitOp(name string) error {
 	return nil
 }
 
-// Variables opens the values of the variables; nil where the model has none. The
+// Variables opens the values of the variables; it returns nil if the model has none. The
 // caller closes the reader.
 func (g *MetaGraph) Variables() (*bundle.Reader, error) {
 	prefix := filepath.Join(g.Dir, VariablesPrefix)

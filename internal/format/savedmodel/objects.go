@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	objectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH" // of a checkpoint: a TrackableObjectGraph
-	variableValue  = "VARIABLE_VALUE"               // the attribute of an object that is a variable's value
+	objectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH" // in a checkpoint: a TrackableObjectGraph
+	variableValue  = "VARIABLE_VALUE"               // the attribute of an object with a variable's value
 )
 
-// VariableKeys finds the values of variables by the objects of the program that saved the model, as TensorFlow 2 does. It returns the keys
-// of the checkpoint by the names of the nodes that hold the variables: a function's captured inputs are those nodes, and the model names the
-// object of each. A model without objects has no keys.
+// VariableKeys finds the values of variables through the objects of the program that saved the model, like TensorFlow 2. It returns
+// checkpoint keys by the names of the nodes that hold the variables: these nodes are the captured inputs of functions, and the model names
+// the object of each. A model without objects has no keys.
 func (g *MetaGraph) VariableKeys(r *bundle.Reader) (map[string]string, error) {
 	objects := g.Proto.GetObjectGraphDef()
 	if _, ok := r.Lookup(objectGraphKey); !ok || len(objects.GetNodes()) == 0 {
@@ -43,8 +43,8 @@ func (g *MetaGraph) VariableKeys(r *bundle.Reader) (map[string]string, error) {
 	return out, nil
 }
 
-// capturedObjects returns the objects that the nodes of the graph are, as far as calls of functions tell: their last inputs are what the
-// functions captured.
+// capturedObjects returns the objects that nodes of the graph stand for, as far as function calls tell: their last inputs are the
+// captured ones.
 func (g *MetaGraph) capturedObjects() map[string]int32 {
 	functions, out := g.Proto.GetObjectGraphDef().GetConcreteFunctions(), map[string]int32{}
 	for _, n := range g.Proto.GetGraphDef().GetNode() {
@@ -63,13 +63,13 @@ func (g *MetaGraph) capturedObjects() map[string]int32 {
 	return out
 }
 
-// keysOfObjects follows the names of children from the roots of both graphs, and returns the keys of the values that the objects have.
+// keysOfObjects follows the names of children from the roots of both graphs, and returns the keys of the objects' values.
 func keysOfObjects(saved []*pb.SavedObject, stored []*pb.TrackableObjectGraph_TrackableObject) map[int32]string {
 	if len(stored) == 0 {
 		return nil
 	}
 	keys, partner, queue := map[int32]string{}, map[int32]int32{0: 0}, []int32{0}
-	read := make([]*storedObject, len(stored)) // each once: many objects may have one partner
+	read := make([]*storedObject, len(stored)) // each is read once: many objects may map to the same one
 	for ; len(queue) > 0; queue = queue[1:] {
 		object := queue[0]
 		at := partner[object]
@@ -92,7 +92,7 @@ func keysOfObjects(saved []*pb.SavedObject, stored []*pb.TrackableObjectGraph_Tr
 
 // storedObject is an object of a checkpoint.
 type storedObject struct {
-	key      string // of the value of a variable
+	key      string // of a variable's value
 	children map[string]int32
 }
 

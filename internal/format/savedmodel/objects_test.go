@@ -24,7 +24,7 @@ func objectGraphs(t *testing.T, model, checkpoint string) ([]*pb.SavedObject, []
 	return saved.GetNodes(), stored.GetNodes()
 }
 
-// TestKeysOfObjects: graphs may have circles, objects that both sides number otherwise, and children that are not there.
+// TestKeysOfObjects: graphs may have cycles, objects numbered differently on both sides, and missing children.
 func TestKeysOfObjects(t *testing.T) {
 	saved, stored := objectGraphs(t, `
 		nodes { children { node_id: 2 local_name: "a" } children { node_id: 1 local_name: "b" } children { node_id: -1 local_name: "c" } }
@@ -48,7 +48,7 @@ func TestKeysOfObjects(t *testing.T) {
 	}
 }
 
-// TestKeysOfManyObjects: what all objects of a model have in common is read once: reading it for each would take minutes.
+// TestKeysOfManyObjects: an object that all others share is read once; reading it for each would take minutes.
 func TestKeysOfManyObjects(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const n = 50_000

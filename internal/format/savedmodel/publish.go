@@ -14,21 +14,21 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// TempPrefix begins the names of directories in a base that are being made, or
+// TempPrefix begins the names of directories in a base that are being written, or
 // were when their process ended.
 const TempPrefix = "temp-"
 
-// attempts is how many version numbers are tried where others take them meanwhile.
+// attempts is the number of version numbers to try if others take them meanwhile.
 const attempts = 10
 
-// unixTime is the name of a version that was numbered by the clock.
+// unixTime matches a version that was numbered by the clock.
 var unixTime = regexp.MustCompile(`^[1-9]\d{9}$`)
 
-// Publish makes the directory <base>/<version>, durably and whole or not at all:
-// fill makes its files in a temporary directory beside it, which is then renamed.
-// Version 0 is the present Unix time in seconds or, where base has it or a later one already,
-// the number after the last: what comes later has the higher number even if the clock was set
-// back. The error of another version wraps fs.ErrExist where it is there.
+// Publish makes the directory <base>/<version>, durably and atomically:
+// fill writes its files to a temporary directory beside it, which is then renamed.
+// Version 0 is the current Unix time in seconds or, if base has that or a later version,
+// the number after the last one: later models have higher numbers even if the clock was set
+// back. For other versions, the error wraps fs.ErrExist if the version exists.
 func Publish(fsys atomicfile.FS, base string, version int64, fill func(dir string) error) (dir string, err error) {
 	if err := atomicfile.MkdirAll(fsys, base); err != nil {
 		return "", err
@@ -37,8 +37,8 @@ func Publish(fsys atomicfile.FS, base string, version int64, fill func(dir strin
 	if err != nil {
 		return "", err
 	}
-	// Servers take children whose names are numbers for versions; this is none, and
-	// no other export's, whether that runs or was killed.
+	// Servers treat children whose names are numbers as versions. This name is none, and
+	// differs from any other export's, running or killed.
 	temp := filepath.Join(base, fmt.Sprintf("%s%s-%d-%d", TempPrefix, name, os.Getpid(), time.Now().UnixNano()))
 	defer func() {
 		if err != nil {
@@ -70,7 +70,7 @@ func Publish(fsys atomicfile.FS, base string, version int64, fill func(dir strin
 	return dir, nil
 }
 
-// versionName is the name that a version gets in base.
+// versionName returns the name of a version in base.
 func versionName(fsys atomicfile.FS, base string, version int64) (string, error) {
 	taken, err := fsys.ReadDir(base)
 	if err != nil {

@@ -34,8 +34,8 @@ func TestPublishAtOnce(t *testing.T) {
 	}
 }
 
-// TestPublishAfterTheLast: what is made later has the higher number, as servers
-// mean it, though the clock was set back. Numbers that are no times do not count.
+// TestPublishAfterTheLast: later models have higher numbers, as servers
+// expect, even if the clock was set back. Numbers that are no times do not count.
 func TestPublishAfterTheLast(t *testing.T) {
 	base := t.TempDir()
 	future := time.Now().Unix() + 1_000_000

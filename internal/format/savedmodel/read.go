@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrInvalid is wrapped by the errors of a directory that is no SavedModel, or a
+// ErrInvalid is wrapped by errors about a directory that is no SavedModel, or a
 // damaged one.
 var ErrInvalid = errors.New("invalid SavedModel")
 
@@ -27,9 +27,9 @@ type Model struct {
 	limits Limits
 }
 
-// Read reads the SavedModel in dir, of saved_model.pb or else saved_model.pbtxt.
-// The error wraps fs.ErrNotExist where there is neither, ErrInvalid where the
-// content is at fault.
+// Read reads the SavedModel in dir, from saved_model.pb or else saved_model.pbtxt.
+// The error wraps fs.ErrNotExist if neither exists, or ErrInvalid if the
+// content is wrong.
 func Read(dir string, o Limits) (*Model, error) {
 	o = o.orDefaults()
 	abs, err := filepath.Abs(dir)
@@ -75,7 +75,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, info.Size()+1) // all at once: what grows as it is read is there twice
+	data := make([]byte, info.Size()+1) // all at once: a slice that grows is in memory twice
 	n, err := io.ReadFull(f, data)
 	switch {
 	case err == nil:
@@ -137,7 +137,7 @@ func (m *Model) Tags() [][]string {
 }
 
 // MetaGraph returns the graph that has exactly these tags, in any order. The error
-// of an unknown set lists the existing ones.
+// for unknown tags lists the existing ones.
 func (m *Model) MetaGraph(tags ...string) (*MetaGraph, error) {
 	want := slices.Compact(slices.Sorted(slices.Values(tags)))
 	have := m.Tags()

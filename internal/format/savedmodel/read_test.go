@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// small is a SavedModel of a placeholder and an identity.
+// small returns a SavedModel with a placeholder and an identity.
 func small() *pb.SavedModel {
 	attr := map[string]*attr_value_go_proto.AttrValue{"T": {Value: &attr_value_go_proto.AttrValue_Type{Type: types_go_proto.DataType_DT_FLOAT}}}
 	typed := map[string]*attr_value_go_proto.AttrValue{"dtype": attr["T"]}
@@ -67,7 +67,7 @@ func open(dir string) (*savedmodel.MetaGraph, error) {
 	return m.MetaGraph("serve")
 }
 
-// TestAssetsOfCollection: graphs of TensorFlow 1 have their files in a collection.
+// TestAssetsOfCollection: graphs of TensorFlow 1 list their files in a collection.
 func TestAssetsOfCollection(t *testing.T) {
 	for name, ok := range map[string]bool{"words.txt": true, "../words.txt": false} {
 		m := small()
@@ -155,7 +155,7 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// What is wrong with a directory is an error that says so.
+// Errors say what is wrong with a directory.
 func TestWrongModels(t *testing.T) {
 	change := func(f func(g *pb.MetaGraphDef)) string {
 		m := small()

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// Writing is what a SavedModel holds.
+// Writing is the content of a SavedModel.
 type Writing struct {
 	MetaGraphs []*pb.MetaGraphDef
 	Variables  func(w *bundle.Writer) error // adds the values; nil: the model has no variables
@@ -23,7 +23,7 @@ type Writing struct {
 	Text       bool                         // saved_model.pbtxt instead of .pb
 }
 
-// Write publishes a SavedModel as <base>/<version>, by the rules of Publish.
+// Write publishes a SavedModel as <base>/<version>, like Publish.
 func Write(fsys atomicfile.FS, base string, version int64, w Writing) (dir string, err error) {
 	if err := w.check(version); err != nil {
 		return "", fmt.Errorf("saved model in %s: %w", base, err)
@@ -83,7 +83,7 @@ func (w Writing) fill(fsys atomicfile.FS, dir string) error {
 	return writeFile(fsys, filepath.Join(dir, BinaryFile), data)
 }
 
-// addFingerprint writes the fingerprint of a model with that file; its variables are written already.
+// addFingerprint writes the fingerprint of a model with that file. Its variables must have been written.
 func (w Writing) addFingerprint(fsys atomicfile.FS, dir string, file []byte) error {
 	var index []byte
 	if w.Variables != nil {

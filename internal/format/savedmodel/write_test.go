@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// whole is a model with every kind of file.
+// whole returns a model with every kind of file.
 func whole() savedmodel.Writing {
 	return savedmodel.Writing{
 		MetaGraphs: small().MetaGraphs,
@@ -123,8 +123,8 @@ func (f faulty) Mkdir(name string) error {
 	return f.OS.Mkdir(name)
 }
 
-// Wherever writing fails, nothing of the model is there, under any name; only once
-// its directory has its name may it stay.
+// Wherever writing fails, nothing of the model is left, under any name; it may stay
+// only once its directory has its final name.
 func TestFailures(t *testing.T) {
 	for n := 1; ; n++ {
 		base, count := t.TempDir(), n
@@ -147,7 +147,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// observed notes what becomes durable of directories.
+// observed records which directories become durable.
 type observed struct {
 	atomicfile.OS
 	base string
@@ -184,7 +184,7 @@ func (f observedFile) Sync() error {
 	return f.File.Sync()
 }
 
-// A new base is durable up to the directory that was there.
+// A new base is durable, including all new directories above it.
 func TestNewBaseIsDurable(t *testing.T) {
 	root := t.TempDir()
 	var seen []string

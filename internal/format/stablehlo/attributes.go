@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The codes of VHLO's attributes that are no enumerations.
+// The codes of VHLO attributes that are no enumerations.
 const (
 	arrayAttr      = 1
 	booleanAttr    = 2
@@ -18,7 +18,7 @@ const (
 	typeAttr       = 17
 )
 
-// enums are the names of VHLO's enumerations, by the codes of the attributes and by their values.
+// enums has the names of VHLO's enumerations, by attribute code and value.
 var enums = map[uint64][]Enum{
 	3:  {"EQ", "NE", "GE", "GT", "LE", "LT"},
 	4:  {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"},
@@ -31,7 +31,7 @@ var enums = map[uint64][]Enum{
 	19: {"DEFAULT", "HIGHEST", "TOLERANCE"},
 }
 
-// vhloAttr reads an attribute of VHLO. One that nobody needs is nil.
+// vhloAttr reads a VHLO attribute. It returns nil for one that is not needed.
 func (r *reader) vhloAttr(c *cursor) any {
 	code := c.varint()
 	if names, ok := enums[code]; ok {
@@ -78,7 +78,7 @@ func (r *reader) dictionary(c *cursor) map[string]any {
 	return all
 }
 
-// number reads an integer, or a float by its bits.
+// number reads an integer, or the bits of a float.
 func number(t Type, c *cursor) any {
 	size := 0
 	for _, e := range elementTypes {
@@ -108,7 +108,7 @@ func number(t Type, c *cursor) any {
 	return bits
 }
 
-// constantOf makes a constant of an attribute's bytes.
+// constantOf makes a constant from an attribute's bytes.
 func constantOf(t Type, data []byte) *Constant {
 	if t.Kind != Tensor {
 		damaged("a constant that is %s", t.Name)
@@ -128,7 +128,7 @@ func constantOf(t Type, data []byte) *Constant {
 	}
 	size := t.DType.Size()
 	switch {
-	case size == 0: // of a type that there are no tensors of
+	case size == 0: // a type that tensors do not have
 	case len(k.Bytes) == n*size:
 	case len(k.Bytes) == size:
 		k.Splat = true
@@ -138,7 +138,7 @@ func constantOf(t Type, data []byte) *Constant {
 	return k
 }
 
-// unpacked makes a byte of each bit of n bools. One byte of ones stands for as many as there are; what is not packed stays.
+// unpacked expands the bits of n bools to bytes. A single byte of ones stands for all of them; data that is not packed does not change.
 func unpacked(data []byte, n int) []byte {
 	packed := (n + 7) / 8
 	switch {

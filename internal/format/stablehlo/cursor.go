@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// malformed is what reading ends with where the bytes are no artifact. Read makes an error of it.
+// malformed is the panic value for bytes that are no artifact. Read turns it into an error.
 type malformed struct{ why string }
 
-// damaged ends the read.
+// damaged panics, which ends the read.
 func damaged(format string, args ...any) { panic(malformed{fmt.Sprintf(format, args...)}) }
 
 // cursor reads the primitives of MLIR's bytecode.
@@ -28,7 +28,7 @@ func (c *cursor) take(n uint64) []byte {
 
 func (c *cursor) byte() byte { return c.take(1)[0] }
 
-// varint reads an integer of one to nine bytes: the zeros at the end of the first one say how many follow.
+// varint reads an integer of one to nine bytes. The trailing zeros of the first byte give the number of further bytes.
 func (c *cursor) varint() uint64 {
 	first := c.byte()
 	more := bits.TrailingZeros8(first)
@@ -41,7 +41,7 @@ func (c *cursor) varint() uint64 {
 	return binary.LittleEndian.Uint64(whole[:]) >> (more + 1)
 }
 
-// signed reads an integer whose lowest bit is its sign.
+// signed reads an integer with its sign in the lowest bit.
 func (c *cursor) signed() int64 {
 	u := c.varint()
 	return int64(u>>1) ^ -int64(u&1)
@@ -53,7 +53,7 @@ func (c *cursor) flagged() (uint64, bool) {
 	return u >> 1, u&1 == 1
 }
 
-// count reads how many things follow. Each takes a byte or more.
+// count reads the number of elements that follow. Each takes at least a byte.
 func (c *cursor) count() int {
 	n := c.varint()
 	if n > uint64(len(c.b)) {
@@ -84,10 +84,10 @@ func (c *cursor) section() (kind byte, content *cursor) {
 	return kind &^ aligned, &cursor{c.take(size)}
 }
 
-// align skips what fills up to a boundary.
+// align skips padding.
 func (c *cursor) align() {
 	const filler = 0xCB
-	c.varint() // the boundary: the filler says where it is
+	c.varint() // the alignment: the padding shows where it ends
 	for len(c.b) > 0 && c.b[0] == filler {
 		c.b = c.b[1:]
 	}

@@ -2,8 +2,8 @@
 // (github.com/openxla/stablehlo, docs/vhlo.md and docs/bytecode.md).
 //
 // An artifact is MLIR bytecode (mlir.llvm.org/docs/BytecodeFormat, versions 0 to 6) of the dialect VHLO, whose operations
-// carry a version in their names. VHLO encodes its own types and attributes; other dialects' are skipped: locations, and the
-// attributes of the module.
+// have a version in their names. VHLO encodes its own types and attributes; those of other dialects, locations and the
+// module's attributes, are skipped.
 //
-// Read takes bytes from anywhere: what is wrong with them is an error, never a panic, and memory stays in proportion to them.
+// Read takes bytes from anywhere: bad input is an error, never a panic, and memory stays in proportion to it.
 package stablehlo

@@ -1,15 +1,15 @@
 package stablehlo
 
-// entry is an attribute or type that is read once it is needed.
+// entry is an attribute or type that is parsed on demand.
 type entry struct {
 	dialect string
-	custom  bool // the dialect's encoding, else text
+	custom  bool // in the dialect's encoding; otherwise text
 	data    []byte
 	state   entryState
 	value   any
 }
 
-// entryState says how far an entry is read.
+// entryState says how far an entry has been parsed.
 type entryState uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 // entries are all attributes, or all types.
 type entries []entry
 
-// readEntries finds where each attribute and type is.
+// readEntries finds the position of each attribute and type.
 func (r *reader) readEntries(content, offsets *cursor) {
 	attrs, types := offsets.count(), offsets.count()
 	if attrs+types > len(offsets.b) {
@@ -31,7 +31,7 @@ func (r *reader) readEntries(content, offsets *cursor) {
 	r.types = r.entries(content, offsets, types)
 }
 
-// entries are the next n, which come in groups of a dialect.
+// entries reads the next n entries, which come in groups by dialect.
 func (r *reader) entries(content, offsets *cursor, n int) entries {
 	all := make(entries, 0, n)
 	for len(all) < n {
@@ -69,7 +69,7 @@ func (r *reader) at(all entries, i uint64, parse func(e *entry, c *cursor) any) 
 	return e.value
 }
 
-// typeAt reads the index of a type, and returns that. It is one of kind Other where VHLO does not have it.
+// typeAt reads the index of a type and returns the type. It has kind Other if it is not VHLO's.
 func (r *reader) typeAt(c *cursor) Type { return r.typeOf(c.varint()) }
 
 func (r *reader) typeOf(i uint64) Type {
@@ -82,7 +82,7 @@ func (r *reader) typeOf(i uint64) Type {
 	return t
 }
 
-// attrAt reads the index of an attribute, and returns that.
+// attrAt reads the index of an attribute and returns the attribute.
 func (r *reader) attrAt(c *cursor) any { return r.attrOf(c.varint()) }
 
 func (r *reader) attrOf(i uint64) any {
@@ -99,7 +99,7 @@ func (r *reader) attrOf(i uint64) any {
 	})
 }
 
-// builtinAttr reads what holds VHLO's attributes in artifacts without properties: dictionaries, by names that are strings.
+// builtinAttr reads the builtin attributes that hold VHLO's in artifacts without properties: dictionaries with string keys.
 func (r *reader) builtinAttr(c *cursor) any {
 	switch c.varint() {
 	case builtinDictionary:

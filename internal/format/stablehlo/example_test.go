@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/stablehlo"
 )
 
-// The functions of a program, and what each takes.
+// The functions of a program, and their arguments.
 func Example() {
 	data, err := os.ReadFile("testdata/loop_0.4.23.mlirbc")
 	if err != nil {

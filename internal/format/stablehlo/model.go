@@ -4,7 +4,7 @@ import "github.com/goestimator/goestimator/tensor"
 
 // Module is a program: functions that call each other.
 type Module struct {
-	Producer  string // what wrote it, such as StableHLO_v0.9.0
+	Producer  string // the program that wrote it, such as StableHLO_v0.9.0
 	Functions []*Function
 }
 
@@ -14,7 +14,7 @@ type Function struct {
 	Body *Region
 }
 
-// Region is a sequence of operations. The last one ends it: return.
+// Region is a sequence of operations. The last one, return, ends it.
 type Region struct {
 	Args []*Value
 	Ops  []*Op
@@ -27,7 +27,7 @@ type Value struct{ Type Type }
 type Op struct {
 	Name     string // without dialect and version: "add"
 	Version  int
-	Dialect  string // "vhlo", unless the program has operations of another one
+	Dialect  string // "vhlo", unless the program uses another dialect
 	Operands []*Value
 	Results  []*Value
 	Attrs    map[string]any // see Read
@@ -38,11 +38,11 @@ type Op struct {
 type Type struct {
 	Kind  Kind
 	Name  string       // of the element type: "f32", "si4"
-	DType tensor.DType // the element type of a tensor, Invalid where goestimator has none such
-	Dims  []int        // the sizes of a tensor, -1 for those that a run says
+	DType tensor.DType // the element type of a tensor, Invalid if goestimator does not have it
+	Dims  []int        // the sizes of a tensor, -1 if they are known only at run time
 }
 
-// Kind says what a type is.
+// Kind is the kind of a type.
 type Kind uint8
 
 // The kinds of types.
@@ -53,12 +53,12 @@ const (
 	Token
 )
 
-// Constant is an attribute that is a tensor. A splat has the bytes of one element, which all have.
+// Constant is an attribute that is a tensor. A splat has the bytes of one element, which all elements share.
 type Constant struct {
 	Type  Type
 	Bytes []byte // the elements, row-major and little-endian, one byte each for bools
 	Splat bool
 }
 
-// Enum is an attribute that is one of several names, such as "GE".
+// Enum is an attribute with one of several names, such as "GE".
 type Enum string

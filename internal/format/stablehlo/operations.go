@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The parts that an operation may have.
+// The optional parts of an operation.
 const (
 	hasAttrs = 1 << iota
 	hasResults
@@ -17,7 +17,7 @@ const (
 	hasProperties
 )
 
-// scope are the values that the operations of a region see. Unless it is isolated, it sees the regions around it, too.
+// scope has the values that the operations of a region can use. Unless the region is isolated, these include the values of enclosing regions.
 type scope struct{ values []*Value }
 
 // functions reads the module and returns its functions.
@@ -36,7 +36,7 @@ func (r *reader) functions(c *cursor) (all []*Function) {
 	return all
 }
 
-// region reads a region of one block.
+// region reads a region with one block.
 func (r *reader) region(c *cursor, s *scope) *Region {
 	if r.depth++; r.depth > maxDepth {
 		damaged("regions lie deeper than %d", maxDepth)
@@ -65,7 +65,7 @@ func (r *reader) pay(n int) {
 	}
 }
 
-// block reads arguments and operations. next is where the values of the region that are not defined begin.
+// block reads arguments and operations. next is the index of the region's first value that is not defined yet.
 func (r *reader) block(c *cursor, s *scope, next *int) *Region {
 	b := &Region{}
 	count, args := c.flagged()
@@ -99,7 +99,7 @@ func (r *reader) argument(c *cursor) Type {
 	return r.typeOf(t)
 }
 
-// define gives values the next places.
+// define assigns the next indices to values.
 func (s *scope) define(all []*Value, next *int) {
 	if len(all) > len(s.values)-*next {
 		damaged("more values than the region states")
@@ -146,7 +146,7 @@ func (r *reader) op(c *cursor, s *scope, next *int) *Op {
 	if parts&hasRegions != 0 {
 		r.regions(op, c, s)
 	}
-	if *next < len(s.values) { // the top has none
+	if *next < len(s.values) { // the top level has none
 		s.define(op.Results, next)
 	} else if len(op.Results) > 0 {
 		damaged("more values than the region states")
@@ -154,7 +154,7 @@ func (r *reader) op(c *cursor, s *scope, next *int) *Op {
 	return op
 }
 
-// regions reads the regions of an operation. Those that see no values of others are in a section of their own.
+// regions reads the regions of an operation. Isolated regions, which use no values of others, are in a separate section.
 func (r *reader) regions(op *Op, c *cursor, s *scope) {
 	n, isolated := c.flagged()
 	if n > uint64(len(c.b)) {
@@ -174,7 +174,7 @@ func (r *reader) regions(op *Op, c *cursor, s *scope) {
 	}
 }
 
-// readProperties reads the attributes of an operation whose names its definition says.
+// readProperties reads the attributes of an operation whose names are part of its definition.
 func (r *reader) readProperties(op *Op, name opName, c *cursor) {
 	if !name.registered {
 		op.Attrs, _ = r.attrAt(c).(map[string]any)
@@ -191,14 +191,14 @@ func (r *reader) readProperties(op *Op, name opName, c *cursor) {
 	}
 	r.pay(len(op.Attrs))
 	all := make(map[string]any, len(names)+len(op.Attrs))
-	maps.Copy(all, op.Attrs) // which other operations may have, too
+	maps.Copy(all, op.Attrs) // other operations may share them
 	for _, n := range names {
 		all[n] = r.attrAt(p)
 	}
 	op.Attrs = all
 }
 
-// skipOrders skips the orders in which MLIR keeps the uses of n values.
+// skipOrders skips the use-list orders of n values.
 func skipOrders(c *cursor, n int) {
 	orders := 1
 	if n > 1 {
@@ -218,7 +218,7 @@ func skipOrders(c *cursor, n int) {
 	}
 }
 
-// plainName splits "add_v1".
+// plainName splits a name such as "add_v1".
 func plainName(s string) (name string, version int) {
 	if i := strings.LastIndex(s, "_v"); i >= 0 {
 		if v, err := strconv.Atoi(s[i+2:]); err == nil {

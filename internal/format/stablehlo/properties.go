@@ -1,7 +1,7 @@
 package stablehlo
 
-// properties are the attributes of the operations that have some, as VhloOps.td declares them, in the order in which artifacts with
-// native properties hold their values: that of their names.
+// properties has the attributes of operations, as declared in VhloOps.td. They are sorted by name, the order of their values in artifacts with
+// native properties.
 var properties = map[string][]string{
 	"all_gather_v1":               {"all_gather_dim", "channel_id", "replica_groups", "use_global_device_ids"},
 	"all_gather_v2":               {"all_gather_dim", "channel_id", "replica_groups", "use_global_device_ids"},

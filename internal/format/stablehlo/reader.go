@@ -20,7 +20,7 @@ const (
 	propertySection   = 8
 )
 
-// The versions of the bytecode, by what they brought.
+// The versions of the bytecode, named after what they introduced.
 const (
 	dialectVersions   = 1
 	regionSections    = 2
@@ -29,7 +29,7 @@ const (
 	nativeProperties  = 5
 	maxVersion        = 6
 	magic             = "ML\xefR"
-	maxDepth          = 64 // regions and attributes that lie in each other
+	maxDepth          = 64 // nested regions and attributes
 	roomPerByte       = 16 // values and copies of attributes
 	vhloDialect       = "vhlo"
 	builtinDialect    = "builtin"
@@ -47,7 +47,7 @@ type reader struct {
 	types      entries
 	properties [][]byte
 	depth      int
-	room       int // values and copies of attributes that there may still be
+	room       int // values and copies of attributes that may still follow
 }
 
 // opName is the name of an operation.
@@ -57,7 +57,7 @@ type opName struct {
 }
 
 // Read reads a portable artifact. The values of attributes are bool, int64, float64, string, []any, map[string]any, Enum, Type and
-// *Constant; nil stands for others, which say nothing about the results. Constants share memory with data.
+// *Constant; nil stands for others, which do not affect the results. Constants share memory with data.
 func Read(data []byte) (m *Module, err error) {
 	defer func() {
 		switch why := recover().(type) {
@@ -102,7 +102,7 @@ func Read(data []byte) (m *Module, err error) {
 	return m, nil
 }
 
-// readStrings reads the table of strings: their lengths in reverse order, then all of them in theirs, each with a zero.
+// readStrings reads the string table: the lengths in reverse order, then all strings in order, each ending with a zero.
 func (r *reader) readStrings(c *cursor) {
 	lengths := make([]uint64, c.count())
 	for i := range lengths {
@@ -124,7 +124,7 @@ func (r *reader) stringAt(i uint64) string {
 	return r.strings[i]
 }
 
-// readDialects reads the names of dialects and of operations.
+// readDialects reads the names of dialects and their operations.
 func (r *reader) readDialects(c *cursor) {
 	for n := c.count(); n > 0; n-- {
 		if r.version < dialectVersions {
@@ -140,7 +140,7 @@ func (r *reader) readDialects(c *cursor) {
 		}
 	}
 	if r.version >= elidedLocations {
-		c.varint() // how many names there are
+		c.varint() // the number of names
 	}
 	for len(c.b) > 0 {
 		dialect := r.dialectAt(c.varint())

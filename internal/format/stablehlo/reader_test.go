@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// artifacts are one program as two versions of JAX write it: a loop, a sum and an argmax of 3 floats.
+// artifacts are the same program written by two versions of JAX: a loop, a sum and an argmax of 3 floats.
 var artifacts = []string{"loop_0.4.23", "loop_0.10.2"}
 
 func artifact(t testing.TB, name string) []byte {
@@ -25,7 +25,7 @@ func artifact(t testing.TB, name string) []byte {
 	return b
 }
 
-// operations returns all operations of a module. The operations of a region come after the one that has it.
+// operations returns all operations of a module. Those of a region come after the operation that has it.
 func operations(m *stablehlo.Module) (all []*stablehlo.Op) {
 	var walk func(r *stablehlo.Region)
 	walk = func(r *stablehlo.Region) {
@@ -111,7 +111,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// What is cut off, or changed, is an error or another program, and never a panic.
+// Truncated or changed data is an error or another program, never a panic.
 func TestDamage(t *testing.T) {
 	for _, name := range artifacts {
 		whole := artifact(t, name)

@@ -13,7 +13,7 @@ type elementType struct {
 	bits  int
 }
 
-// elementTypes are the element types of VhloBytecode.cpp, by their codes.
+// elementTypes has the element types of VhloBytecode.cpp, by code.
 var elementTypes = map[uint64]elementType{
 	0: {"i1", tensor.Bool, 8}, 2: {"bf16", tensor.BFloat16, 16}, 3: {"f16", tensor.Float16, 16}, 4: {"f32", tensor.Float32, 32}, 5: {"f64", tensor.Float64, 64},
 	6: {"f8E4M3FN", tensor.Invalid, 8}, 7: {"f8E5M2", tensor.Invalid, 8}, 9: {"index", tensor.Invalid, 64}, 10: {"si4", tensor.Invalid, 8}, 11: {"si8", tensor.Int8, 8},
@@ -24,7 +24,7 @@ var elementTypes = map[uint64]elementType{
 	38: {"f6E2M3FN", tensor.Invalid, 8}, 39: {"f6E3M2FN", tensor.Invalid, 8}, 40: {"f8E8M0FNU", tensor.Invalid, 8},
 }
 
-// The codes of types that are no element types.
+// The codes of types other than element types.
 const (
 	complexType        = 1
 	rankedTensor       = 20
@@ -33,7 +33,7 @@ const (
 	unrankedTensorType = 25
 )
 
-// maxRank bounds the rank of a tensor, as TensorFlow does.
+// maxRank bounds the rank of a tensor, like TensorFlow.
 const maxRank = 254
 
 // vhloType reads a type of VHLO.
@@ -54,7 +54,7 @@ func (r *reader) vhloType(c *cursor) Type {
 		}
 		return t
 	case encodedTensor:
-		c.varint() // bounds or sparsity, by the index of the attribute
+		c.varint() // bounds or sparsity: the index of an attribute
 		return r.ranked(c)
 	case rankedTensor:
 		return r.ranked(c)
@@ -75,7 +75,7 @@ func (r *reader) ranked(c *cursor) Type {
 	t := Type{Kind: Tensor, Dims: make([]int, n)}
 	for i := range t.Dims {
 		switch d := c.signed(); {
-		case d == math.MinInt64 || d == -1: // the marks of a size that is open, which has changed
+		case d == math.MinInt64 || d == -1: // an unknown size; its encoding has changed over time
 			t.Dims[i] = -1
 		case d < 0 || d > math.MaxInt32:
 			damaged("a tensor of size %d: expected up to %d", d, math.MaxInt32)

@@ -11,7 +11,7 @@ import (
 )
 
 // Audio returns up to maxOutputs sounds of a float32 tensor of shape [n, frames, channels] or [n, frames], with samples from
-// -1 to 1, as WAV of 16 bits. The rate is in frames per second. The tags are tag/audio, or tag/audio/0 and so on.
+// -1 to 1, as 16-bit WAV. The rate is in frames per second. The tags are tag/audio, or tag/audio/0 and so on.
 func Audio(tag string, t *tensor.Tensor, rate float64, maxOutputs int) ([]*Value, error) {
 	shape := t.Shape
 	if len(shape) == 2 {
@@ -42,10 +42,10 @@ func Audio(tag string, t *tensor.Tensor, rate float64, maxOutputs int) ([]*Value
 	return out, nil
 }
 
-// wavHeader is what comes before the samples, in bytes.
+// wavHeader is the number of bytes before the samples.
 const wavHeader = 44
 
-// encodeWAV writes samples of 16 bits.
+// encodeWAV writes 16-bit samples.
 func encodeWAV(samples []float32, channels int, rate uint32) []byte {
 	const bytes = 2
 	size := uint32(len(samples) * bytes)

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestAudio: samples are of 16 bits, and those beyond 1 are 1.
+// TestAudio: samples have 16 bits, and samples beyond 1 are 1.
 func TestAudio(t *testing.T) {
 	in, err := tensor.FromSlice([]float32{0, .5, -1, 3, -2, 1}, 3, 2)
 	if err != nil {

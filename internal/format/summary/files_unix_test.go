@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// A pipe that is named like an event file is none: nobody waits for its writer. A link to a file is one.
+// A pipe named like an event file is not one: nobody waits for its writer. A link to a file is one.
 func TestPipesAreNoEventFiles(t *testing.T) {
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, summary.FilePrefix+s) }

@@ -14,7 +14,7 @@ import (
 )
 
 // The file was written by TensorFlow 2.15's v1.summary.FileWriter from the values
-// below. What we make of them must be equal, pictures by pixel.
+// below. Our values must be equal, and pictures equal pixel by pixel.
 func TestTensorFlowGolden(t *testing.T) {
 	list := events(t, "testdata/tensorflow-2.15")
 	if len(list) != 4 || list[0].GetFileVersion() != fileVersion {
@@ -57,7 +57,7 @@ func TestTensorFlowGolden(t *testing.T) {
 	}
 }
 
-// samePicture compares pixels and then blanks the PNGs, whose compression differs.
+// samePicture compares pixels, then blanks the PNGs, whose compression differs.
 func samePicture(t *testing.T, a, b *Value) {
 	t.Helper()
 	if !strings.Contains(a.Tag, "/image") {

@@ -35,7 +35,7 @@ const (
 	StatusFailure Status = 2
 )
 
-// HParams tells TensorBoard's hparams plugin that a run begins, at a time in seconds since 1970, with these
+// HParams returns a value that tells TensorBoard's hparams plugin that a run began, in seconds since 1970, with these
 // hyperparameters: numbers, booleans or texts.
 func HParams(values map[string]any, began float64) (*Value, error) {
 	var info []byte
@@ -54,13 +54,13 @@ func HParams(values map[string]any, began float64) (*Value, error) {
 	return hparamsValue(tagSessionStart, fieldSessionStart, double(info, fieldStartTime, began)), nil
 }
 
-// HParamsEnd tells the plugin that the run of a folder has ended.
+// HParamsEnd returns a value that tells the plugin that the run in a folder has ended.
 func HParamsEnd(s Status, ended float64) *Value {
 	info := protowire.AppendVarint(protowire.AppendTag(nil, fieldStatus, protowire.VarintType), uint64(s))
 	return hparamsValue(tagSessionEnd, fieldSessionEnd, double(info, fieldEndTime, ended))
 }
 
-// hparamsValue is plugin data beside a tensor that says nothing.
+// hparamsValue returns plugin data with an empty tensor.
 func hparamsValue(tag string, field protowire.Number, info []byte) *Value {
 	v := tensorValue(tag, pluginHParams, &tensor.Tensor{DType: tensor.Float32, Shape: []int{1}, Bytes: make([]byte, 4)})
 	v.Metadata.PluginData.Content = message(nil, field, info)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fields are the contents of a message of length-delimited, varint and fixed64 fields, in their order.
+// fields returns the contents of a message with length-delimited, varint and fixed64 fields, in order.
 func fields(t *testing.T, b []byte) (numbers []protowire.Number, contents [][]byte, words []uint64) {
 	t.Helper()
 	for len(b) > 0 {

@@ -15,8 +15,8 @@ import (
 
 // Image returns up to maxOutputs pictures of a tensor of shape [n, height, width,
 // channels] or [height, width, channels] with 1 (grey), 3 (RGB) or 4 (RGBA)
-// channels, as PNG. Uint8 elements are taken as they are; others are scaled as
-// tf.summary.image does: the largest to 255, or, where some are negative, zero to
+// channels, as PNG. Uint8 elements are used directly; others are scaled like
+// tf.summary.image: the largest to 255 or, if some are negative, zero to
 // 128 and the extreme to 1 or 255. Pixels that are not finite become red (white
 // in a grey picture). The tags are tag/image, or tag/image/0 and so on.
 func Image(tag string, t *tensor.Tensor, maxOutputs int) ([]*Value, error) {

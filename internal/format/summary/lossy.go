@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Lossy is a Writer whose file may fail, as on a full disk: events are lost then, and no error is returned. At each Flush it tries a new
-// file. Errors that are not of the file, such as one of an event, are returned.
+// Lossy is a Writer whose file may fail, for example on a full disk. Events are then lost, and no error is returned. Each Flush tries a new
+// file. Errors that do not come from the file, such as an invalid event, are returned.
 type Lossy struct {
 	open func() Writer // makes the writer of a new file
-	lost func(error)   // is called at the first failure
+	lost func(error)   // called at the first failure
 
 	mu     sync.Mutex
 	now    Writer // nil: events are lost until the next Flush
@@ -20,7 +20,7 @@ type Lossy struct {
 
 var _ Writer = (*Lossy)(nil)
 
-// NewLossy returns a Lossy of the files that open makes writers of. Lost is called once, with the first error.
+// NewLossy returns a Lossy. open returns the writer of a new file; lost is called once, with the first error.
 func NewLossy(open func() Writer, lost func(error)) *Lossy {
 	return &Lossy{open: open, lost: lost, now: open()}
 }
@@ -70,7 +70,7 @@ func (w *Lossy) Close() error {
 	return w.checked(w.now.Close())
 }
 
-// checked gives up the file where err is of it.
+// checked gives up the file if err comes from it.
 func (w *Lossy) checked(err error) error {
 	if !errors.As(err, new(*fs.PathError)) {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// TestLossy: events of a file that cannot be written are lost, which is told once; later ones are in a new file.
+// TestLossy: events of a file that cannot be written are lost, which is reported once; later events are in a new file.
 func TestLossy(t *testing.T) {
 	m := atomicfile.NewMem()
 	full := false

@@ -21,7 +21,7 @@ func (m *Memory) Scalar(step int64, tag string, value float64) error {
 // Values implements Writer.
 func (m *Memory) Values(step int64, values ...*Value) error { return m.Add(valuesEvent(step, values)) }
 
-// Add implements Writer. The wall time stays as it is.
+// Add implements Writer. It does not set the wall time.
 func (m *Memory) Add(e *Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,14 +43,14 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// Events returns what was added.
+// Events returns the added events.
 func (m *Memory) Events() []*Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]*Event(nil), m.events...)
 }
 
-// Scalars returns the scalars that were added.
+// Scalars returns the added scalars.
 func (m *Memory) Scalars() Scalars {
 	s := Scalars{}
 	for _, e := range m.Events() {

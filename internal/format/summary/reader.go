@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// CorruptError says that an event file's bytes contradict themselves.
+// CorruptError says that the bytes of an event file contradict each other.
 type CorruptError struct {
 	Path   string
 	Offset int64 // where the record starts
@@ -37,7 +37,7 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return e.Err }
 
 // Files returns the event files of a directory in the order in which they were
-// begun; none where the directory is missing.
+// started; none if the directory does not exist.
 func Files(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,9 +78,9 @@ func compareNames(a, b string) int {
 	})
 }
 
-// Read yields the events of a directory's files in order. A record cut short at
-// a file's end, which a crash leaves, ends that file in silence. Other damage
-// yields a *CorruptError, after which the next file follows.
+// Read yields the events of a directory's files in order. A truncated record at
+// the end of a file, as a crash leaves it, ends that file silently. Other damage
+// yields a *CorruptError, and reading continues with the next file.
 func Read(dir string) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		files, err := Files(dir)
@@ -98,7 +98,7 @@ func Read(dir string) iter.Seq2[*Event, error] {
 	}
 }
 
-// ReadFile yields the events of one file, as Read does.
+// ReadFile yields the events of one file, like Read.
 func ReadFile(path string) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		f, err := atomicfile.Open(path)
@@ -123,7 +123,7 @@ func read(path string, in io.Reader) iter.Seq2[*Event, error] {
 	}
 }
 
-// next reads one event of a file from a reader that began at base. The error is io.EOF at the file's end, also where that cuts a record short.
+// next reads one event of a file; r began at offset base. The error is io.EOF at the end of the file, even within a record.
 func next(path string, base int64, r *tfrecord.Reader) (*Event, error) {
 	at := base + r.Offset()
 	b, err := r.Next()

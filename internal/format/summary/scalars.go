@@ -16,9 +16,9 @@ import (
 // Scalars are the scalar summaries of a directory by step, then tag.
 type Scalars map[int64]map[string]float64
 
-// ReadScalars collects the scalars of a directory's event files, of
-// TensorFlow 1 and 2 alike. Later values replace earlier ones of the same step;
-// a SessionStart drops its step and later ones. Where files are damaged it
+// ReadScalars collects the scalars of a directory's event files, from
+// TensorFlow 1 or 2. Later values replace earlier ones of the same step;
+// a SessionStart drops its step and later ones. If files are damaged, it
 // returns what could be read together with the error.
 func ReadScalars(dir string) (Scalars, error) {
 	s := Scalars{}
@@ -46,7 +46,7 @@ func (s Scalars) Series(tag string) (steps []int64, values []float64) {
 	return steps, values
 }
 
-// Tags returns the names that occur, sorted.
+// Tags returns all tags, sorted.
 func (s Scalars) Tags() []string {
 	tags := map[string]bool{}
 	for _, m := range s {

@@ -46,7 +46,7 @@ func events(t testing.TB, dir string) []*Event {
 	return list
 }
 
-// Every Writer keeps this contract.
+// The contract of every Writer.
 func TestWriterContract(t *testing.T) {
 	dir := t.TempDir()
 	mem := &Memory{}
@@ -108,7 +108,7 @@ func TestFlushEvery(t *testing.T) {
 	}
 }
 
-// TestEventThatCannotBeWritten: names are UTF-8; a file is good after one that is not.
+// TestEventThatCannotBeWritten: names must be UTF-8; the file stays valid after an event with another name.
 func TestEventThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	w := NewFileWriter(dir, Options{Clock: fixedClock})
@@ -123,7 +123,7 @@ func TestEventThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: a file's events keep their order where the clock is set back, also by hours, and so do the files of a directory.
+// TestClockSetBack: the events of a file, and the files of a directory, keep their order if the clock is set back, even by hours.
 func TestClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Unix(1_700_000_000, 0)
@@ -279,7 +279,7 @@ func TestHistogram(t *testing.T) {
 	if h.Min != -3 || h.Max != 2.5 || h.Num != 5 || h.Sum != 1.5 || h.SumSquares != 17.25 {
 		t.Fatalf("got %v", h)
 	}
-	// Buckets hold what lies below their limit and not below the one before.
+	// Each bucket counts the values from the previous limit up to, but not including, its own.
 	rapid.Check(t, func(rt *rapid.T) {
 		data := rapid.SliceOf(rapid.Float64Range(-1e21, 1e21)).Draw(rt, "data")
 		x, _ := tensor.FromSlice(data, len(data))

@@ -13,15 +13,15 @@ import (
 // Tail reads an event file while it grows.
 type Tail struct {
 	path   string
-	info   os.FileInfo // of the file, when it was last read
+	info   os.FileInfo // of the file, at the last read
 	offset int64       // after the last event
 }
 
 // NewTail returns a Tail at the beginning of a file.
 func NewTail(path string) *Tail { return &Tail{path: path} }
 
-// Replaced reports whether the file is gone, shorter than what was read of it, or
-// another one: what was read does not hold any more.
+// Replaced reports whether the file is gone, shorter than what was read, or
+// another file: what was read is then no longer valid.
 func (t *Tail) Replaced() bool {
 	if t.info == nil {
 		return false
@@ -30,9 +30,9 @@ func (t *Tail) Replaced() bool {
 	return err != nil || now.Size() < t.offset || !os.SameFile(now, t.info)
 }
 
-// Next yields the events that follow those of earlier calls. A record that is not
-// whole yet is left for a later call. Damage yields a *CorruptError, once for as
-// long as the file does not grow.
+// Next yields the events after those of earlier calls. An incomplete
+// record is left for a later call. Damage yields a *CorruptError, once until
+// the file grows.
 func (t *Tail) Next() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		f, err := atomicfile.Open(t.path)

@@ -23,8 +23,8 @@ func Scalar(tag string, value float64) *Value {
 	return &Value{Tag: tag, Value: &summarypb.Summary_Value_SimpleValue{SimpleValue: float32(value)}}
 }
 
-// Text returns lines of Markdown as TensorBoard's text plugin shows them: one
-// string alone, several as a table of one column.
+// Text returns lines of Markdown for TensorBoard's text plugin: a single string,
+// or several lines as a table with one column.
 func Text(tag string, lines ...string) *Value {
 	values := make([][]byte, len(lines))
 	for i, l := range lines {
@@ -37,8 +37,8 @@ func Text(tag string, lines ...string) *Value {
 	return tensorValue(tag, pluginText, t)
 }
 
-// Tensor returns any tensor, to be shown by the TensorBoard plugin of this name;
-// "" where it is for other readers.
+// Tensor returns any tensor, to be shown by the TensorBoard plugin with this name;
+// "" is for other readers.
 func Tensor(tag, plugin string, t *tensor.Tensor) (*Value, error) {
 	if t.DType != tensor.String && t.DType.Size() == 0 {
 		return nil, fmt.Errorf("tensor summary %s: unsupported data type %s", tag, t.DType)
@@ -72,19 +72,19 @@ func valuesEvent(step int64, values []*Value) *Event {
 	return &Event{Step: step, What: &eventpb.Event_Summary{Summary: &summarypb.Summary{Value: values}}}
 }
 
-// GraphEvent returns the event that holds a serialized GraphDef, which
+// GraphEvent returns the event with a serialized GraphDef, which
 // TensorBoard's graph page shows.
 func GraphEvent(step int64, graphDef []byte) *Event {
 	return &Event{Step: step, What: &eventpb.Event_GraphDef{GraphDef: graphDef}}
 }
 
-// SessionStart returns the mark of a start or restart: readers drop what an
+// SessionStart returns the event that marks a start or restart: readers drop what an
 // earlier process wrote for this step and later ones.
 func SessionStart(step int64) *Event {
 	return sessionLog(step, &eventpb.SessionLog{Status: eventpb.SessionLog_START})
 }
 
-// SessionCheckpoint returns the mark of a saved checkpoint.
+// SessionCheckpoint returns the event that marks a saved checkpoint.
 func SessionCheckpoint(step int64, prefix string) *Event {
 	return sessionLog(step, &eventpb.SessionLog{Status: eventpb.SessionLog_CHECKPOINT, CheckpointPath: prefix})
 }

@@ -25,23 +25,23 @@ import (
 // Event is one record of an event file.
 type Event = eventpb.Event
 
-// Value is one tagged value of an event: what Scalar, Histogram, Image, Text and
-// Tensor make.
+// Value is one tagged value of an event. Scalar, Histogram, Image, Text and
+// Tensor return one.
 type Value = summarypb.Summary_Value
 
-// Writer takes events in. FileWriter is one; Memory is its twin for tests.
+// Writer receives events. FileWriter implements it; Memory is its twin for tests.
 // Implementations are safe for concurrent use.
 type Writer interface {
 	// Scalar adds one scalar.
 	Scalar(step int64, tag string, value float64) error
 	// Values adds values of one step as one event.
 	Values(step int64, values ...*Value) error
-	// Add adds an event and sets its wall time where that is 0.
+	// Add adds an event. It sets the wall time if that is 0.
 	Add(e *Event) error
-	// Flush hands everything to the operating system: a crash of the process
-	// does not lose it any more.
+	// Flush hands everything to the operating system: a later crash of the process
+	// does not lose it.
 	Flush() error
-	// Close flushes. Adding afterwards is an error.
+	// Close flushes and closes. Adding events afterwards is an error.
 	Close() error
 }
 
@@ -51,15 +51,15 @@ const FilePrefix = "events.out.tfevents."
 const (
 	fileVersion = "brain.Event:2"
 	bufferSize  = 64 << 10
-	// defaultFlush keeps what TensorBoard shows fresh.
+	// defaultFlush keeps TensorBoard up to date.
 	defaultFlush = 5 * time.Second
 )
 
-// Options of a FileWriter.
+// Options configure a FileWriter.
 type Options struct {
 	// Suffix is appended to the file's name, for example ".profile".
 	Suffix string
-	// FlushEvery is after how long adding an event also flushes; 0 is 5 s.
+	// FlushEvery is the time after which adding an event also flushes; 0 is 5 s.
 	FlushEvery time.Duration
 	// Clock gives wall times; nil is time.Now.
 	Clock func() time.Time
@@ -67,7 +67,7 @@ type Options struct {
 	FS atomicfile.FS
 }
 
-// ErrClosed is returned where a closed Writer is added to.
+// ErrClosed is the error of adding to a closed Writer.
 var ErrClosed = errors.New("the event writer is closed")
 
 // FileWriter appends events to one new file of a directory.
@@ -81,7 +81,7 @@ type FileWriter struct {
 	flushed time.Time
 	closed  bool
 	wall    time.Time // of the last event
-	at      time.Time // when that was, by the clock as it is
+	at      time.Time // when that was, by the real clock
 }
 
 var (
@@ -91,8 +91,8 @@ var (
 	fileSerial atomic.Int64
 )
 
-// NewFileWriter returns a writer to a directory. Directory and file are created
-// with the first event, so that a writer without events leaves nothing.
+// NewFileWriter returns a writer to a directory. The directory and the file are created
+// with the first event, so a writer without events leaves nothing.
 func NewFileWriter(dir string, o Options) *FileWriter {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -135,7 +135,7 @@ func (w *FileWriter) open(now time.Time) error {
 		path := filepath.Join(w.dir, name)
 		f, err := w.opts.FS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
-			continue // an earlier process of the same id, in a container
+			continue // an earlier process with the same id, in a container
 		}
 		if err != nil {
 			return err
@@ -145,11 +145,11 @@ func (w *FileWriter) open(now time.Time) error {
 	return w.record(&Event{WallTime: seconds(now), What: &eventpb.Event_FileVersion{FileVersion: fileVersion}})
 }
 
-// lastSeconds is the last time that a file's name has room for.
+// lastSeconds is the latest time that fits in a file's name.
 const lastSeconds = 9_999_999_999
 
-// laterThanAll returns secs, or what makes the new file's name sort behind those
-// of the directory: readers take files in the order of their names, and the clock may have been ahead.
+// laterThanAll returns secs, or a later time if necessary, so that the new file's name sorts after the others
+// in the directory: readers take files in the order of their names, and the clock may have been ahead.
 func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
 	names, err := w.opts.FS.ReadDir(w.dir)
 	if err != nil {
@@ -166,9 +166,9 @@ func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
 	return secs, nil
 }
 
-// wallTime is the wall time of an event. It goes on where the clock is set back, so that a file's events are in order.
+// wallTime returns the wall time of an event. It continues to increase if the clock is set back, so that a file's events are in order.
 func (w *FileWriter) wallTime(now time.Time) time.Time {
-	wall := now.Round(0) // the wall clock's alone
+	wall := now.Round(0) // only the wall clock's reading
 	if wall.Before(w.wall) {
 		wall = w.wall.Add(max(now.Sub(w.at), 0))
 	}

@@ -1,3 +1,3 @@
-// Package tensorfile is what files of named tensors have in common, whatever their
-// format: a list of entries; each reads its elements when it is asked.
+// Package tensorfile has what files of named tensors have in common, whatever their
+// format: a list of entries, each of which reads its elements on demand.
 package tensorfile

@@ -10,15 +10,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrFormat is wrapped by the errors of files that are damaged, or hold what is not supported.
+// ErrFormat is wrapped by errors about files that are damaged, or contain something unsupported.
 var ErrFormat = errors.New("damaged, or not supported")
 
-// Errorf is an error that wraps ErrFormat.
+// Errorf returns an error that wraps ErrFormat.
 func Errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrFormat, fmt.Errorf(format, args...))
 }
 
-// Entry is a tensor of a file. Its shape and type are known, its elements are not read yet.
+// Entry is a tensor of a file. Its shape and type are known; its elements have not been read.
 type Entry struct {
 	Name  string
 	DType tensor.DType
@@ -27,14 +27,14 @@ type Entry struct {
 	Load func() (*tensor.Tensor, error)
 }
 
-// Bytes returns how many bytes the elements take in memory.
+// Bytes returns the size of the elements in memory.
 func (e Entry) Bytes() int64 { return int64(tensor.NumElements(e.Shape)) * int64(e.DType.Size()) }
 
-// maxRank bounds shapes; NumPy has 64 dimensions at most.
+// maxRank bounds shapes; NumPy has at most 64 dimensions.
 const maxRank = 64
 
 // ShapeOf checks the dimensions that a file claims: the elements, of size bytes each,
-// take at most limit bytes.
+// must take at most limit bytes.
 func ShapeOf(dims []uint64, size int, limit int64) ([]int, error) {
 	if len(dims) > maxRank {
 		return nil, Errorf("%d dimensions, expected at most %d", len(dims), maxRank)
@@ -56,7 +56,7 @@ func ShapeOf(dims []uint64, size int, limit int64) ([]int, error) {
 	return shape, nil
 }
 
-// Read reads the elements of a tensor that lie in a file as in memory.
+// Read reads the elements of a tensor that has the same layout in a file as in memory.
 func Read(r io.ReaderAt, offset int64, d tensor.DType, shape []int) (*tensor.Tensor, error) {
 	t := tensor.New(d, shape...)
 	if err := ReadFull(r, t.Bytes, offset); err != nil {
@@ -68,7 +68,7 @@ func Read(r io.ReaderAt, offset int64, d tensor.DType, shape []int) (*tensor.Ten
 	return t, nil
 }
 
-// ReadFull fills b from offset; an end before that is an error.
+// ReadFull fills b from offset; an earlier end of the file is an error.
 func ReadFull(r io.ReaderAt, b []byte, offset int64) error {
 	n, err := r.ReadAt(b, offset)
 	if n == len(b) {
@@ -80,7 +80,7 @@ func ReadFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// Swap turns big-endian elements of size bytes into little-endian ones, or back.
+// Swap reverses the bytes of each element, between big-endian and little-endian order.
 func Swap(b []byte, size int) {
 	if size < 2 {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Transpose returns t with its dimensions in the order of perm, as NumPy's transpose.
+// Transpose returns t with its dimensions in the order of perm, like NumPy's transpose.
 func Transpose(t *tensor.Tensor, perm ...int) (*tensor.Tensor, error) {
 	if err := CheckPermutation(perm, len(t.Shape)); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func Transpose(t *tensor.Tensor, perm ...int) (*tensor.Tensor, error) {
 	if len(out.Bytes) == 0 {
 		return out, nil
 	}
-	strides := make([]int, len(perm)) // in t, in bytes, of each dimension of out
+	strides := make([]int, len(perm)) // in t, in bytes, for each dimension of out
 	step := size
 	for i := len(t.Shape) - 1; i >= 0; i-- {
 		strides[slices.Index(perm, i)] = step
@@ -51,7 +51,7 @@ func Permuted(shape, perm []int) []int {
 	return out
 }
 
-// CheckPermutation reports what is not a permutation of the dimensions 0 to rank-1.
+// CheckPermutation returns an error if perm is not a permutation of the dimensions 0 to rank-1.
 func CheckPermutation(perm []int, rank int) error {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// A message may have very many small fields: each function below checks ctx after so many of them, and reports false
-// (Count: -1) once it has ended.
+// A message may have very many small fields. Each function below checks ctx once every checkEvery fields, and returns false
+// (Count: -1) if it has ended.
 const checkEvery = 1 << 12
 
-// mergedMessage is a message that came in parts: protocol buffers are merged by concatenation. One part, the usual case,
+// mergedMessage is a message that came in parts: protocol buffers are merged by concatenation. A single part, the usual case,
 // is not copied; each further part is copied once.
 type mergedMessage struct {
 	data []byte
-	own  bool // data is a copy, to which is appended
+	own  bool // data is a copy that may be appended to
 }
 
 func (j *mergedMessage) add(part []byte) {
@@ -29,16 +29,16 @@ func (j *mergedMessage) add(part []byte) {
 	}
 }
 
-// EachFeature calls f with the name and serialized tf.train.Feature of every
-// feature of an example, in order, until it returns false. A name may come more
-// than once: the last one counts. EachFeature returns false where f did, where
-// the bytes are malformed, and where ctx has ended.
+// EachFeature calls f with the name and serialized tf.train.Feature of each
+// feature of an example, in order, until f returns false. If a name occurs more
+// than once, the last one counts. EachFeature returns false if f did, if
+// the bytes are malformed, or if ctx has ended.
 func EachFeature(ctx context.Context, example []byte, f func(name, feature []byte) bool) bool {
 	w := decoder{ctx: ctx, f: f}
 	return w.maps(example, 1)
 }
 
-// maps goes through the entries of the maps that are in a field of an example.
+// maps reads the entries of the maps in a field of an example.
 func (w *decoder) maps(example []byte, number uint64) bool {
 	for len(example) > 0 {
 		field, rest, ok := w.next(example)
@@ -60,10 +60,10 @@ func (w *decoder) maps(example []byte, number uint64) bool {
 type decoder struct {
 	ctx  context.Context
 	f    func(name, feature []byte) bool
-	seen int // fields
+	seen int // fields read
 }
 
-// next is nextField until ctx ends.
+// next is nextField, but fails once ctx has ended.
 func (w *decoder) next(b []byte) (wireField, []byte, bool) {
 	if w.seen++; w.seen%checkEvery == 0 && w.ctx.Err() != nil {
 		return wireField{}, nil, false
@@ -71,7 +71,7 @@ func (w *decoder) next(b []byte) (wireField, []byte, bool) {
 	return nextField(b)
 }
 
-// entries goes through the entries of a Features or FeatureLists message.
+// entries reads the entries of a Features or FeatureLists message.
 func (w *decoder) entries(features []byte) bool {
 	for len(features) > 0 {
 		entry, rest, ok := w.next(features)
@@ -109,24 +109,24 @@ func (w *decoder) entries(features []byte) bool {
 	return true
 }
 
-// Kind says which list a feature holds.
+// Kind is the kind of list that a feature has.
 type Kind uint8
 
 // The kinds, by their field numbers in tf.train.Feature.
 const (
-	None Kind = iota // no list: the feature is as good as missing
+	None Kind = iota // no list: the feature counts as missing
 	Bytes
 	Floats
 	Ints
 )
 
-// String returns the name of a list's elements as TensorFlow's messages have it.
+// String returns TensorFlow's name for a list's elements.
 func (k Kind) String() string {
 	return [...]string{"invalid", "string", "float", "int64"}[k]
 }
 
-// List returns the list of a feature, to be counted and read by the functions
-// below; ok is false where the bytes are malformed. Of a feature with several, which no writer makes, the
+// List returns the list of a feature, for the functions
+// below; ok is false if the bytes are malformed. If a feature has several lists, which no writer makes, the
 // last one counts, merged with the lists of its kind directly before it.
 func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool) {
 	var list mergedMessage
@@ -150,7 +150,7 @@ func List(ctx context.Context, feature []byte) (kind Kind, data []byte, ok bool)
 	return kind, list.data, true
 }
 
-// Count returns how many values a list has, -1 where it is malformed or not of that kind.
+// Count returns the number of values in a list, -1 if it is malformed or not of that kind.
 func Count(ctx context.Context, kind Kind, data []byte) int {
 	n := 0
 	for k := 1; len(data) > 0; k++ {
@@ -180,7 +180,7 @@ func Count(ctx context.Context, kind Kind, data []byte) int {
 	return n
 }
 
-// countVarints returns how many varints b is, -1 where it is not a sequence of such.
+// countVarints returns the number of varints in b, -1 if it is malformed.
 func countVarints(b []byte) int {
 	n, length := 0, 0
 	for _, c := range b {
@@ -198,7 +198,7 @@ func countVarints(b []byte) int {
 	return n
 }
 
-// ReadBytes fills dst with a list of Bytes that Count has checked, and counted
+// ReadBytes fills dst with a list of Bytes for which Count returned
 // len(dst). The strings alias data.
 func ReadBytes(dst [][]byte, data []byte) {
 	for i := 0; len(data) > 0; {

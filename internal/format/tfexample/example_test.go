@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfexample"
 )
 
-// message is an example of the given features.
+// message returns an example with the given features.
 func message(features map[string]*example.Feature) *example.Example {
 	return &example.Example{Features: &example.Features{Feature: features}}
 }
@@ -45,7 +45,7 @@ func ints(values ...int64) *example.Feature {
 	return &example.Feature{Kind: &example.Feature_Int64List{Int64List: &example.Int64List{Value: values}}}
 }
 
-// read is the whole of an example, nil where it is malformed.
+// read reads a whole example, nil if it is malformed.
 func read(b []byte) map[string]any {
 	out := map[string]any{}
 	ok := tfexample.EachFeature(context.Background(), b, func(name, feature []byte) bool {
@@ -93,7 +93,7 @@ func TestReadsWhatProtocolBuffersWrite(t *testing.T) {
 }
 
 // TestMergesMessages: protocol buffers are merged by concatenation; of features
-// of the same name the last one counts.
+// with the same name the last one counts.
 func TestMergesMessages(t *testing.T) {
 	b := marshal(t, message(map[string]*example.Feature{"a": ints(1), "b": ints(2)}))
 	b = append(b, 0x98, 0x06, 0x01) // unknown field 99
@@ -123,7 +123,7 @@ func field(number protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
 }
 
-// inParts is an example whose only feature comes in n parts of one value each: parts of the feature, of its list,
+// inParts returns an example whose only feature comes in n parts with one value each: parts of the feature, of its list,
 // or of the example.
 func inParts(of string, n int) []byte {
 	list, name := field(3, []byte{0x08, 1}), field(1, []byte("a"))
@@ -137,7 +137,7 @@ func inParts(of string, n int) []byte {
 	return bytes.Repeat(example(field(2, list)), n)
 }
 
-// TestPartsAreMerged: parts cost what they hold: of 350 thousand (0.7 to 4 MB) each would be copied as often.
+// TestPartsAreMerged: the cost is linear in the parts; with 350 thousand of them (0.7 to 4 MB), copying all for each would not end.
 func TestPartsAreMerged(t *testing.T) {
 	const n = 350_000
 	for of, want := range map[string]int{"list": n, "feature": n, "example": 1} {
@@ -147,7 +147,7 @@ func TestPartsAreMerged(t *testing.T) {
 	}
 }
 
-// TestPartsDoNotChangeTheExample: the room behind the first part is not written to.
+// TestPartsDoNotChangeTheExample: nothing is written to the memory after the first part.
 func TestPartsDoNotChangeTheExample(t *testing.T) {
 	for _, of := range []string{"list", "feature"} {
 		b := inParts(of, 3)
@@ -158,7 +158,7 @@ func TestPartsDoNotChangeTheExample(t *testing.T) {
 	}
 }
 
-// TestEndsWithItsContext: a message of many fields is not read to its end for nobody.
+// TestEndsWithItsContext: reading a message with many fields stops when the context ends.
 func TestEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -176,7 +176,7 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// FuzzExample holds the reader against the protobuf library.
+// FuzzExample compares the reader with the protobuf library.
 func FuzzExample(f *testing.F) {
 	f.Add(marshal(f, message(map[string]*example.Feature{"w": words("a", "b"), "f": floats(1, 2), "i": ints(-1, 300), "n": {}})))
 	f.Add([]byte{0x0a, 10, 0x0a, 8, 0x0a, 0, 0x12, 4, 0x1a, 2, 0x08, 7})
@@ -187,7 +187,7 @@ func FuzzExample(f *testing.F) {
 		got := read(b)
 		var m example.Example
 		if got == nil || proto.Unmarshal(b, &m) != nil {
-			return // a library may be stricter or laxer with what is damaged
+			return // the library may be stricter or laxer about damage
 		}
 		for name, feature := range m.GetFeatures().GetFeature() {
 			switch v := got[name].(type) {

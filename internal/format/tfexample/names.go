@@ -2,31 +2,31 @@ package tfexample
 
 import "encoding/binary"
 
-// Names finds the place of a feature's name in a list; it is several times as fast as a map.
+// Names finds the index of a feature's name in a list; it is several times as fast as a map.
 type Names struct {
 	names  []string
-	slots  []nameSlot // a power of 2 of them, at least half of them free
-	factor uint64     // odd: of the multiplicative hash
+	slots  []nameSlot // their number is a power of 2; at least half of them are free
+	factor uint64     // of the multiplicative hash; odd
 }
 
 // nameSlot is a name of the list.
 type nameSlot struct {
 	key   uint64
 	size  int32
-	place int32 // + 1; 0: the slot is free
+	place int32 // index + 1; 0: the slot is free
 }
 
-// wholeKey is how long a name is at most that its key and its length tell from all others.
+// wholeKey is the longest name that is determined by its key and length.
 const wholeKey = 8
 
-// A search that goes past another name costs a mispredicted branch, so NewNames looks for a hash without collisions, within these bounds.
+// Passing another name during a search costs a mispredicted branch, so NewNames looks for a hash without collisions, within these bounds.
 const (
-	mostRoom    = 32      // slots for each name
-	mostFactors = 16      // that are tried for each number of slots
-	mostNames   = 1 << 10 // more would not all find a slot of their own
+	mostRoom    = 32      // slots per name
+	mostFactors = 16      // tried for each number of slots
+	mostNames   = 1 << 10 // with more names, not all would find their own slot
 )
 
-// NewNames returns the Names of a list without duplicates.
+// NewNames returns the Names for a list without duplicates.
 func NewNames(names []string) *Names {
 	var first *Names
 	for size := 4; size < mostRoom*max(1, len(names)); size *= 2 {
@@ -46,7 +46,7 @@ func NewNames(names []string) *Names {
 	return first
 }
 
-// fill puts the names into the slots and returns how many were not free.
+// fill puts the names into slots and returns the number of collisions.
 func (n *Names) fill() (collisions int) {
 	for i, name := range n.names {
 		key := keyOf([]byte(name))
@@ -60,7 +60,7 @@ func (n *Names) fill() (collisions int) {
 	return collisions
 }
 
-// Find returns the place of a name, -1 where it is not in the list.
+// Find returns the index of a name, -1 if it is not in the list.
 func (n *Names) Find(name []byte) int {
 	key := keyOf(name)
 	for at := n.first(key, len(name)); ; at = (at + 1) & (len(n.slots) - 1) {
@@ -72,7 +72,7 @@ func (n *Names) Find(name []byte) int {
 	}
 }
 
-// keyOf returns eight bytes of a name, with all of it where it is not longer: names differ most at their ends. Its few branches go by the length alone.
+// keyOf returns eight bytes of a name: its last eight, since names differ most at the end, or all of a shorter one. It branches only on the length.
 func keyOf(name []byte) uint64 {
 	switch k := len(name); {
 	case k >= 8:
@@ -85,7 +85,7 @@ func keyOf(name []byte) uint64 {
 	return 0
 }
 
-// first returns where the search of a name begins.
+// first returns the slot at which the search for a name begins.
 func (n *Names) first(key uint64, size int) int {
 	h := (key + uint64(size)) * n.factor
 	return int(h>>32) & (len(n.slots) - 1)

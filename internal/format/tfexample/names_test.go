@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tfexample"
 )
 
-// TestNames: every name is found at its place, and no other one.
+// TestNames: every name is found at its index, and no other name is found.
 func TestNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringN(0, 12, 20), rapid.StringMatching(`(long_)?prefix_[a-c]{0,3}`)), rapid.ID[string]).Draw(t, "names")

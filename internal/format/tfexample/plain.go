@@ -2,9 +2,9 @@ package tfexample
 
 import "encoding/binary"
 
-// Plain goes through the features of an example in the form in which writers serialize it: one Features message. Each of its
-// entries has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads every other form.
-type Plain struct{ Rest []byte } // the entries that are left, up to the end of the example
+// Plain iterates over the features of an example in the form that writers use: one Features message, in which each
+// entry has a name, then a feature with at most one list. It is several times as fast as EachFeature, which reads all other forms, too.
+type Plain struct{ Rest []byte } // the remaining entries, up to the end of the example
 
 // Field tags of length-delimited fields.
 const (
@@ -12,7 +12,7 @@ const (
 	tagSecond = 2<<3 | wireBytes // an entry's value
 )
 
-// ReadPlain begins to read an example; ok is false where it has another form.
+// ReadPlain starts reading an example; ok is false if it has another form.
 func ReadPlain(example []byte) (p Plain, ok bool) {
 	if len(example) == 0 {
 		return p, true
@@ -24,7 +24,7 @@ func ReadPlain(example []byte) (p Plain, ok bool) {
 // More reports whether there is another feature.
 func (p *Plain) More() bool { return len(p.Rest) > 0 }
 
-// Next returns the name, the kind and the list of the next feature, as EachFeature and List do; ok is false where it has another form.
+// Next returns the name, kind and list of the next feature, like EachFeature and List; ok is false if it has another form.
 func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 	if name, kind, list, ok = p.short(); ok {
 		return name, kind, list, true
@@ -32,8 +32,8 @@ func (p *Plain) Next() (name []byte, kind Kind, list []byte, ok bool) {
 	return p.long()
 }
 
-// ShortName returns the name of the first of the entries, if both lengths take a byte each. The entry is not checked: the name is the one that
-// Next returns, where Next can read it.
+// ShortName returns the name in the first of entries, if both its lengths take one byte. It does not check the entry: the name is what
+// Next would return, if Next can read the entry.
 func ShortName(entries []byte) (name []byte, ok bool) {
 	if len(entries) < 4 || entries[1]|entries[3] >= 0x80 || int(entries[3]) > len(entries)-4 {
 		return nil, false
@@ -41,7 +41,7 @@ func ShortName(entries []byte) (name []byte, ok bool) {
 	return entries[4 : 4+int(entries[3])], true
 }
 
-// short is Next for an entry with a list whose lengths take a byte each.
+// short is Next for an entry with a list whose lengths take one byte each.
 func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
 	b := p.Rest
 	if len(b) < 2 || b[0] != tagFirst || b[1] >= 0x80 || int(b[1]) > len(b)-2 {
@@ -63,7 +63,7 @@ func (p *Plain) short() (name []byte, kind Kind, list []byte, ok bool) {
 	return entry[2:at], kind, entry[at+4:], true
 }
 
-// long is Next for every plain entry.
+// long is Next for any plain entry.
 func (p *Plain) long() (name []byte, kind Kind, list []byte, ok bool) {
 	entry, rest, ok := cutField(p.Rest, tagFirst)
 	if !ok {
@@ -88,13 +88,13 @@ func (p *Plain) long() (name []byte, kind Kind, list []byte, ok bool) {
 	return name, kind, list, ok && len(rest) == 0
 }
 
-// Only returns the value of a list of Bytes that has one, or the packed numbers of another list; ok is false where the list has another form.
+// Only returns the value of a list of Bytes with a single value, or the packed numbers of another list; ok is false if the list has another form.
 func Only(list []byte) (data []byte, ok bool) {
 	data, rest, ok := cutField(list, tagFirst)
 	return data, ok && len(rest) == 0
 }
 
-// PackedInts fills dst with packed varints; ok is false where there are not len(dst).
+// PackedInts fills dst with packed varints; ok is false if there are not exactly len(dst).
 func PackedInts(dst []int64, packed []byte) (ok bool) {
 	for i := range dst {
 		v, n := uvarint(packed)
@@ -106,7 +106,7 @@ func PackedInts(dst []int64, packed []byte) (ok bool) {
 	return len(packed) == 0
 }
 
-// cutField returns the length-delimited field with a tag that b starts with, and what follows; ok is false where there is none.
+// cutField returns the length-delimited field with the given tag at the start of b, and the rest; ok is false if there is none.
 func cutField(b []byte, tag byte) (data, rest []byte, ok bool) {
 	if len(b) < 2 || b[0] != tag {
 		return nil, nil, false

@@ -13,7 +13,7 @@ const (
 	wireFixed32 = 5
 )
 
-// uvarint returns the varint that b starts with and its length, 0 where there is none.
+// uvarint returns the varint at the start of b and its length, 0 if there is none.
 func uvarint(b []byte) (uint64, int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), 1
@@ -22,7 +22,7 @@ func uvarint(b []byte) (uint64, int) {
 	return v, max(n, 0)
 }
 
-// wireField is one field of a message: a varint's bytes, the bytes of a fixed number or of a
+// wireField is one field of a message: the bytes of a varint, of a fixed-size number or of a
 // length-delimited value.
 type wireField struct {
 	number uint64
@@ -30,8 +30,8 @@ type wireField struct {
 	data   []byte
 }
 
-// nextField returns the field that b starts with and what follows; ok is false
-// where b is malformed. Groups, which no message here has, are.
+// nextField returns the field at the start of b and the rest; ok is false
+// if b is malformed. Groups count as malformed, since no message here has them.
 func nextField(b []byte) (f wireField, rest []byte, ok bool) {
 	tag, n := uvarint(b)
 	if n == 0 || tag>>3 == 0 || tag > math.MaxUint32 {

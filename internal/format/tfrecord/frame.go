@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 )
 
-// Size returns the bytes of the record that b begins with, its header and checksum included. ok is false where b has no whole header, or
-// one whose checksum or length is wrong.
+// Size returns the size of the record at the start of b, including header and checksum. ok is false if b has no complete header, or
+// one with a wrong checksum or length.
 func Size(b []byte) (n int64, ok bool) {
 	if len(b) < HeaderSize || binary.LittleEndian.Uint32(b[8:]) != maskedcrc.Of(b[:8]) {
 		return 0, false
@@ -28,7 +28,7 @@ func CheckedSize(b []byte) (n int64, ok bool) {
 	return HeaderSize + int64(size) + footerSize, true
 }
 
-// Data returns the data of a whole record, of the size that Size says; ok is false where its checksum is wrong.
+// Data returns the data of a complete record, whose size Size returns; ok is false if its checksum is wrong.
 func Data(record []byte) (data []byte, ok bool) {
 	end := len(record) - footerSize
 	data = record[HeaderSize:end]

@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 )
 
-// CorruptError says that a stream is not a sequence of records. Where the stream
-// ends inside a record, it wraps io.ErrUnexpectedEOF: a writer that crashed
-// leaves such an end.
+// CorruptError says that a stream is not a sequence of records. If the stream
+// ends inside a record, as after a crash of the writer, it wraps
+// io.ErrUnexpectedEOF.
 type CorruptError struct {
-	Offset int64  // where the record starts, in bytes of the (decompressed) stream
+	Offset int64  // start of the record, in bytes of the (decompressed) stream
 	Reason string // what is wrong with it
 	Err    error  // the cause, or nil
-	Data   bool   // only the data of this record is damaged: Next goes on behind it
+	Data   bool   // only the data of this record is damaged: Next continues after it
 }
 
 // Error implements error.
@@ -30,7 +30,7 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return e.Err }
 
 // Reader reads records from a stream. It does not buffer: give it a bufio.Reader
-// where the source is a file.
+// if the source is a file.
 type Reader struct {
 	r      io.Reader
 	offset int64
@@ -40,12 +40,12 @@ type Reader struct {
 // NewReader returns a Reader on r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
 
-// Offset returns where the next record starts.
+// Offset returns the position at which the next record starts.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Next returns the next record, valid until the call after. The error is io.EOF
-// at the end of the stream, a *CorruptError, or that of the underlying reader.
-// Memory grows with the bytes that are there, not with what a length claims.
+// Next returns the next record, valid until the next call. The error is io.EOF
+// at the end of the stream, a *CorruptError, or the underlying reader's error.
+// Memory grows with the bytes that exist, not with what a length claims.
 func (r *Reader) Next() ([]byte, error) {
 	var head [HeaderSize]byte
 	if n, err := io.ReadFull(r.r, head[:]); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/maskedcrc"
 )
 
-// HeaderSize is the bytes of a record before its data: length and its checksum.
+// HeaderSize is the number of bytes before a record's data: the length and its checksum.
 const HeaderSize = 12
 
 const footerSize = 4 // checksum of the data
@@ -21,14 +21,14 @@ type Writer struct {
 // NewWriter returns a Writer on w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Write appends one record in a single call of the underlying writer.
+// Write appends one record with a single call of the underlying writer.
 func (w *Writer) Write(record []byte) error {
 	w.buf = Append(w.buf[:0], record)
 	_, err := w.w.Write(w.buf)
 	return err
 }
 
-// Append appends the stored form of one record to dst.
+// Append appends one record in its stored form to dst.
 func Append(dst, record []byte) []byte {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(record)))

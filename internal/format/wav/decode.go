@@ -7,11 +7,11 @@ import (
 	"math"
 )
 
-// The codes of formats.
+// The format codes.
 const (
 	codePCM        = 1
 	codeFloat      = 3
-	codeExtensible = 0xfffe // the code is the first two bytes of a longer name
+	codeExtensible = 0xfffe // the code is the first two bytes of a longer ID
 )
 
 // maxRate and maxChannels bound what a file may claim.
@@ -20,7 +20,7 @@ const (
 	maxChannels = 256
 )
 
-// Sound is a decoded header and the samples as they are stored.
+// Sound is a decoded header with the samples as stored.
 type Sound struct {
 	Rate, Channels int
 	bits           int
@@ -30,7 +30,7 @@ type Sound struct {
 
 var errKind = errors.New("it is not a WAV file: it does not begin with RIFF and WAVE")
 
-// Decode reads the header of a file. Nothing is copied: b must not change.
+// Decode reads the header of a file. It copies nothing: b must not change.
 func Decode(b []byte) (*Sound, error) {
 	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
 		return nil, errKind
@@ -50,7 +50,7 @@ func Decode(b []byte) (*Sound, error) {
 			if s == nil {
 				return nil, errors.New("its samples come before its format: the file is damaged")
 			}
-			if size > int64(len(rest)) && size != math.MaxUint32 { // which programs write that do not know the end
+			if size > int64(len(rest)) && size != math.MaxUint32 { // programs that do not know the size write it
 				return nil, fmt.Errorf("it is cut short: its header says %d bytes of samples, and %d are there", size, len(rest))
 			}
 			s.data = body[:len(body)/s.frame()*s.frame()]
@@ -61,7 +61,7 @@ func Decode(b []byte) (*Sound, error) {
 	return nil, errors.New("it has no samples: the file is cut short")
 }
 
-// parseFormat reads the chunk of the format.
+// parseFormat reads the format chunk.
 func parseFormat(b []byte) (*Sound, error) {
 	if len(b) < 16 {
 		return nil, fmt.Errorf("its format has %d bytes, expected 16: the file is damaged", len(b))
@@ -88,13 +88,13 @@ func parseFormat(b []byte) (*Sound, error) {
 	return s, nil
 }
 
-// frame is the bytes of a sample of all channels.
+// frame is the number of bytes of one sample of all channels.
 func (s *Sound) frame() int { return s.Channels * s.bits / 8 }
 
-// Frames returns the number of samples of each channel.
+// Frames returns the number of samples per channel.
 func (s *Sound) Frames() int { return len(s.data) / s.frame() }
 
-// At returns a sample: -1 to 1 of integers, as stored of floats.
+// At returns a sample: from -1 to 1 for integers, as stored for floats.
 func (s *Sound) At(frame, channel int) float32 {
 	b := s.data[frame*s.frame()+channel*s.bits/8:]
 	le := binary.LittleEndian
@@ -103,7 +103,7 @@ func (s *Sound) At(frame, channel int) float32 {
 		return float32(math.Float64frombits(le.Uint64(b)))
 	case s.float:
 		return math.Float32frombits(le.Uint32(b))
-	case s.bits == 8: // the only one without a sign
+	case s.bits == 8: // the only unsigned one
 		return (float32(b[0]) - 128) / 128
 	case s.bits == 16:
 		return float32(int16(le.Uint16(b))) / (1 << 15)

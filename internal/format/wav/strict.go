@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// ErrFormat is wrapped by the errors of Parse16 about files that are cut short, or none.
+// ErrFormat is wrapped by errors of Parse16 about truncated files, and files that are not WAV.
 var ErrFormat = errors.New("WAV file")
 
-// Sound16 is what a file of 16-bit samples has.
+// Sound16 is the content of a file of 16-bit samples.
 type Sound16 struct {
 	Rate, Channels int
-	Samples        []byte // two bytes each, channel by channel
+	Samples        []byte // two bytes each; the channels are interleaved
 }
 
-// Parse16 reads a file of PCM samples of 16 bits as TensorFlow's DecodeWav does, which refuses others; nothing is copied.
+// Parse16 reads a file of 16-bit PCM samples like TensorFlow's DecodeWav, and refuses all others. It copies nothing.
 func Parse16(b []byte) (Sound16, error) {
 	var s Sound16
 	if len(b) < 36 || string(b[:4]) != "RIFF" || string(b[8:16]) != "WAVEfmt " {
@@ -43,7 +43,7 @@ func Parse16(b []byte) (Sound16, error) {
 	return s, s.chunks(b[min(20+int(size), len(b)):], sample)
 }
 
-// chunks finds the data among the chunks of a file.
+// chunks finds the data chunk.
 func (s *Sound16) chunks(b []byte, sample int) error {
 	found := false
 	for len(b) > 0 {

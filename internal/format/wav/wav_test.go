@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// file is a WAV file with a chunk beside its samples.
+// file returns a WAV file with an extra chunk.
 func file(code, channels, rate, bits int, data []byte) []byte {
 	le := binary.LittleEndian
 	form := le.AppendUint32(le.AppendUint16(le.AppendUint16(nil, uint16(code)), uint16(channels)), uint32(rate))
@@ -93,7 +93,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: every sample of what is decoded can be read, and Parse16 gives whole frames.
+// FuzzDecode: every sample of a decoded file can be read, and Parse16 returns whole frames.
 func FuzzDecode(f *testing.F) {
 	f.Add(file(1, 2, 8000, 16, []byte{1, 2, 3, 4}))
 	f.Add(file(codeExtensible, 1, 8000, 32, []byte{1, 2, 3, 4}))

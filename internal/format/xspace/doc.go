@@ -1,3 +1,3 @@
-// Package xspace makes TensorFlow's XSpace of a capture, the form in which TensorBoard's profile plugin reads what a program did: a plane of the
-// host, on it lines of events that may lie within each other but do not overlap, and names and values as metadata.
+// Package xspace converts a capture to TensorFlow's XSpace, the form in which TensorBoard's profile plugin reads what a program did: a plane for the
+// host, with lines of events that may be nested but do not overlap, and with names and values as metadata.
 package xspace

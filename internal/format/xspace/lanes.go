@@ -9,18 +9,18 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/timeline"
 )
 
-// maxLanes bounds the lanes of a line: nobody looks at more, and finding one takes time for each.
+// maxLanes bounds the lanes of a line: nobody looks at more, and finding a lane takes time for each.
 const maxLanes = 256
 
-// lane is a line as it is shown: of its events any two lie apart, or one within the other.
+// lane is a line as shown: any two of its events are disjoint or nested.
 type lane struct {
 	name   string
 	events []timeline.Event
-	open   []time.Time // ends of the events that the last one lies within, and its own, the outermost first
-	task   uint64      // of the events that are open, or were at last
+	open   []time.Time // ends of the last event and of the events around it, the outermost first
+	task   uint64      // task of the open events, or of the last ones
 }
 
-// takes reports whether e can be put behind the events of l, which is of the same task where it lies within one.
+// takes reports whether e can follow the events of l. It may be nested only in events of its own task.
 func (l *lane) takes(e timeline.Event) bool {
 	for len(l.open) > 0 && !l.open[len(l.open)-1].After(e.Start) {
 		l.open = l.open[:len(l.open)-1]
@@ -35,8 +35,8 @@ func (l *lane) put(e timeline.Event) {
 	l.events, l.open, l.task = append(l.events, e), append(l.open, e.Start.Add(e.Duration)), e.Task
 }
 
-// lanes divides the events of a line among lanes: those of a task share one where they do not overlap. left counts those for which there
-// was none. The events are sorted.
+// lanes divides the events of a line among lanes: events of a task share a lane if they do not overlap. left is the number of events for
+// which there was no lane. It sorts the events.
 func lanes(name timeline.Line, events []timeline.Event) (all []*lane, left int) {
 	slices.SortStableFunc(events, func(a, b timeline.Event) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(b.Duration, a.Duration))

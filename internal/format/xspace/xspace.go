@@ -10,11 +10,11 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/tsl/profiler/protobuf/for_profiler_protos_go_proto"
 )
 
-// hostPlane is the name of the plane on which readers look for what the host did.
+// hostPlane is the name of the plane in which readers look for the host's events.
 const hostPlane = "/host:CPU"
 
-// Of makes the XSpace of a capture. Nodes have names as TensorFlow gives them, "dense/MatMul:MatMul", by which the plugin counts the time of
-// each op; of a node that is several ops in one they are joined by "_".
+// Of returns the XSpace of a capture. Names of nodes have TensorFlow's form, "dense/MatMul:MatMul", from which the plugin computes the time of
+// each op; if a node is several ops in one, "_" joins them.
 func Of(c timeline.Capture, host string) *pb.XSpace {
 	b := builder{plane: &pb.XPlane{Name: hostPlane, EventMetadata: map[int64]*pb.XEventMetadata{}, StatMetadata: map[int64]*pb.XStatMetadata{}},
 		names: map[string]int64{}, stats: map[string]int64{}, start: c.Start}
@@ -40,7 +40,7 @@ func Of(c timeline.Capture, host string) *pb.XSpace {
 	return s
 }
 
-// ordered returns the lines, those of the process first, in its order.
+// ordered returns the lines, the process's own first, in its order.
 func ordered(byLine map[timeline.Line][]timeline.Event) []timeline.Line {
 	all := []timeline.Line{timeline.Requests, timeline.Queue, timeline.Batches, timeline.Runs}
 	var others []timeline.Line
@@ -57,7 +57,7 @@ func ordered(byLine map[timeline.Line][]timeline.Event) []timeline.Line {
 type builder struct {
 	plane        *pb.XPlane
 	names, stats map[string]int64 // their metadata
-	start        time.Time        // which readers take for 0: they count in picoseconds, in which today is no 64-bit number
+	start        time.Time        // time 0 for readers: they count picoseconds, which would overflow 64 bits
 }
 
 func (b *builder) add(l *lane) {

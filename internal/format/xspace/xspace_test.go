@@ -12,12 +12,12 @@ import (
 
 var zero = time.Unix(1_000_000_000, 0)
 
-// at is an event from one microsecond to another.
+// at returns an event from one microsecond to another.
 func at(line timeline.Line, name string, task uint64, from, to int) timeline.Event {
 	return timeline.Event{Line: line, Name: name, Task: task, Start: zero.Add(time.Duration(from) * time.Microsecond), Duration: time.Duration(to-from) * time.Microsecond}
 }
 
-// shown are the names of the events of a space by line.
+// shown returns the names of a space's events by line.
 func shown(s *pb.XSpace) map[string][]string {
 	all := map[string][]string{}
 	for _, p := range s.Planes {
@@ -57,7 +57,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// What overlaps is on lines of its own, but for what lies within an event of its task.
+// Overlapping events are on separate lines, unless they are nested in an event of their task.
 func TestOverlap(t *testing.T) {
 	s := Of(timeline.Capture{Start: zero, Events: []timeline.Event{
 		at(timeline.Runs, "run 1", 1, 0, 100), at(timeline.Runs, "node 1", 1, 10, 20), at(timeline.Runs, "parallel 1", 1, 15, 30), at(timeline.Runs, "next 1", 1, 20, 30),
@@ -71,7 +71,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Whatever overlaps, nothing is lost without being counted, and events of a line lie apart or within each other.
+// For any overlaps, no event is lost without being counted, and the events of a line are disjoint or nested.
 func TestLanesOfRandomEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -102,7 +102,7 @@ func TestLanesOfRandomEvents(t *testing.T) {
 	}
 }
 
-// There is room for a number of lines and for the events of the capture; what is left out is counted.
+// The number of lines is bounded, and so are the events of the capture; what is left out is counted.
 func TestLeftOut(t *testing.T) {
 	c := timeline.Capture{Start: zero, Dropped: 3}
 	for range maxLanes + 7 {

@@ -16,11 +16,11 @@ const (
 	gzipped      = 1
 )
 
-// maxBlob is the most bytes of a node, whose categories or classes may be many.
+// maxBlob is the most bytes of a node, which may have many categories or classes.
 const maxBlob = 64 << 20
 
-// blobs reads a blob sequence: "BS", a version of 16 bits, since version 1 a byte for the compression, the rest of 8 bytes, then
-// blobs, each after its length in 32 bits. All integers are little-endian.
+// blobs reads a blob sequence: "BS", a 16-bit version, since version 1 a byte for the compression, the rest of 8 bytes, then
+// blobs, each after its 32-bit length. All integers are little-endian.
 type blobs struct {
 	r    *bufio.Reader
 	blob []byte
@@ -50,7 +50,7 @@ func newBlobs(file io.Reader) (*blobs, error) {
 	return nil, fmt.Errorf("blob sequence of compression %d: expected 0 or 1", head[4])
 }
 
-// next returns the next blob, which the one after it overwrites, and io.EOF after the last one.
+// next returns the next blob, valid until the next call, and io.EOF after the last one.
 func (b *blobs) next() ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(b.r, size[:]); err != nil {
@@ -61,7 +61,7 @@ func (b *blobs) next() ([]byte, error) {
 		return nil, fmt.Errorf("blob of %d bytes: expected at most %d", n, maxBlob)
 	}
 	b.blob = b.blob[:0]
-	for left := int(n); left > 0; { // a length that is not true costs no memory
+	for left := int(n); left > 0; { // a false length costs no memory
 		step := min(left, 1<<16)
 		b.blob = slices.Grow(b.blob, step)
 		had := len(b.blob)
@@ -74,7 +74,7 @@ func (b *blobs) next() ([]byte, error) {
 	return b.blob, nil
 }
 
-// unended makes the end of a file one that was not expected.
+// unended turns an end of file into an unexpected one.
 func unended(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

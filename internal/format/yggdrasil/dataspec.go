@@ -21,7 +21,7 @@ func (r *reader) dataSpec() error {
 	})
 }
 
-// column reads a field of a column. The words of a category are kept of the label alone.
+// column reads a field of a column. It keeps the words of categories only for the label.
 func (r *reader) column(c *Column, v field, label bool) error {
 	switch v.number {
 	case 1:

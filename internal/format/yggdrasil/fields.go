@@ -8,15 +8,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errMessage says that bytes are not the message that is expected.
+// errMessage says that bytes are not the expected message.
 var errMessage = errors.New("damaged message")
 
 // field is a field of a message.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
-	bits   uint64 // of a number
-	data   []byte // of all else
+	bits   uint64 // value of a number
+	data   []byte // bytes of any other value
 }
 
 // eachField calls f for the fields of a message in order.
@@ -53,7 +53,7 @@ func eachField(message []byte, f func(field) error) error {
 	return nil
 }
 
-// message calls f for the fields of a message that is the value of v.
+// message calls f for the fields of the message in v.
 func (v field) message(f func(field) error) error {
 	if v.kind != protowire.BytesType {
 		return errMessage
@@ -69,7 +69,7 @@ func (v field) float() float32 { return math.Float32frombits(uint32(v.bits)) }
 
 func (v field) double() float64 { return math.Float64frombits(v.bits) }
 
-// numbers calls f for the elements of a repeated field of numbers, which is packed or not.
+// numbers calls f for the elements of a repeated numeric field, packed or not.
 func (v field) numbers(kind protowire.Type, f func(field)) error {
 	if v.kind == kind {
 		f(v)
@@ -117,7 +117,7 @@ func (v field) ints32(to []int32) ([]int32, error) {
 	return to, err
 }
 
-// within fails unless i is an index of something that has n.
+// within returns an error unless i is an index below n.
 func within(what string, i int64, n int) error {
 	if i < 0 || i >= int64(n) {
 		return fmt.Errorf("%s %d: expected less than %d", what, i, n)

@@ -24,7 +24,7 @@ const (
 	Discretized Kind = 9 // numbers in bins
 )
 
-// Loss is what gradient boosted trees were trained with.
+// Loss is the loss of gradient boosted trees.
 type Loss int
 
 // The losses.
@@ -50,8 +50,8 @@ type Column struct {
 	False      int64     // how many were false
 
 	MostFrequent int64  // category
-	Categories   int    // how many there are; the first, 0, is of values out of the dictionary
-	Integers     bool   // categories are integers, and have no words
+	Categories   int    // number of categories; the first, 0, is for values outside the dictionary
+	Integers     bool   // categories are integers without words
 	Words        []Word // of categories, in the order of the file
 }
 
@@ -72,22 +72,22 @@ type Model struct {
 	Boosted       bool // gradient boosted trees, not a random forest
 	WinnerTakeAll bool // trees of a random forest vote for their most frequent class
 
-	// Of gradient boosted trees.
+	// For gradient boosted trees.
 	Loss         Loss
 	Initial      []float32 // predictions before any tree
-	TreesPerStep int       // of training, 1 or the number of classes
+	TreesPerStep int       // in training, 1 or the number of classes
 	Logits       bool      // predictions are logits, or the logarithm of the expectation
 
-	Effects int // of treatments that leaves of uplift models state
+	Effects int // number of treatments in the leaves of uplift models
 
-	Nodes []Node  // of all trees, each depth-first: the negative child of a node is the next one
-	Roots []int32 // places of the trees' first nodes
+	Nodes []Node  // of all trees, each depth-first: a node's negative child follows it
+	Roots []int32 // indices of the trees' first nodes
 
-	// Values of nodes, which have ranges of these.
+	// Values of nodes, which refer to ranges of these.
 	Elements []int32   // categories in order, or columns of oblique conditions
 	Bitmaps  []byte    // categories as bits, the lowest first
-	Weights  []float32 // of oblique conditions, and their replacements of missing values; effects of treatments
-	Counts   []float64 // of classes, with their sum at the end
+	Weights  []float32 // of oblique conditions, followed by replacements for missing values; effects of treatments
+	Counts   []float64 // of classes, followed by their sum
 }
 
 // Test is the kind of a node.
@@ -108,14 +108,14 @@ const (
 // Node is a node of a tree.
 type Node struct {
 	Test       Test
-	WhenNA     bool  // what the condition says of a missing value
-	Replaces   bool  // an oblique condition has replacements of missing values
+	WhenNA     bool  // the result of the condition for a missing value
+	Replaces   bool  // an oblique condition has replacements for missing values
 	Column     int32 // of the value
-	Positive   int32 // place of the positive child among all nodes
-	First, End int32 // range of the node's values; for leaves of classifiers, of Counts, of uplift, of Weights
-	// FirstWeight is the place in Weights of the first weight of an oblique condition; the replacements follow the weights.
+	Positive   int32 // index of the positive child among all nodes
+	First, End int32 // range of the node's values; in leaves, of Counts for classifiers and of Weights for uplift
+	// FirstWeight is the index in Weights of an oblique condition's first weight; the replacements follow the weights.
 	FirstWeight int32
 	Threshold   float32
-	Value       float32 // of a leaf: what a regression predicts
-	Class       int32   // of a leaf: the most frequent class
+	Value       float32 // in a leaf: the prediction of a regression
+	Class       int32   // in a leaf: the most frequent class
 }

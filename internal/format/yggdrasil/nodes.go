@@ -17,10 +17,10 @@ type treeReader struct {
 	whole bool      // the last node ended a tree
 }
 
-// between reports whether no tree has begun that has not ended.
+// between reports whether all trees that began have ended.
 func (t *treeReader) between() bool { return t.whole || len(t.Nodes) == 0 }
 
-// file reads the nodes of a file. A tree may go on in the next one.
+// file reads the nodes of a file. A tree may continue in the next file.
 func (t *treeReader) file(name string) error {
 	f, err := t.Open(name)
 	if err != nil {
@@ -37,7 +37,7 @@ func (t *treeReader) file(name string) error {
 			return nil
 		}
 		if err == nil && t.between() && int64(len(t.Roots)) == t.count {
-			return nil // what follows the last tree is not read
+			return nil // nodes after the last tree are not read
 		}
 		if err == nil {
 			err = t.add(blob)
@@ -50,7 +50,7 @@ func (t *treeReader) file(name string) error {
 
 // add adds a node.
 func (t *treeReader) add(blob []byte) error {
-	// Slices grow to twice what they need, and an element of one byte becomes one of four.
+	// Slices grow to twice what they need, and a one-byte element becomes four bytes.
 	if err := t.take(2*int(unsafe.Sizeof(Node{})) + 8*len(blob)); err != nil {
 		return err
 	}
@@ -99,16 +99,16 @@ func (t *treeReader) add(blob []byte) error {
 	return nil
 }
 
-// leafValue is what a node says of the label.
+// leafValue is what a node says about the label.
 type leafValue struct {
 	class    int64
 	value    float32
 	counts   []float64
 	sum      float64
 	effects  []float32
-	class0   bool // the message of a classifier is there
-	number   bool // that of a regression
-	treated  bool // that of treatments
+	class0   bool // the classifier's message is present
+	number   bool // the regressor's message is present
+	treated  bool // the uplift message is present
 	hasCount bool
 }
 
@@ -247,7 +247,7 @@ func (t *treeReader) test(n *Node, v field) error {
 	return nil
 }
 
-// tests are the kinds of conditions by the numbers of their fields.
+// tests maps field numbers to kinds of conditions.
 var tests = [...]Test{1: Missing, 2: Higher, 3: True, 4: AnyOf, 5: AnyBit, 6: HigherBin, 7: Oblique}
 
 const lastCondition = 7
@@ -301,7 +301,7 @@ func (t *treeReader) oblique(n *Node, v field) error {
 	return nil
 }
 
-// fits compares a condition with the kind of its column.
+// fits checks that a condition fits the kind of its column.
 func (t *treeReader) fits(n *Node) error {
 	c := &t.Columns[n.Column]
 	ok := false

@@ -10,11 +10,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Source is where a model is read from.
+// Source says where to read a model from.
 type Source struct {
-	// Open opens a file of the model by its name, which is without the prefix that files of several models in one folder have.
+	// Open opens a file of the model by name, without the prefix that files have if several models share a folder.
 	Open func(name string) (io.ReadCloser, error)
-	// Reserve is asked before n more bytes of memory are taken; nil: all may be taken.
+	// Reserve is called before n more bytes of memory are taken; nil: no limit.
 	Reserve func(n int) error
 }
 
@@ -24,7 +24,7 @@ const (
 	boostedTrees = "GRADIENT_BOOSTED_TREES"
 )
 
-// maxHeader is the most bytes of a file that is not of nodes.
+// maxHeader is the most bytes of a file without nodes.
 const maxHeader = 1 << 30
 
 // Read reads a model.
@@ -38,19 +38,19 @@ func Read(from Source) (*Model, error) {
 	return r.Model, nil
 }
 
-// reader is a model as it is read.
+// reader holds a model while it is read.
 type reader struct {
 	Source
 	*Model
 	kind   string
-	shards int64 // files of nodes
-	count  int64 // trees
+	shards int64 // number of files with nodes
+	count  int64 // number of trees
 	format string
-	owed   int // bytes that are taken and not reserved yet
+	owed   int // bytes taken but not reserved yet
 	inputs []bool
 }
 
-// take reserves n bytes, many small pieces at once.
+// take reserves n bytes; it combines small amounts.
 func (r *reader) take(n int) error {
 	if r.owed += n; r.owed < 1<<16 || r.Reserve == nil {
 		return nil
@@ -90,7 +90,7 @@ func (r *reader) message(name string, f func(field) error) error {
 	return nil
 }
 
-// abstract reads what all models have.
+// abstract reads the header that all models have.
 func (r *reader) abstract() error {
 	return r.message("header.pb", func(v field) (err error) {
 		switch v.number {
@@ -109,7 +109,7 @@ func (r *reader) abstract() error {
 	})
 }
 
-// check compares what was read so far.
+// check validates what was read so far.
 func (r *reader) check() error {
 	if r.kind != randomForest && r.kind != boostedTrees {
 		return fmt.Errorf("model of kind %q is not supported: expected %s or %s", r.kind, randomForest, boostedTrees)
@@ -152,7 +152,7 @@ func (r *reader) check() error {
 	return nil
 }
 
-// header reads what models of the kind have.
+// header reads the header for the kind of model.
 func (r *reader) header() error {
 	name := "random_forest_header.pb"
 	if r.Boosted {
@@ -182,7 +182,7 @@ func (r *reader) header() error {
 	})
 }
 
-// checkBoosted compares loss and task of gradient boosted trees.
+// checkBoosted checks that loss and task of gradient boosted trees fit.
 func (r *reader) checkBoosted() error {
 	if !r.Boosted {
 		return nil

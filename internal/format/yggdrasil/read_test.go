@@ -57,7 +57,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestCompressed: a tree may go on in the next file, and files may be compressed.
+// TestCompressed: a tree may continue in the next file, and files may be compressed.
 func TestCompressed(t *testing.T) {
 	m := all()
 	m["gradient_boosted_trees_header.pb"] = message{}.int(1, 1).int(2, 1).int(3, 2).float(4, 0).bytes(7, []byte("BLOB_SEQUENCE_GZIP"))
@@ -75,7 +75,7 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestDamaged: a file that says what cannot be is refused, and the error says what.
+// TestDamaged: a file with contradictions is refused, and the error says why.
 func TestDamaged(t *testing.T) {
 	nodes := func(n ...message) files {
 		return edit("nodes-00000-of-00002", func([]byte) []byte { return blobs(plain, n...) })
@@ -132,7 +132,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestReserve: memory is asked for before it is taken, and a refusal ends the reading.
+// TestReserve: memory is reserved before it is taken, and a refusal ends reading.
 func TestReserve(t *testing.T) {
 	m, full := all(), errors.New("full")
 	for name := range m {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is a message as it grows.
+// message is a message under construction.
 type message []byte
 
 func (m message) int(field protowire.Number, v int64) message {
@@ -32,7 +32,7 @@ func (m message) bytes(field protowire.Number, v []byte) message {
 	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(m), field, protowire.BytesType), v)
 }
 
-// packed adds numbers of four bytes.
+// packed adds packed four-byte numbers.
 func (m message) packed(field protowire.Number, v ...float32) message {
 	var all []byte
 	for _, x := range v {
@@ -72,20 +72,20 @@ func blobs(head string, nodes ...message) []byte {
 	return b.Bytes()
 }
 
-// Headers of files of nodes: those of version 0, and compressed ones of version 1.
+// Headers of node files: version 0, and compressed version 1.
 const (
 	plain  = "BS\x00\x00\x00\x00\x00\x00"
 	zipped = "BS\x01\x00\x01\x00\x00\x00"
 )
 
-// condition is a node whose condition is a field of Condition.
+// condition returns a node with the given field of Condition.
 func condition(column int64, field protowire.Number, test message) message {
 	return message{}.bytes(3, message{}.int(1, 1).int(2, column).bytes(3, message{}.bytes(field, test)))
 }
 
 func leaf(v float32) message { return message{}.bytes(2, message{}.float(1, v)) }
 
-// all is a model of boosted trees with a condition of each kind: columns are the label, a number, words, a set, a truth and bins.
+// all returns a model of boosted trees with every kind of condition. Its columns are the label, a number, words, a set, a truth value and bins.
 func all() files {
 	column := func(kind int64, name string, more message) message {
 		return message{}.bytes(1, append(message{}.int(1, kind).bytes(2, []byte(name)), more...))
@@ -113,7 +113,7 @@ func all() files {
 		"nodes-00000-of-00002":             blobs(plain, nodes[:4]...), "nodes-00001-of-00002": blobs(plain, nodes[4:]...)}
 }
 
-// edit returns all with a file that is made of the old one.
+// edit returns all with one file changed.
 func edit(name string, f func(old []byte) []byte) files {
 	m := all()
 	m[name] = f(bytes.Clone(m[name]))

@@ -1,3 +1,3 @@
-// Package boosted asks the ensembles of tf.estimator's boosted trees (BoostedTreesClassifier and BoostedTreesRegressor, until TensorFlow 2.9):
-// trees over features that are numbers of buckets or of categories, as the op BoostedTreesPredict does.
+// Package boosted predicts with the boosted trees of tf.estimator (BoostedTreesClassifier and BoostedTreesRegressor, until TensorFlow 2.9).
+// Features are numbers of buckets or of categories; the results are the results of TensorFlow's op BoostedTreesPredict.
 package boosted

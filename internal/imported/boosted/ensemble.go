@@ -8,13 +8,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Ensemble is trees whose weighted values are added. It does not change.
+// Ensemble is a set of trees whose weighted leaf values are added. It does not change.
 type Ensemble struct {
 	trees []tree
-	width int // values of a leaf, 0 where there is no tree
+	width int // values per leaf, 0 if there is no tree
 }
 
-// tree is the nodes of a tree, the root first; children come after their parents.
+// tree has the nodes of a tree, the root first; children come after their parents.
 type tree struct {
 	weight float32
 	nodes  []node
@@ -37,7 +37,7 @@ const (
 	categorical
 )
 
-// Parse reads a serialized TreeEnsemble. Leaves have the same number of values everywhere, and no node leads back to one before it.
+// Parse reads a serialized TreeEnsemble. All leaves must have the same number of values, and no node may lead back to an earlier one.
 func Parse(serialized []byte) (*Ensemble, error) {
 	m := &treeensemble.TreeEnsemble{}
 	if err := proto.Unmarshal(serialized, m); err != nil {
@@ -102,7 +102,7 @@ func (e *Ensemble) leaf(t *tree, l *treeensemble.Leaf) error {
 	return nil
 }
 
-// check refuses children that a tree does not have, or that lead back.
+// check refuses children that the tree does not have, or that lead back.
 func (n node) check(id, nodes int) error {
 	for _, child := range [2]int32{n.left, n.right} {
 		if int(child) <= id || int(child) >= nodes {
@@ -118,5 +118,5 @@ func (n node) check(id, nodes int) error {
 // Trees returns the number of trees.
 func (e *Ensemble) Trees() int { return len(e.trees) }
 
-// Width returns the values of a leaf, the dimension of the logits; 0 where there is no tree.
+// Width returns the number of values of a leaf, the dimension of the logits; 0 if there is no tree.
 func (e *Ensemble) Width() int { return e.width }

@@ -60,7 +60,7 @@ func TestDamagedEnsembles(t *testing.T) {
 	}
 }
 
-// TestCheck: splits of features that are not given are refused before rows are looked at.
+// TestCheck: splits on features that are not given are refused before any row is read.
 func TestCheck(t *testing.T) {
 	e, err := Parse(serialized(t, &treeensemble.TreeEnsemble{Trees: []*treeensemble.Tree{{Nodes: []*treeensemble.Node{
 		splitNode(&treeensemble.BucketizedSplit{FeatureId: 1, DimensionId: 1, LeftId: 1, RightId: 2}), leafNode(1), leafNode(2)}}}, TreeWeights: []float32{1}}))

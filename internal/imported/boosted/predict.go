@@ -2,13 +2,13 @@ package boosted
 
 import "fmt"
 
-// Feature is a feature of all rows: numbers of buckets or categories, Columns of each row.
+// Feature holds one feature of all rows: bucket or category numbers, Columns of them per row.
 type Feature struct {
 	Values  []int32
 	Columns int
 }
 
-// Check fails where a split asks for a feature, or a column of one, that is not among features.
+// Check fails if a split uses a feature, or a column of one, that features does not have.
 func (e *Ensemble) Check(features []Feature) error {
 	for i, t := range e.trees {
 		for id, n := range t.nodes {
@@ -26,7 +26,7 @@ func (e *Ensemble) Check(features []Feature) error {
 	return nil
 }
 
-// Logits adds to out, of Width values, what the trees say of a row, in float32 and in the order of the trees, as TensorFlow does.
+// Logits adds the trees' values for a row to out, which has Width values. It adds in float32 and in the order of the trees, as TensorFlow does.
 // Features must have passed Check.
 func (e *Ensemble) Logits(features []Feature, row int, out []float32) {
 	for i := range e.trees {
@@ -53,8 +53,8 @@ func (t *tree) leafOf(features []Feature, row int) int32 {
 	return n.left
 }
 
-// Bucket returns in which bucket a value falls: the place of the first boundary that is not below it, at most the last one; 0 where there
-// are none. Boundaries ascend. NaN is below none, so it falls into the first.
+// Bucket returns the bucket of a value: the index of the first boundary that is not below it, at most the last index; 0 if there
+// are no boundaries. Boundaries ascend. No boundary is below NaN, so it falls into the first bucket.
 func Bucket(boundaries []float32, v float32) int32 {
 	low, high := 0, len(boundaries)
 	for low < high {

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Map is the Dataset of what a function makes of each element. A function that has nothing more ends the pass, and is an error
-// where whole is set.
+// Map is the Dataset of a function's results for each element. The pass ends when the function returns ErrRange, which is an error
+// if whole is set.
 func Map(in Dataset, f Func, whole bool) Dataset {
 	return &follow{in, same, func() func(context.Context, Iterator) (Element, error) {
 		return func(ctx context.Context, in Iterator) (Element, error) {
@@ -25,7 +25,7 @@ func Map(in Dataset, f Func, whole bool) Dataset {
 	}}
 }
 
-// ended is the error of a function as the error of a pass.
+// ended converts a function's error to the error of a pass.
 func ended(err error, whole bool) error {
 	if !errors.Is(err, ErrRange) {
 		return err
@@ -36,7 +36,7 @@ func ended(err error, whole bool) error {
 	return io.EOF
 }
 
-// truth returns what a predicate says.
+// truth returns the result of a predicate.
 func truth(e Element) (bool, error) {
 	if len(e) != 1 || e[0].T == nil || e[0].T.DType != tensor.Bool || len(e[0].T.Bytes) != 1 {
 		return false, fmt.Errorf("expected a scalar boolean as the predicate's result")
@@ -63,7 +63,7 @@ func Filter(in Dataset, predicate Func) Dataset {
 	}}
 }
 
-// ask takes an element and asks the predicate.
+// ask takes an element and calls the predicate.
 func ask(ctx context.Context, in Iterator, predicate Func) (Element, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
@@ -98,7 +98,7 @@ func TakeWhile(in Dataset, predicate Func) Dataset {
 	}}
 }
 
-// Scan is the Dataset of what a function of a state and an element gives besides the next state.
+// Scan is the Dataset of the results of a function that takes a state and an element, and also returns the next state.
 func Scan(in Dataset, state Element, f Func, whole bool) Dataset {
 	return &follow{in, same, func() func(context.Context, Iterator) (Element, error) {
 		now := state
@@ -120,7 +120,7 @@ func Scan(in Dataset, state Element, f Func, whole bool) Dataset {
 	}}
 }
 
-// Reduce returns the state after a function of state and element was called with all elements.
+// Reduce calls a function of state and element for each element, and returns the last state.
 func Reduce(ctx context.Context, in Iterator, state Element, f Func) (Element, error) {
 	for {
 		if err := ctx.Err(); err != nil {

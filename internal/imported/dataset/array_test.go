@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// word is a component that is no tensor; words are a vector of them.
+// word is a component that is not a tensor; words are a vector of them.
 type (
 	word  string
 	words []word
@@ -31,7 +31,7 @@ func (w word) Stack(all []any) (any, error) {
 	return made, nil
 }
 
-// TestArrays: vectors of what is no tensor have slices, which are batched and taken apart again.
+// TestArrays: vectors of non-tensors can be sliced, and the slices batched and unbatched.
 func TestArrays(t *testing.T) {
 	numbers := tensor.New(tensor.Int64, 3)
 	d, err := Slices(Element{{T: numbers}, {Resource: words{"a", "b", "c"}}})

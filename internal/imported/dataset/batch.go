@@ -9,12 +9,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Batch is the Dataset of size elements stacked. The last batch may have fewer, unless whole is set.
+// Batch is the Dataset of batches of size elements, stacked. The last batch may have fewer, unless whole is set.
 func Batch(in Dataset, size int64, whole bool) (Dataset, error) {
 	return batches(in, size, whole, stack)
 }
 
-// batches is the Dataset of what join makes of size elements.
+// batches is the Dataset of groups of size elements, combined by join.
 func batches(in Dataset, size int64, whole bool, join func(p *Pass, rows []Element) (Element, error)) (Dataset, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("Batch size must be greater than zero.")
@@ -83,7 +83,7 @@ func (b *batching) Next(ctx context.Context) (Element, error) {
 
 func (b *batching) Close() { b.in.Close() }
 
-// stack makes one element of several, whose components have equal shapes.
+// stack stacks elements, whose components have equal shapes, into one.
 func stack(p *Pass, rows []Element) (Element, error) {
 	out := make(Element, len(rows[0]))
 	for k := range out {
@@ -120,13 +120,13 @@ func stack(p *Pass, rows []Element) (Element, error) {
 	return out, nil
 }
 
-// Stacker is what is no tensor and can be batched.
+// Stacker is a value other than a tensor that can be batched.
 type Stacker interface {
-	// Stack makes one of several, of which the first is the receiver.
+	// Stack combines several values, the first of which is the receiver, into one.
 	Stack(all []any) (any, error)
 }
 
-// stackOthers makes one component of those of rows that are no tensors.
+// stackOthers stacks component k of the rows, which is not a tensor.
 func stackOthers(p *Pass, first Stacker, rows []Element, k int) (any, error) {
 	if err := p.Room.take(len(rows) * valueHeader); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func stackOthers(p *Pass, first Stacker, rows []Element, k int) (any, error) {
 	return first.Stack(all)
 }
 
-// component returns the tensor of a component, nil where there is none.
+// component returns component k if it is a tensor, or nil.
 func (e Element) component(k int) *tensor.Tensor {
 	if k >= len(e) {
 		return nil
@@ -149,7 +149,7 @@ func (e Element) component(k int) *tensor.Tensor {
 	return e[k].T
 }
 
-// tensor makes a tensor for which there is room. What becomes of it is the caller's affair.
+// tensor makes a tensor if it may be that large. Its memory is the caller's affair.
 func (p *Pass) tensor(d tensor.DType, shape []int) (*tensor.Tensor, error) {
 	if err := p.fits(d, shape); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (p *Pass) tensor(d tensor.DType, shape []int) (*tensor.Tensor, error) {
 	return tensor.New(d, shape...), nil
 }
 
-// fits fails where a tensor would be larger than is possible. Its shape may come from a stranger.
+// fits fails if a tensor would be larger than allowed. Its shape may come from an untrusted client.
 func (p *Pass) fits(d tensor.DType, shape []int) error {
 	size := max(d.Size(), 1)
 	if d == tensor.String {
@@ -185,7 +185,7 @@ func (p *Pass) fits(d tensor.DType, shape []int) error {
 	return nil
 }
 
-// put copies n elements of src from its i-th on to dst's j-th.
+// put copies n elements of src, from index i, to dst, from index j.
 func put(dst *tensor.Tensor, j int, src *tensor.Tensor, i, n int) {
 	if src.DType == tensor.String {
 		copy(dst.Strings[j:j+n], src.Strings[i:i+n])
@@ -230,7 +230,7 @@ func Unbatch(in Dataset) Dataset {
 	}}
 }
 
-// Rebatch is the Dataset of the rows of the elements in batches of other sizes, in turn.
+// Rebatch is the Dataset of the elements' rows in batches of the given sizes, in turn.
 func Rebatch(in Dataset, sizes []int64, whole bool) (Dataset, error) {
 	if len(sizes) == 0 {
 		return nil, fmt.Errorf("batch_sizes must be a scalar or a vector that is not empty")

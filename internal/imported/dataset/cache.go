@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Memory keeps the elements of a dataset, so that later passes need not make them. It is safe for concurrent use.
+// Memory keeps the elements of a dataset for later passes. It is safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	all  []Element
 	full bool
 	kept kept
-	lost runtime.Cleanup // gives back what is kept, where nobody calls Close
+	lost runtime.Cleanup // gives the memory back if nobody calls Close
 }
 
-// kept are bytes of a Room.
+// kept is a number of bytes of a Room.
 type kept struct {
 	room *Room
 	n    int
@@ -35,7 +35,7 @@ func (m *Memory) Close() {
 	m.all, m.full = nil, false
 }
 
-// fill makes elements the content, unless there is one.
+// fill makes elements the content, unless there is content already.
 func (m *Memory) fill(all []Element, k kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func (m *Memory) content() ([]Element, bool) {
 	return m.all, m.full
 }
 
-// Cache is the Dataset that takes its elements out of memory once a pass over the input has come to its end.
+// Cache is the Dataset that takes its elements from memory once a pass over the input has reached its end.
 func Cache(in Dataset, m *Memory) Dataset { return &cache{in, m} }
 
 type cache struct {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Take is the Dataset of the first n elements, of all where n is negative.
+// Take is the Dataset of the first n elements, or of all if n is negative.
 func Take(in Dataset, n int64) Dataset {
 	return &follow{in, func(have int64) int64 {
 		if n < 0 || have != Infinite && have < n {
@@ -28,7 +28,7 @@ func Take(in Dataset, n int64) Dataset {
 	}}
 }
 
-// Skip is the Dataset without the first n elements, without any where n is negative.
+// Skip is the Dataset without the first n elements, or without any if n is negative.
 func Skip(in Dataset, n int64) Dataset {
 	return &follow{in, func(have int64) int64 {
 		switch {
@@ -86,7 +86,7 @@ func Shard(in Dataset, n, i int64, whole bool) (Dataset, error) {
 	}}, nil
 }
 
-// Exactly is the Dataset of the elements, which fails where there are not n, or not endless ones for Infinite.
+// Exactly is a Dataset of the same elements that fails if there are not exactly n of them. Infinite means that they must not end.
 func Exactly(in Dataset, n int64) Dataset {
 	return &exact{n, follow{in, nil, func() func(context.Context, Iterator) (Element, error) {
 		came := int64(0)
@@ -120,7 +120,7 @@ func countText(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// Repeat is the Dataset of n passes over the elements, of endless ones where n is negative.
+// Repeat is the Dataset of n passes over the elements, or of endless passes if n is negative.
 func Repeat(in Dataset, n int64) Dataset { return &repeat{in, n} }
 
 type repeat struct {
@@ -147,7 +147,7 @@ type repeating struct {
 	r    *repeat
 	p    *Pass
 	in   Iterator
-	done int64 // passes
+	done int64 // number of passes
 	some bool  // an element came in this pass
 }
 
@@ -168,7 +168,7 @@ func (r *repeating) Next(ctx context.Context) (e Element, err error) {
 		}
 		r.Close()
 		r.done++
-		if !r.some && r.r.n < 0 { // it would never end
+		if !r.some && r.r.n < 0 { // else it would never end
 			r.done = r.r.n
 		}
 	}
@@ -182,7 +182,7 @@ func (r *repeating) Close() {
 	}
 }
 
-// Concatenate is the Dataset of the elements of one and then of another.
+// Concatenate is the Dataset of the elements of a and then of b.
 func Concatenate(a, b Dataset) Dataset { return &concatenation{a, b} }
 
 type concatenation [2]Dataset
@@ -207,7 +207,7 @@ func (c *concatenation) Iterator(p *Pass) (Iterator, error) {
 	}}, nil
 }
 
-// chain is one pass after another.
+// chain runs one pass after another.
 type chain struct {
 	p    *Pass
 	next func(i int) Dataset

@@ -14,10 +14,10 @@ type Value struct {
 	Resource any
 }
 
-// Element is what a pass gives: one value or several. Elements are not changed.
+// Element is one item of a pass: one value or several. Elements are not changed.
 type Element []Value
 
-// bytes is what an element takes.
+// bytes is the memory of an element.
 func (e Element) bytes() int {
 	n := elementHeader
 	for _, v := range e {
@@ -32,7 +32,7 @@ func (e Element) bytes() int {
 	return n
 }
 
-// What an element, and each of its components besides the elements of its tensor, takes, roughly.
+// Approximate memory of an element, and of each of its components besides the elements of its tensor.
 const (
 	elementHeader = 24
 	valueHeader   = 128
@@ -46,7 +46,7 @@ type Dataset interface {
 	Cardinality() int64
 }
 
-// Cardinalities of datasets that have no number of elements.
+// Cardinalities of datasets without a known number of elements.
 const (
 	Infinite int64 = -1
 	Unknown  int64 = -2
@@ -54,7 +54,7 @@ const (
 
 // Iterator is a pass over the elements of a Dataset. It is not safe for concurrent use.
 type Iterator interface {
-	// Next returns the next element, io.EOF after the last one. After another error the pass goes on.
+	// Next returns the next element, or io.EOF after the last one. After any other error the pass continues.
 	Next(ctx context.Context) (Element, error)
 	// Close ends the pass.
 	Close()
@@ -63,16 +63,16 @@ type Iterator interface {
 // Func is a function of a graph, which transformations call. It is safe for concurrent use.
 type Func func(ctx context.Context, in Element) (Element, error)
 
-// ErrRange is wrapped by the error of a function that says that there is nothing more.
+// ErrRange is wrapped by a function's error to say that there are no more elements.
 var ErrRange = errors.New("out of range")
 
 // ErrDataLoss says that a file is damaged, or that an element would lose values.
 var ErrDataLoss = errors.New("data loss")
 
-// ErrPrecondition says that a dataset is not what the graph says of it.
+// ErrPrecondition says that a dataset differs from what the graph states.
 var ErrPrecondition = errors.New("failed precondition")
 
-// iteratorFunc is an Iterator without anything to close.
+// iteratorFunc is an Iterator that needs no Close.
 type iteratorFunc func(ctx context.Context) (Element, error)
 
 func (f iteratorFunc) Next(ctx context.Context) (Element, error) { return f(ctx) }
@@ -82,11 +82,11 @@ func (iteratorFunc) Close() {}
 // empty is the Iterator without elements.
 var empty = iteratorFunc(func(context.Context) (Element, error) { return nil, io.EOF })
 
-// follow is the Dataset of another's elements, each as next makes it of the input's.
+// follow is the Dataset of elements that next makes from the input's.
 type follow struct {
 	in   Dataset
-	size func(n int64) int64                                     // of a known or infinite cardinality
-	next func() func(context.Context, Iterator) (Element, error) // one for each pass
+	size func(n int64) int64                                     // of the input's known or infinite cardinality
+	next func() func(context.Context, Iterator) (Element, error) // is called once per pass
 }
 
 func (f *follow) Cardinality() int64 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FromFiles is the Dataset of the records of files, one file after another: begin opens file i.
+// FromFiles is the Dataset of the records of n files, one file after another. begin opens file i.
 func FromFiles(n int, begin func(i int, limit int) (Records, error)) Dataset {
 	return &files{n, begin}
 }
@@ -29,7 +29,7 @@ type reading struct {
 	in Records
 }
 
-// Next goes on with the next file after an error, also where a file cannot be opened: TensorFlow tries to open it again and again.
+// Next continues with the next file after an error, even if a file cannot be opened; TensorFlow would retry that file forever.
 func (r *reading) Next(ctx context.Context) (Element, error) {
 	for {
 		if err := ctx.Err(); err != nil {

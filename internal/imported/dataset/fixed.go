@@ -9,7 +9,7 @@ import (
 // Fixed says how long the records of a file are, and what is before and after them, in bytes.
 type Fixed struct {
 	Header, Record, Footer int64
-	Hop                    int64 // from one record to the next, 0 for Record
+	Hop                    int64 // from the start of one record to the next; 0 means Record
 }
 
 // FixedLength opens a file of records of the same length.
@@ -36,13 +36,13 @@ type fixedRecords struct {
 	*stream
 	f    RecordFile
 	x    Fixed
-	tail []byte // what was read ahead: it may be the footer
+	tail []byte // bytes that were read ahead: they may be the footer
 	n    int64  // records so far
 }
 
 func (r *fixedRecords) Position() int64 { return r.n - 1 }
 
-// begin checks the size where it is known, and skips the header.
+// begin checks the file's size if it is known, and skips the header.
 func (r *fixedRecords) begin() error {
 	if r.x.Record > r.limit || r.x.Footer > r.limit-r.x.Record || r.x.Hop > r.limit {
 		return r.tooLong()
@@ -59,7 +59,7 @@ func (r *fixedRecords) begin() error {
 	return nil
 }
 
-// Next returns a record once the footer's length is known to follow it.
+// Next returns a record only once it has seen that at least the footer's length follows it.
 func (r *fixedRecords) Next() ([]byte, error) {
 	missing := r.x.Record + r.x.Footer - int64(len(r.tail))
 	var more bytes.Buffer

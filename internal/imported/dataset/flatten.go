@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// FlatMap is the Dataset of the elements of the datasets that a function makes of the input's elements.
+// FlatMap calls a function for each element of the input, and is the Dataset of the elements of the datasets that it returns.
 func FlatMap(in Dataset, f Func) Dataset { return Interleave(in, f, 1, 1) }
 
-// Interleave is FlatMap of cycle datasets in turn: block elements of each.
+// Interleave is FlatMap over cycle datasets at a time, which take turns of block elements.
 func Interleave(in Dataset, f Func, cycle, block int64) Dataset {
 	return &interleave{in, f, cycle, block}
 }
@@ -32,12 +32,12 @@ func (i *interleave) Iterator(p *Pass) (Iterator, error) {
 	return &interleaving{interleave: i, p: p, in: in}, nil
 }
 
-// interleaving holds the passes that take turns: nil where one is over.
+// interleaving holds the passes that take turns; nil if one has ended.
 type interleaving struct {
 	*interleave
 	p     *Pass
 	in    Iterator
-	ended bool // of in
+	ended bool // in has ended
 	turns []Iterator
 	at    int
 	given int64 // elements of this turn
@@ -78,10 +78,10 @@ func (i *interleaving) Next(ctx context.Context) (Element, error) {
 	return nil, io.EOF
 }
 
-// advance goes on to the next turn.
+// advance moves to the next turn.
 func (i *interleaving) advance() { i.at, i.given = i.at+1, 0 }
 
-// begin starts the pass over the next dataset in the turn that is empty, and goes on where there is none.
+// begin starts a pass over the next dataset in the empty turn, or advances if there is none.
 func (i *interleaving) begin(ctx context.Context) error {
 	if i.ended {
 		i.advance()
@@ -132,8 +132,8 @@ func (i *interleaving) Close() {
 	i.turns, i.open = nil, 0
 }
 
-// Choose is the Dataset of elements of several datasets: the selector's element says which one. A dataset that is over is passed
-// over, or ends the pass.
+// Choose is the Dataset of elements of several datasets: each of the selector's elements says which one is next. A dataset that has
+// ended is skipped; with stop, it ends the pass.
 func Choose(selector Dataset, in []Dataset, stop bool) Dataset { return &choice{selector, in, stop} }
 
 type choice struct {

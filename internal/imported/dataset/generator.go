@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Generator is functions that make elements of a state.
+// Generator is a set of functions that make elements from a state.
 type Generator struct {
-	Begin Func // makes the state of a pass, of nothing
-	Next  Func // makes an element of the state, and ends the pass with ErrRange
+	Begin Func // makes the state of a pass, from nothing
+	Next  Func // makes an element from the state, and ends the pass with ErrRange
 	End   Func // is called with the state after the last element; its result is dropped
 }
 
-// Generate is the Dataset of what a Generator makes. End is not called for a pass that is closed before its end.
+// Generate is the Dataset of a Generator's elements. End is not called for a pass that is closed early.
 func Generate(g Generator) Dataset { return generated{g} }
 
 type generated struct{ Generator }

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Groups says how elements are put into windows by key.
+// Groups says how elements are grouped into windows by key.
 type Groups struct {
-	Key    Func // the key of an element: an int64
-	Size   Func // how many elements of a key make a window
-	Reduce Func // the dataset that a key and a dataset of elements become
+	Key    Func // returns the key of an element, an int64
+	Size   Func // returns how many elements of a key make a window
+	Reduce Func // returns the dataset for a key and a window, which is a dataset of elements
 }
 
-// GroupByWindow is the Dataset of the elements that windows of elements with the same key become.
+// GroupByWindow groups elements by key into windows, and is the Dataset of the elements that Reduce makes of them.
 func GroupByWindow(in Dataset, g Groups) Dataset { return &grouped{in, g} }
 
 type grouped struct {
@@ -35,7 +35,7 @@ func (g *grouped) Iterator(p *Pass) (Iterator, error) {
 	return &grouping{grouped: g, p: p, in: in, windows: map[int64]*group{}}, nil
 }
 
-// group is the elements of a key.
+// group has the elements of a key.
 type group struct {
 	all  []Element
 	size int64
@@ -47,9 +47,9 @@ type grouping struct {
 	p       *Pass
 	in      Iterator
 	windows map[int64]*group
-	now     Iterator // over what the last window became
+	now     Iterator // over the dataset that the last window became
 	ended   bool
-	rest    []int64 // keys of the windows that are left at the end, in order
+	rest    []int64 // keys of the incomplete windows at the end, in order
 }
 
 func (g *grouping) Next(ctx context.Context) (Element, error) {
@@ -79,7 +79,7 @@ func (g *grouping) Next(ctx context.Context) (Element, error) {
 	}
 }
 
-// add takes an element of the input, and makes a window of its key where there are enough.
+// add takes an element of the input, and reduces the window of its key if it is complete.
 func (g *grouping) add(ctx context.Context) error {
 	e, err := g.in.Next(ctx)
 	if err == io.EOF {
@@ -124,7 +124,7 @@ func (g *grouping) add(ctx context.Context) error {
 	return g.reduce(ctx, key)
 }
 
-// reduce begins the pass over what a window becomes.
+// reduce begins the pass over the dataset that a window becomes.
 func (g *grouping) reduce(ctx context.Context, key int64) error {
 	w := g.windows[key]
 	delete(g.windows, key)
@@ -152,7 +152,7 @@ func (g *grouping) Close() {
 	g.windows = nil
 }
 
-// integer returns the only integer of an element.
+// integer returns the only value of an element, an integer.
 func integer(what string, e Element) (int64, error) {
 	if len(e) != 1 || e[0].T == nil || e[0].T.DType != tensor.Int64 || e[0].T.Len() != 1 {
 		return 0, fmt.Errorf("`%s` must return a scalar int64.", what)

@@ -11,19 +11,19 @@ import (
 // ErrUnset says that an iterator has no dataset yet.
 var ErrUnset = errors.New("GetNext() failed because the iterator has not been initialized. Ensure that you have run the initializer operation for this iterator before getting the next element.")
 
-// Handle is an iterator that steps share: a pass that can be begun anew, over another dataset too. It is safe for concurrent use. One
-// that is lost without Close is closed when its memory is collected.
+// Handle is an iterator that steps share: a pass that can be restarted, also over another dataset. It is safe for concurrent use. A
+// Handle that becomes unreachable without Close is closed by the garbage collector.
 type Handle struct {
 	pass *pass
 }
 
 // pass is what a Handle holds.
 type pass struct {
-	turn chan struct{} // holds something while somebody uses in
-	in   Iterator      // nil: there is no dataset yet
+	turn chan struct{} // holds a value while a call uses in
+	in   Iterator      // nil if there is no dataset yet
 
 	mu     sync.Mutex
-	end    context.CancelFunc // ends the call that runs
+	end    context.CancelFunc // ends the call in progress
 	closed bool
 }
 
@@ -57,7 +57,7 @@ func (h *Handle) Set(ctx context.Context, d Dataset, p *Pass) error {
 	return nil
 }
 
-// Begin is Set of the dataset that make makes, where there is none yet.
+// Begin is Set with the dataset that make returns. It does nothing if there is a dataset already.
 func (h *Handle) Begin(ctx context.Context, p *Pass, make func() (Dataset, error)) error {
 	defer runtime.KeepAlive(h)
 	_, done, err := h.pass.use(ctx)
@@ -76,7 +76,7 @@ func (h *Handle) Begin(ctx context.Context, p *Pass, make func() (Dataset, error
 	return err
 }
 
-// Next returns the next element, io.EOF after the last one.
+// Next returns the next element, or io.EOF after the last one.
 func (h *Handle) Next(ctx context.Context) (Element, error) {
 	defer runtime.KeepAlive(h)
 	ctx, done, err := h.pass.use(ctx)
@@ -94,10 +94,10 @@ func (h *Handle) Next(ctx context.Context) (Element, error) {
 	return e, err
 }
 
-// Close ends the pass, and the call that runs.
+// Close ends the pass, and a call that is in progress.
 func (h *Handle) Close() { h.pass.close() }
 
-// use waits for its turn.
+// use waits for exclusive use of in.
 func (p *pass) use(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case p.turn <- struct{}{}:

@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain: whatever runs beside a pass ends with it.
+// TestMain checks that goroutines of a pass end with it.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

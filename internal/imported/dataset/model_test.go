@@ -12,12 +12,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// model is what a Dataset of numbers is expected to give: -1 stands for an error.
+// model is the expected output of a Dataset of numbers: -1 stands for an error.
 type model []int64
 
 var errBad = errors.New("bad element")
 
-// run returns what a pass gives, and how many bytes are kept after it.
+// run returns the output of a pass, and how many bytes are kept after it.
 func run(t *testing.T, d Dataset) model {
 	t.Helper()
 	p := &Pass{Room: NewRoom(1 << 20), Limit: 1 << 20}
@@ -50,7 +50,7 @@ func run(t *testing.T, d Dataset) model {
 	return got
 }
 
-// plus adds n, and fails for numbers that 7 divides.
+// plus adds n, and fails for multiples of 7.
 func plus(n int64) Func {
 	return func(_ context.Context, e Element) (Element, error) {
 		v := e[0].T.Int(0)
@@ -65,7 +65,7 @@ func isOdd(_ context.Context, e Element) (Element, error) {
 	return Element{{T: tensor.Scalar(e[0].T.Int(0)%2 == 1)}}, nil
 }
 
-// each applies f to the elements that are no errors.
+// each applies f to the elements that are not errors.
 func (m model) each(f func(v int64) model) (out model) {
 	for _, v := range m {
 		if v == -1 {
@@ -77,7 +77,7 @@ func (m model) each(f func(v int64) model) (out model) {
 	return out
 }
 
-// transformations are what TestModel composes: on datasets, and on slices. n is 0 to 5.
+// transformations are composed by TestModel, for datasets and for slices. n is 0 to 5.
 var transformations = map[string]struct {
 	d func(in Dataset, n int64) Dataset
 	m func(in model, n int64) model
@@ -121,7 +121,7 @@ func mapped(in model, n int64) model {
 	})
 }
 
-// values returns the first n elements, or those after them. An error is none of them.
+// values returns the first n elements, or the elements after them. Errors do not count.
 func (m model) values(n int64, first bool) model {
 	seen := int64(0)
 	for i, v := range m {
@@ -153,7 +153,7 @@ func counting(n int64) Dataset {
 	return d
 }
 
-// TestModel: transformations in any order give what they give of slices. Skip is only before errors: it fails as often as its input does.
+// TestModel: composed transformations give the same for datasets as for slices. Skip only comes before errors: it fails as often as its input.
 func TestModel(t *testing.T) {
 	names := make([]string, 0, len(transformations))
 	for name := range transformations {
@@ -180,7 +180,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestShuffleModel: a shuffled pass has the elements of each pass over the input, one pass after another, and none before its time.
+// TestShuffleModel: a shuffled pass has all elements of each pass over the input, one pass after another, and none too early.
 func TestShuffleModel(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// PaddedBatch is Batch of elements whose components are padded to shapes: -1 stands for the largest size in the batch. Each
-// component has a scalar as padding.
+// PaddedBatch is Batch for elements whose components are padded to shapes: -1 stands for the largest size in the batch. padding has
+// one scalar for each component.
 func PaddedBatch(in Dataset, size int64, whole bool, shapes [][]int, padding Element) (Dataset, error) {
 	if len(shapes) != len(padding) {
 		return nil, fmt.Errorf("expected a shape and a padding for each component, got %d and %d", len(shapes), len(padding))
@@ -47,7 +47,7 @@ func stackPadded(p *Pass, rows []Element, shapes [][]int, padding Element) (Elem
 	return out, nil
 }
 
-// paddedShape returns what component k of the rows is padded to.
+// paddedShape returns the shape that component k of the rows is padded to.
 func paddedShape(rows []Element, k int, want []int, d tensor.DType) ([]int, error) {
 	shape := slices.Clone(want)
 	for _, r := range rows {
@@ -81,12 +81,12 @@ func fill(dst, value *tensor.Tensor) {
 	}
 }
 
-// putBox copies src to the corner of a box of dst, which begins at element j.
+// putBox copies src to the corner of a box in dst, which begins at element j.
 func putBox(dst *tensor.Tensor, j int, box []int, src *tensor.Tensor) {
 	if src.Len() == 0 {
 		return
 	}
-	inner := len(box) // dimensions from which on src fills the box: one run of elements
+	inner := len(box) // from this dimension on, src fills the box: one run of elements
 	for inner > 0 && box[inner-1] == src.Shape[inner-1] {
 		inner--
 	}

@@ -11,7 +11,7 @@ import (
 // maxCalls bounds the calls of a function at the same time.
 const maxCalls = 256
 
-// ParallelMap is Map with n calls at the same time (negative: as many as there are processors). The order stays.
+// ParallelMap is Map with n calls at the same time (negative: one per processor). The order is kept.
 func ParallelMap(in Dataset, f Func, n int64, whole bool) Dataset {
 	if n < 0 {
 		n = int64(runtime.GOMAXPROCS(0))
@@ -41,8 +41,8 @@ func (m *parallelMap) Iterator(p *Pass) (Iterator, error) {
 	return it, nil
 }
 
-// parallelMapping keeps the calls that run in the order of their elements. The caller of Next takes elements of the input, so that
-// nothing but the calls runs beside it.
+// parallelMapping keeps the running calls in the order of their elements. The caller of Next reads the input, so only the calls
+// run in the background.
 type parallelMapping struct {
 	*parallelMap
 	p       *Pass
@@ -54,7 +54,7 @@ type parallelMapping struct {
 	ended   bool
 }
 
-// pending is a call.
+// pending is a call of the function.
 type pending struct {
 	done chan struct{}
 	made
@@ -113,7 +113,7 @@ func (m *parallelMapping) call(e Element, err error) {
 	})
 }
 
-// drop forgets the calls.
+// drop cancels and drops the calls.
 func (m *parallelMapping) drop() {
 	m.cancel()
 	m.running.Wait()
@@ -129,7 +129,7 @@ func (m *parallelMapping) Close() {
 	m.in.Close()
 }
 
-// ParallelInterleave is Interleave where each dataset whose turn comes makes n elements ahead. The order stays.
+// ParallelInterleave is Interleave where each dataset of the cycle makes n elements ahead. The order is kept.
 func ParallelInterleave(in Dataset, f Func, cycle, block, n int64) Dataset {
 	if cycle < 0 {
 		cycle = int64(runtime.GOMAXPROCS(0))
@@ -148,7 +148,7 @@ func ParallelInterleave(in Dataset, f Func, cycle, block, n int64) Dataset {
 	return Interleave(in, ahead, cycle, block)
 }
 
-// guard calls next in a goroutine of its own, where a panic would end the process.
+// guard calls next, and makes a panic an error: in its own goroutine it would end the process.
 func guard(ctx context.Context, next func(context.Context) (Element, error)) (e Element, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -7,29 +7,29 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of the iterators of a pass: datasets nest, and functions make them.
+// Limits on the iterators of a pass: datasets can nest, and functions can make datasets.
 const (
 	maxDepth = 10_000
 	maxOpen  = 1 << 17
-	// maxAlone is maxOpen of a pass of one request.
+	// maxAlone is maxOpen for the pass of a single request.
 	maxAlone = 1 << 13
 )
 
-// Pass is what the iterators of a pass share.
+// Pass is what the iterators of one pass share.
 type Pass struct {
 	Room  *Room
-	Limit int // the most bytes of one tensor
-	// Pay pays for a record that was read, as long as it lives; nil: nobody pays.
+	Limit int // the maximum bytes of one tensor
+	// Pay pays for a record that was read, as long as it lives; nil: records are not counted.
 	Pay func(*tensor.Tensor) error
-	// Alone says that nothing runs beside the caller: elements are made when they are asked for.
+	// Alone says that nothing runs in the background: elements are made when they are asked for.
 	Alone bool
 
-	top   *Pass        // of the whole pass; nil: this one
-	depth int          // of iterators in others
-	open  atomic.Int64 // iterators of the whole pass, in top
+	top   *Pass        // the outermost pass; nil: this one
+	depth int          // nesting depth of iterators
+	open  atomic.Int64 // open iterators of the outermost pass, counted in top
 }
 
-// begin begins a pass over a dataset that another one reads.
+// begin begins a pass over a dataset that another dataset reads.
 func (p *Pass) begin(d Dataset) (Iterator, error) {
 	top := p.top
 	if top == nil {
@@ -57,7 +57,7 @@ func (p *Pass) begin(d Dataset) (Iterator, error) {
 // counted is an Iterator that counts as open until it is closed.
 type counted struct {
 	Iterator
-	top *Pass // nil: it is closed
+	top *Pass // nil if it is closed
 }
 
 func (c *counted) Close() {

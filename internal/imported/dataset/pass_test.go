@@ -13,7 +13,7 @@ import (
 
 func onePass() *Pass { return &Pass{Room: NewRoom(4 << 10), Limit: 1 << 10} }
 
-// TestBounds: what would take too much memory is an error, and not made.
+// TestBounds: values that would take too much memory are errors, and not made.
 func TestBounds(t *testing.T) {
 	all, err := Shuffle(Repeat(counting(1), -1), 1<<40, NewSeeds(1, 1, true), 1)
 	if err != nil {
@@ -51,12 +51,12 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// with is a dataset of as many tensors.
+// with is a dataset of as many copies of t.
 func (s *source) with(t *tensor.Tensor) Dataset {
 	return &source{s.n, func(int64) (Element, error) { return Element{{T: t}}, nil }}
 }
 
-// TestPrefetchWithoutRoom: a buffer that gets no room holds one element at a time.
+// TestPrefetchWithoutRoom: without room, a buffer holds one element at a time.
 func TestPrefetchWithoutRoom(t *testing.T) {
 	in, err := Prefetch(counting(50), 40).Iterator(&Pass{Room: NewRoom(10), Limit: 1 << 10})
 	if err != nil {
@@ -70,13 +70,13 @@ func TestPrefetchWithoutRoom(t *testing.T) {
 	}
 }
 
-// waits is a function that ends with its context.
+// waits is a function that blocks until its context ends.
 func waits(ctx context.Context, _ Element) (Element, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// TestWaiting: a call that waits for an element ends with its context, and with the iterator. Passes that nobody asks run nothing.
+// TestWaiting: a call that waits for an element ends with its context, and with the iterator. An unused pass runs nothing.
 func TestWaiting(t *testing.T) {
 	for name, d := range map[string]Dataset{"map": Map(counting(9), waits, false), "parallel map": ParallelMap(counting(9), waits, 3, false), "prefetch": Prefetch(Map(counting(9), waits, false), 3)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestLostHandle: an iterator that nobody has any more is closed.
+// TestLostHandle: an unreachable iterator is closed.
 func TestLostHandle(t *testing.T) {
 	closed := make(chan struct{})
 	func() {
@@ -131,7 +131,7 @@ func TestLostHandle(t *testing.T) {
 	}
 }
 
-// closing is a dataset whose passes say when they are closed.
+// closing is a dataset whose passes report that they are closed.
 type closing struct{ closed chan struct{} }
 
 func (closing) Cardinality() int64                    { return 0 }
@@ -139,7 +139,7 @@ func (c closing) Iterator(*Pass) (Iterator, error)    { return c, nil }
 func (closing) Next(context.Context) (Element, error) { return nil, io.EOF }
 func (c closing) Close()                              { close(c.closed) }
 
-// TestUnset: an iterator without a dataset says so.
+// TestUnset: an iterator without a dataset returns an error.
 func TestUnset(t *testing.T) {
 	h := NewHandle()
 	defer h.Close()

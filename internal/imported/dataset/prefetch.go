@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// autotuned is how many elements are prefetched where a graph leaves that to the runtime.
+// autotuned is how many elements are prefetched if a graph leaves the number to the runtime.
 const autotuned = 8
 
-// Prefetch is the Dataset whose passes make up to n elements ahead (negative: a few) while their caller does something else.
+// Prefetch is the Dataset whose passes make up to n elements ahead (negative: a few) in the background.
 func Prefetch(in Dataset, n int64) Dataset {
 	switch {
 	case n == 0:
@@ -37,11 +37,11 @@ func (f *prefetch) Iterator(p *Pass) (Iterator, error) {
 	return it, nil
 }
 
-// prefetching runs its input in a goroutine for as long as there is something to do: a full buffer ends it, and taking
-// an element out starts it again.
+// prefetching runs its input in a goroutine while there is something to do: the goroutine ends when the buffer is full, and
+// taking an element starts a new one.
 type prefetching struct {
 	p      *Pass
-	in     Iterator // of the goroutine that runs
+	in     Iterator // used by the goroutine
 	most   int64
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -52,10 +52,10 @@ type prefetching struct {
 	busy    bool
 	ended   bool
 	closed  bool
-	came    chan struct{} // something came, or the goroutine ended
+	came    chan struct{} // an element came, or the goroutine ended
 }
 
-// made is an element, or why there is none.
+// made is an element or an error.
 type made struct {
 	e    Element
 	err  error
@@ -88,7 +88,7 @@ func (f *prefetching) Next(ctx context.Context) (Element, error) {
 	}
 }
 
-// start begins to fill the buffer where nobody does. The mutex is held.
+// start begins to fill the buffer, unless a goroutine already does. The mutex is held.
 func (f *prefetching) start() {
 	if f.busy || f.ended || f.closed || int64(len(f.buffer)) >= f.most {
 		return
@@ -108,7 +108,7 @@ func (f *prefetching) run() {
 	}
 }
 
-// add puts an element into the buffer and reports whether there is room for another one.
+// add appends an element to the buffer and reports whether there is room for another one.
 func (f *prefetching) add(e Element, err error) (more bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *prefetching) add(e Element, err error) (more bool) {
 		if n := e.bytes(); f.p.Room.take(n) == nil {
 			m.held = n
 			more = int64(len(f.buffer))+1 < f.most
-		} // where there is no room, one element waits, and no more come
+		} // without room, one element waits, and no more are made
 		f.buffer = append(f.buffer, m)
 	}
 	f.busy = more

@@ -8,12 +8,12 @@ import (
 )
 
 // philox is the counter-based generator Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
-// (2011), with a seed of two numbers as tf.data lays them out. It gives one word after another.
+// (2011), seeded by two numbers as in tf.data. It returns one word after another.
 type philox struct {
 	key     [2]uint32
 	counter [4]uint32
 	words   [4]uint32
-	used    int // of words
+	used    int // words of the block
 }
 
 func newPhilox(seed, seed2 int64) *philox {
@@ -45,15 +45,15 @@ func (p *philox) block() [4]uint32 {
 	return c
 }
 
-// Seeds gives passes their seeds. It is safe for concurrent use.
+// Seeds returns the seed of each pass. It is safe for concurrent use.
 type Seeds struct {
 	seed, seed2 int64
 
 	mu sync.Mutex
-	r  *philox // nil: all passes have the same seed
+	r  *philox // nil if all passes have the same seed
 }
 
-// NewSeeds returns the seeds of passes: new ones for each where fresh. Two zeros stand for seeds that nobody chose.
+// NewSeeds returns Seeds that give each pass new seeds if fresh is set. Two zeros mean that no seed was chosen.
 func NewSeeds(seed, seed2 int64, fresh bool) *Seeds {
 	if seed == 0 && seed2 == 0 {
 		seed, seed2 = rand.Int64(), rand.Int64()

@@ -18,9 +18,9 @@ type Open func(path string) (atomicfile.File, error)
 
 // Records are the records of a file, one after another.
 type Records interface {
-	// Next returns the next record, io.EOF after the last one. Memory grows with what is in the file, up to the limit.
+	// Next returns the next record, or io.EOF after the last one. Memory grows with the bytes that are read, up to the limit.
 	Next() ([]byte, error)
-	// Position says where the record that Next gave last is: at which byte of TFRecords, in which line of text (from 1 on), or its number.
+	// Position returns where the last record is: its byte in a TFRecord file, its line (from 1) in a text file, or its number.
 	Position() int64
 	Close() error
 }
@@ -30,10 +30,10 @@ type RecordFile struct {
 	Path        string
 	Compression string // "GZIP", "ZLIB", or "" for none
 	Offset      int64  // where reading begins
-	Limit       int    // the most bytes of a record
+	Limit       int    // the maximum bytes of a record
 }
 
-// stream is a file that is open, decompressed. It counts what is left of the limit.
+// stream is an open file, decompressed. It counts what is left of the limit.
 type stream struct {
 	file atomicfile.File
 	*bufio.Reader
@@ -92,7 +92,7 @@ func (s *stream) Close() error {
 	return s.file.Close()
 }
 
-// tooLong is the error of a record that is longer than the limit.
+// tooLong is the error for a record that is longer than the limit.
 func (s *stream) tooLong() error {
 	return fmt.Errorf("%w: a record of more than %d bytes", ErrLimit, s.limit)
 }
@@ -110,7 +110,7 @@ func (f RecordFile) TFRecords(open Open) (Records, error) {
 
 type tfrecords struct {
 	*stream
-	within *io.LimitedReader // what a record may take
+	within *io.LimitedReader // bounds a record
 	r      *tfrecord.Reader
 	at     int64
 }
@@ -130,13 +130,13 @@ func (r *tfrecords) Next() ([]byte, error) {
 	return bytes.Clone(b), err
 }
 
-// Returns says what becomes of "\r" in a text file.
+// Returns says how carriage returns in a text file are handled.
 type Returns uint8
 
-// What becomes of "\r".
+// How "\r" is handled.
 const (
-	DropReturns     Returns = iota // left out wherever it is
-	DropLastReturns                // left out at the ends of lines
+	DropReturns     Returns = iota // removed everywhere
+	DropLastReturns                // removed at the ends of lines
 	KeepReturns
 )
 
@@ -174,7 +174,7 @@ func (l *lines) Next() ([]byte, error) {
 	}
 }
 
-// trim returns a line without its end.
+// trim returns a line without its line end.
 func (l *lines) trim(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	switch l.returns {

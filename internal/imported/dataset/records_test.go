@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// filed writes a file and returns what opens it.
+// filed writes a file and returns a function that opens it.
 func filed(t *testing.T, content string) Open {
 	t.Helper()
 	m := atomicfile.NewMem("/d")
@@ -24,7 +24,7 @@ func filed(t *testing.T, content string) Open {
 	return func(path string) (atomicfile.File, error) { return m.OpenFile(path, os.O_RDONLY, 0) }
 }
 
-// all returns the records of a file with their positions, and the error in the end.
+// all returns the records of a file with their positions, and the final error.
 func all(r Records, err error) string {
 	var out []string
 	for err == nil {
@@ -70,7 +70,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestBomb: a small file of a huge record takes no more than the limit.
+// TestBomb: a small file with a huge record takes no more memory than the limit.
 func TestBomb(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

@@ -9,26 +9,26 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
-// ErrLimit says that passes would keep, or a tensor would take, more than is possible.
+// ErrLimit says that passes would keep, or a tensor would take, more memory than allowed.
 var ErrLimit = errors.New("too much memory")
 
 // Room counts the bytes that passes keep: buffers of shuffled, prefetched and cached elements. It is safe for concurrent use.
 type Room struct {
 	most int64
-	paid *budget.Account // counts, too; nil: nobody
+	paid *budget.Account // also counts; nil: no account does
 	held atomic.Int64
 }
 
-// NewRoom returns a Room of that many bytes.
+// NewRoom returns a Room of most bytes.
 func NewRoom(most int64) *Room { return &Room{most: most} }
 
-// PaidRoom returns a Room in which an account pays for what is kept.
+// PaidRoom returns a Room whose bytes an account pays for.
 func PaidRoom(a *budget.Account) *Room { return &Room{most: math.MaxInt64, paid: a} }
 
 // Held returns the bytes that are kept.
 func (r *Room) Held() int64 { return r.held.Load() }
 
-// take counts what is about to be kept.
+// take counts bytes that are about to be kept.
 func (r *Room) take(n int) error {
 	if held := r.held.Add(int64(n)); held > r.most {
 		r.held.Add(-int64(n))
@@ -41,7 +41,7 @@ func (r *Room) take(n int) error {
 	return nil
 }
 
-// give counts what is kept no more.
+// give returns bytes that are not kept any more.
 func (r *Room) give(n int) {
 	r.held.Add(-int64(n))
 	r.paid.Release(n)

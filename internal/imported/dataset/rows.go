@@ -2,7 +2,7 @@ package dataset
 
 import "bytes"
 
-// Rows opens a file of comma-separated values. Line ends within quotes belong to the row; empty lines are none.
+// Rows opens a file of comma-separated values. A line end within quotes belongs to the row; empty lines are skipped.
 func (f RecordFile) Rows(open Open, quotes bool) (Records, error) {
 	s, err := f.open(open)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *csvRows) Next() ([]byte, error) {
 		for open := r.odd(row); open; {
 			more, err := r.lines.Next()
 			if err != nil {
-				return row, nil // what parses it says that the quote has no end
+				return row, nil // the parser reports the unterminated quote
 			}
 			open = open != r.odd(more)
 			if row = append(append(row, '\n'), more...); int64(len(row)) > r.limit {

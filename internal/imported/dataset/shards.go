@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Shards is a pass that several takers share: element i is the one of shard i modulo their number, also where another shard asks first.
-// It can be begun anew, over another dataset too. It is safe for concurrent use. One that is lost without Close is closed when its
-// memory is collected.
+// Shards is a pass that several readers share. Element i goes to shard i modulo the number of shards, even if another shard asks first.
+// It can be restarted, also over another dataset. It is safe for concurrent use. A Shards that becomes unreachable without Close is
+// closed by the garbage collector.
 type Shards struct {
 	all *shards
 }
@@ -33,8 +33,8 @@ func NewShards(n int) *Shards {
 	return s
 }
 
-// Begin begins a pass over a dataset and returns its number. A pass that was begun before ends, and what waits in it gets ErrClosed.
-// most is how many elements of a shard may wait (negative: as many as there is room for) while another shard's are made.
+// Begin begins a pass over a dataset and returns its number. An earlier pass ends, and calls that wait in it get ErrClosed.
+// most limits how many elements may wait for one shard while another shard's are made; if it is negative, only memory does.
 func (s *Shards) Begin(ctx context.Context, d Dataset, p *Pass, most int64) (int64, error) {
 	defer runtime.KeepAlive(s)
 	in := NewHandle()
@@ -61,8 +61,8 @@ func (s *Shards) Begin(ctx context.Context, d Dataset, p *Pass, most int64) (int
 	return begun, nil
 }
 
-// Next returns the next element of a shard, io.EOF after the last one. pass is what Begin returned. It waits while elements of another
-// shard, which come before, fill their buffer.
+// Next returns the next element of a shard, or io.EOF after the last one. pass is the number that Begin returned. Next waits while the
+// buffer of another shard, whose elements come first, is full.
 func (s *Shards) Next(ctx context.Context, shard int, pass int64) (Element, error) {
 	defer runtime.KeepAlive(s)
 	a := s.all
@@ -83,7 +83,7 @@ func (s *Shards) Next(ctx context.Context, shard int, pass int64) (Element, erro
 	return now.next(ctx, shard)
 }
 
-// Close ends the pass, and the calls that run.
+// Close ends the pass, and the calls that are in progress.
 func (s *Shards) Close() { s.all.close() }
 
 func (a *shards) close() {
@@ -97,22 +97,22 @@ func (a *shards) close() {
 	}
 }
 
-// dealt is a pass whose elements are dealt to shards in turn. Who asks makes elements, until there is one of its shard: nothing runs
-// that nobody asked for.
+// dealt is a pass whose elements are dealt to shards in turn. A call makes elements until there is one for its shard; nothing
+// runs in the background.
 type dealt struct {
 	in   *Handle
 	room *Room
 	most int64
 
 	mu      sync.Mutex
-	waiting [][]made // of each shard
-	asking  []int64  // calls of each shard
-	turn    int      // shard of the next element
-	busy    bool     // somebody makes it
+	waiting [][]made // elements of each shard
+	asking  []int64  // pending calls of each shard
+	turn    int      // the shard of the next element
+	busy    bool     // a call makes the next element
 	short   bool     // an element waits for which there is no room
 	ended   bool
 	closed  bool
-	changed chan struct{} // closed, and made anew, when one of these changes
+	changed chan struct{} // closed and replaced when a field above changes
 }
 
 func (d *dealt) next(ctx context.Context, shard int) (Element, error) {
@@ -142,13 +142,13 @@ func (d *dealt) next(ctx context.Context, shard int) (Element, error) {
 	}
 }
 
-// mayMake reports whether nobody makes the next element, and whether it may wait for its shard. The mutex is held.
+// mayMake reports whether no call makes the next element yet, and its shard has room for it. The mutex is held.
 func (d *dealt) mayMake() bool {
 	beside := int64(len(d.waiting[d.turn])) - d.asking[d.turn]
 	return !d.busy && !d.short && (d.most < 0 || beside < d.most)
 }
 
-// make makes the next element. It fails where the caller's context ends. The mutex is held, but not while the element is made.
+// make makes the next element. It fails if ctx ends. The mutex is held, but not while the element is made.
 func (d *dealt) make(ctx context.Context) error {
 	d.busy = true
 	d.mu.Unlock()
@@ -167,7 +167,7 @@ func (d *dealt) make(ctx context.Context) error {
 		m := made{e: e, err: err}
 		if n := e.bytes(); d.room.take(n) == nil {
 			m.held = n
-		} else { // it waits, and no more come before it was taken
+		} else { // it waits, and no more are made before it is taken
 			d.short = true
 		}
 		d.waiting[d.turn] = append(d.waiting[d.turn], m)
@@ -176,7 +176,7 @@ func (d *dealt) make(ctx context.Context) error {
 	return nil
 }
 
-// take takes a shard's first element out. The mutex is held.
+// take removes a shard's first element. The mutex is held.
 func (d *dealt) take(shard int) made {
 	all := d.waiting[shard]
 	m := all[0]
@@ -201,7 +201,7 @@ func (d *dealt) wait(ctx context.Context) error {
 	}
 }
 
-// wake lets all who wait look again. The mutex is held.
+// wake makes all waiting calls check again. The mutex is held.
 func (d *dealt) wake() {
 	close(d.changed)
 	d.changed = make(chan struct{})

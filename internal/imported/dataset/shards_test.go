@@ -24,7 +24,7 @@ func begin(t *testing.T, d Dataset, n int, most int64, p *Pass) (*Shards, func(s
 	return s, func(shard int) string { return said(s.Next(t.Context(), shard, pass)) }
 }
 
-// said is an element or error as text.
+// said returns an element or error as text.
 func said(e Element, err error) string {
 	if err != nil {
 		return err.Error()
@@ -32,7 +32,7 @@ func said(e Element, err error) string {
 	return fmt.Sprint(e[0].T.Int(0))
 }
 
-// TestShards: each shard takes its elements in turn, in whatever order the shards ask, and all of them end. Errors are elements.
+// TestShards: each shard gets its elements in turn, in whatever order the shards ask, and all of them end. Errors count as elements.
 func TestShards(t *testing.T) {
 	for name, c := range map[string]struct {
 		d    Dataset
@@ -64,7 +64,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardsWait: a shard waits while the buffer of another one, whose element comes before, is full. A call that is canceled takes nothing.
+// TestShardsWait: a shard waits while another shard's buffer, whose element comes first, is full. A canceled call takes nothing.
 func TestShardsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ask := begin(t, counting(9), 2, 1, onePass())
@@ -89,7 +89,7 @@ func TestShardsWait(t *testing.T) {
 	})
 }
 
-// TestShardsBeginAgain: a pass that is begun anew ends the one before and what waits in it; so does Close.
+// TestShardsBeginAgain: a new pass ends the earlier one and the calls that wait in it; so does Close.
 func TestShardsBeginAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewShards(1)
@@ -115,7 +115,7 @@ func TestShardsBeginAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // one makes the element, one waits for it
+			for range 2 { // one call makes the element, the other waits for it
 				go func() {
 					_, err := s.Next(t.Context(), 0, n)
 					out <- err
@@ -135,7 +135,7 @@ func TestShardsBeginAgain(t *testing.T) {
 	})
 }
 
-// TestShardsWithoutRoom: however large the buffers may be, one element waits where there is no room.
+// TestShardsWithoutRoom: without room one element waits, however large the buffers may be.
 func TestShardsWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := onePass()
@@ -177,7 +177,7 @@ func TestShardsWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestLostShards: shards that nobody has any more are closed.
+// TestLostShards: unreachable shards are closed.
 func TestLostShards(t *testing.T) {
 	closed := make(chan struct{})
 	func() {
@@ -196,7 +196,7 @@ func TestLostShards(t *testing.T) {
 	}
 }
 
-// TestGenerate: a state is made once for a pass, and the end comes once.
+// TestGenerate: the state is made once per pass, and End is called once.
 func TestGenerate(t *testing.T) {
 	begun, ended, calls := 0, 0, int64(0)
 	d := Generate(Generator{

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Shuffle is the Dataset of n passes over the elements (of endless ones where n is negative), each in random order: an element is
-// drawn from the next size elements of the pass. Size Unknown stands for all of them.
+// Shuffle is the Dataset of n passes over the elements (endless ones if n is negative), each in random order: an element is drawn
+// from the next size elements of the pass. Size Unknown means all elements.
 func Shuffle(in Dataset, size int64, s *Seeds, n int64) (Dataset, error) {
 	if size <= 0 && size != Unknown {
 		return nil, fmt.Errorf("buffer_size must be greater than zero or UNKNOWN_CARDINALITY")
@@ -30,22 +30,22 @@ func (s *shuffle) Iterator(p *Pass) (Iterator, error) {
 	return it, nil
 }
 
-// maxEpochs bounds the passes over the input that are in the buffer at the same time.
+// maxEpochs bounds the number of passes over the input that have elements in the buffer.
 const maxEpochs = 3
 
-// shuffling keeps the elements of each pass over its input in a slice. It draws from the oldest.
+// shuffling keeps the elements of each pass over its input in a slice. It draws from the oldest pass.
 type shuffling struct {
 	*shuffle
 	p      *Pass
 	r      *philox
 	in     Iterator
-	begun  int64       // passes over the input
-	epochs [][]Element // what is kept of each
-	kept   int64       // elements
-	any    bool        // an element ever came
+	begun  int64       // number of passes over the input
+	epochs [][]Element // the kept elements of each pass
+	kept   int64       // number of kept elements
+	any    bool        // an element came in some pass
 }
 
-// full reports whether the buffer is full, or as full as it gets.
+// full reports whether the buffer is full, or cannot grow further.
 func (s *shuffling) full() bool {
 	if s.in == nil && s.n >= 0 && s.begun >= s.n {
 		return true
@@ -75,7 +75,7 @@ func (s *shuffling) fill(ctx context.Context) (err error) {
 			if last := len(s.epochs) - 1; last > 0 && len(s.epochs[last]) == 0 {
 				s.epochs = s.epochs[:last]
 			}
-			if !s.any && s.n < 0 { // it would never end
+			if !s.any && s.n < 0 { // else it would never end
 				return nil
 			}
 			if s.size == Unknown && s.kept > 0 {

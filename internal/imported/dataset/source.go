@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// source is a Dataset of n elements that are made by their number.
+// source is a Dataset of n elements, made by index.
 type source struct {
 	n  int64
 	at func(i int64) (Element, error)
@@ -22,7 +22,7 @@ func (s *source) Iterator(*Pass) (Iterator, error) {
 		if s.n >= 0 && i >= s.n {
 			return nil, io.EOF
 		}
-		if err := ctx.Err(); err != nil { // what skips elements asks for many
+		if err := ctx.Err(); err != nil { // skipping asks for many elements
 			return nil, err
 		}
 		i++
@@ -35,7 +35,7 @@ func Tensors(e Element) Dataset {
 	return &source{1, func(int64) (Element, error) { return e, nil }}
 }
 
-// Rows is the Dataset of n elements, which at makes by their number.
+// Rows is the Dataset of n elements; at makes element i.
 func Rows(n int64, at func(i int64) (Element, error)) Dataset { return &source{n, at} }
 
 // Slices is the Dataset of the rows of tensors.
@@ -47,15 +47,15 @@ func Slices(e Element) (Dataset, error) {
 	return &source{int64(n), func(i int64) (Element, error) { return row(e, int(i)), nil }}, nil
 }
 
-// Array is what has rows and is no tensor, such as a vector of ragged tensors.
+// Array is a value other than a tensor that has rows, such as a vector of ragged tensors.
 type Array interface {
-	// Rows returns how many there are.
+	// Rows returns the number of rows.
 	Rows() int
-	// Row returns one of them.
+	// Row returns row i.
 	Row(i int) Value
 }
 
-// rows returns how many rows a component has; false: it has none.
+// rows returns the number of rows of a component; false if it has none.
 func (v Value) rows() (n int, ok bool) {
 	if a, ok := v.Resource.(Array); ok {
 		return a.Rows(), true
@@ -66,7 +66,7 @@ func (v Value) rows() (n int, ok bool) {
 	return v.T.Shape[0], true
 }
 
-// commonRows returns how many rows all components have.
+// commonRows returns the number of rows that all components have.
 func commonRows(e Element) (int, error) {
 	if len(e) == 0 {
 		return 0, fmt.Errorf("expected a component")
@@ -97,7 +97,7 @@ func row(e Element, i int) Element {
 	return out
 }
 
-// Range is the Dataset of the integers from start to stop, without stop.
+// Range is the Dataset of the integers from start to stop, exclusive.
 func Range(start, stop, step int64, d tensor.DType) (Dataset, error) {
 	if step == 0 {
 		return nil, fmt.Errorf("step must be a non-zero integer.")
@@ -111,7 +111,7 @@ func Range(start, stop, step int64, d tensor.DType) (Dataset, error) {
 	}}, nil
 }
 
-// distance returns how many steps lead from start to stop.
+// distance returns the number of steps from start to stop.
 func distance(start, stop, step int64) int64 {
 	if step > 0 && stop <= start || step < 0 && stop >= start {
 		return 0
@@ -123,7 +123,7 @@ func distance(start, stop, step int64) int64 {
 	return int64(min((way-1)/width+1, 1<<63-1))
 }
 
-// integerOf returns what makes an integer a scalar of that type.
+// integerOf returns a function that makes an integer a scalar of that type.
 func integerOf(d tensor.DType) (func(v int64) *tensor.Tensor, error) {
 	switch d {
 	case tensor.Int64:

@@ -33,7 +33,7 @@ func endless(t *testing.T) map[string]Dataset {
 	}
 }
 
-// TestEndless: a pass that gives nothing ends with the step that asks, and where it is prefetched with the iterator.
+// TestEndless: a pass that never yields ends with the step that asks, or, if it is prefetched, with the iterator.
 func TestEndless(t *testing.T) {
 	for name, d := range endless(t) {
 		p := onePass()
@@ -65,13 +65,13 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends after it was asked so often.
+// countdown is a context that ends after a number of checks.
 type countdown struct {
 	context.Context
 	left int
 }
 
-// gone is closed.
+// gone is a closed channel.
 var gone = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -87,7 +87,7 @@ func (c *countdown) Err() error {
 
 func (*countdown) Done() <-chan struct{} { return gone }
 
-// TestPassBounds: datasets in datasets, and twice as many of them with each, are refused before they take the stack or the memory.
+// TestPassBounds: datasets nested too deep, and datasets that double at each level, are refused before they exhaust the stack or memory.
 func TestPassBounds(t *testing.T) {
 	deep, wide, turns := counting(1), counting(1), counting(1)
 	for range maxDepth + 1 {
@@ -117,7 +117,7 @@ func TestPassBounds(t *testing.T) {
 	}
 }
 
-// TestPanics: what panics ahead of its caller is an error, as it is elsewhere.
+// TestPanics: a panic in the background becomes an error, as it does elsewhere.
 func TestPanics(t *testing.T) {
 	bad := func(context.Context, Element) (Element, error) { panic("bad function") }
 	for name, d := range map[string]Dataset{"prefetch": Prefetch(Map(counting(1), bad, false), 1), "parallel map": ParallelMap(counting(1), bad, 2, false)} {
@@ -168,7 +168,7 @@ func TestCountsAll(t *testing.T) {
 	}
 }
 
-// TestLostMemory: the elements of a cache that nobody has any more take no room.
+// TestLostMemory: the elements of an unreachable cache take no room.
 func TestLostMemory(t *testing.T) {
 	p := onePass()
 	func() {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Unique is the Dataset of the elements, tensors of integers or strings, that no earlier one of the pass is equal to.
+// Unique is the Dataset of the elements, tensors of integers or strings, that differ from all earlier ones of the pass.
 func Unique(in Dataset) Dataset { return unique{in} }
 
 type unique struct{ in Dataset }
@@ -21,7 +21,7 @@ func (u unique) Iterator(p *Pass) (Iterator, error) {
 	return &uniques{p: p, in: in, seen: map[string]struct{}{}}, nil
 }
 
-// uniques is a pass. What it saw takes room until it ends.
+// uniques is a pass. The keys that it has seen take room until it ends.
 type uniques struct {
 	p    *Pass
 	in   Iterator
@@ -29,7 +29,7 @@ type uniques struct {
 	held int
 }
 
-// entry is what a key takes besides its bytes.
+// entry is the memory of a key besides its bytes.
 const entry = 48
 
 func (u *uniques) Next(ctx context.Context) (Element, error) {

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Window is the Dataset of windows over the elements, which are datasets: size elements with a distance of stride, from every
-// shift-th on. Windows at the end have fewer, unless whole is set. Each component of a window is a Dataset of its own.
+// Window is the Dataset of windows of elements, as datasets: size elements, stride apart, beginning at every shift-th element. Windows
+// at the end have fewer elements, unless whole is set. Each component of a window is a Dataset of its own.
 func Window(in Dataset, size, shift, stride int64, whole bool) (Dataset, error) {
 	for name, n := range map[string]int64{"size": size, "shift": shift, "stride": stride} {
 		if n <= 0 {
@@ -26,7 +26,7 @@ type window struct {
 	whole               bool
 }
 
-// span is how many elements a window lies over.
+// span is the number of elements that a window spans.
 func (w *window) span() int64 { return (w.size-1)*w.stride + 1 }
 
 func (w *window) Cardinality() int64 {
@@ -50,7 +50,7 @@ func (w *window) Iterator(p *Pass) (Iterator, error) {
 	return &windows{window: w, p: p, in: in}, nil
 }
 
-// windows keeps the elements that this window and the next ones lie over.
+// windows keeps the elements that this window and the next ones span.
 type windows struct {
 	*window
 	p     *Pass
@@ -90,7 +90,7 @@ func (w *windows) Next(ctx context.Context) (Element, error) {
 	return columns(rows)
 }
 
-// drop forgets the next n elements, those that did not come yet included.
+// drop drops the next n elements, including elements that have not come yet.
 func (w *windows) drop(n int64) {
 	have := min(n, int64(len(w.kept)))
 	for _, e := range w.kept[:have] {
@@ -117,7 +117,7 @@ func columns(rows []Element) (Element, error) {
 	return out, nil
 }
 
-// elements is the Dataset of elements that are there.
+// elements is the Dataset of elements that exist already.
 func elements(all []Element) Dataset {
 	return &ready{source{int64(len(all)), func(i int64) (Element, error) { return all[i], nil }}, all}
 }
@@ -128,7 +128,7 @@ type ready struct {
 	all []Element
 }
 
-// MemoryBytes is what the elements take.
+// MemoryBytes returns the bytes that the elements take.
 func (r *ready) MemoryBytes() (n int) {
 	for _, e := range r.all {
 		n += e.bytes()

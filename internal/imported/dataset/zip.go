@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Zip is the Dataset of the elements of several side by side. It ends with the shortest.
+// Zip is the Dataset that combines the elements of several datasets. It ends with the shortest one.
 func Zip(in ...Dataset) Dataset { return zip(in) }
 
 type zip []Dataset
@@ -41,7 +41,7 @@ func (z zip) Iterator(p *Pass) (Iterator, error) {
 
 type zipping []Iterator
 
-// Next takes an element of each input also where one of them fails, so that they stay side by side.
+// Next takes an element from each input even if one of them fails, so that they stay aligned.
 func (z zipping) Next(ctx context.Context) (Element, error) {
 	var all Element
 	var failed error

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// accumulatorOps sum up gradients of several steps. Taking the sum waits until there are enough.
+// accumulatorOps sum gradients over several steps. A take waits until there are enough.
 var accumulatorOps = map[*ops.Def]maker{
 	ops.ConditionalAccumulator: makeAccumulator(false), ops.ResourceConditionalAccumulator: makeAccumulator(false),
 	ops.SparseConditionalAccumulator: makeAccumulator(true),
@@ -21,7 +21,7 @@ var accumulatorOps = map[*ops.Def]maker{
 	ops.AccumulatorSetGlobalStep: plain(onAccumulator(setStep)), ops.ResourceAccumulatorSetGlobalStep: plain(onAccumulator(setStep)),
 }
 
-// makeAccumulator returns the maker of a kernel that finds an accumulator.
+// makeAccumulator returns the maker of a kernel that finds or creates an accumulator.
 func makeAccumulator(sparse bool) maker {
 	return func(s *site) (kernel, error) {
 		spec := queue.AccumulatorSpec{Type: s.dtype("dtype", tensor.Invalid), Sparse: sparse, Mean: s.str("reduction_type", "MEAN") == "MEAN"}
@@ -62,7 +62,7 @@ func onAccumulator(f func(a *queue.Accumulator, c call) error) kernel {
 	}
 }
 
-// argument is integer with TensorFlow's text.
+// argument is integer with TensorFlow's error text.
 func argument(what string, t *tensor.Tensor) (int, error) {
 	if len(t.Shape) != 0 {
 		return 0, fmt.Errorf("Argument %s must be scalar, but had bad shape %v", what, t.Shape)
@@ -70,7 +70,7 @@ func argument(what string, t *tensor.Tensor) (int, error) {
 	return integer(what, t)
 }
 
-// ofKind fails for an accumulator of the other kind.
+// ofKind fails if the accumulator is of the other kind.
 func ofKind(a *queue.Accumulator, sparse bool) error {
 	if a.Spec().Sparse != sparse {
 		return fmt.Errorf("expected an accumulator of gradients that are sparse: %v, got one of the other kind", sparse)

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// approxOps find the largest elements of rows. TensorFlow's kernel on processors finds them exactly, and has neither other axes nor the
-// smallest.
+// approxOps find the largest elements of rows. TensorFlow's CPU kernel finds them exactly, and does not support other axes or the
+// smallest elements.
 var approxOps = map[*ops.Def]maker{ops.ApproxTopK: approxTopK}
 
 func approxTopK(s *site) (kernel, error) {

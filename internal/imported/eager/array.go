@@ -8,18 +8,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// array is TensorFlow's TensorArray: each element is written once, and read once where it is cleared then. It belongs to the step
-// that made it: its handle does not leave the device.
+// array is TensorFlow's TensorArray: each element is written once, and, if clears is set, read once. It belongs to the step
+// that made it, and its handle does not leave the device.
 type array struct {
 	name      string
 	dtype     tensor.DType
-	grows     bool // writes beyond the end make it longer
-	clears    bool // what was read is forgotten
-	identical bool // all elements have the shape of the first
-	adds      bool // several writes of an element are added up: gradients
+	grows     bool // writes beyond the end extend the array
+	clears    bool // a read drops the element
+	identical bool // all elements have the first one's shape
+	adds      bool // several writes to an element are summed: gradients
 
 	mu        sync.Mutex
-	shape     []int // of elements: -1 is any size; nil where even the rank is any
+	shape     []int // of elements: -1 is any size; nil is any rank
 	elements  []arrayElement
 	gradients map[string]*array // by source
 	closed    bool
@@ -29,7 +29,7 @@ type arrayElement struct {
 	t       *tensor.Tensor
 	read    bool
 	cleared bool
-	own     bool // nobody else has t: it may be added to
+	own     bool // t is not shared: it may be added to
 }
 
 // check fails for a closed array. The mutex is held.
@@ -74,7 +74,7 @@ func (a *array) write(c call, i int, t *tensor.Tensor) error {
 	return nil
 }
 
-// add adds to an element.
+// add adds a tensor to an element.
 func (e *arrayElement) add(c call, t *tensor.Tensor) error {
 	if _, err := merged(sizes(e.t), sizes(t)); err != nil {
 		return fmt.Errorf("Could not aggregate to TensorArray index because the value shape is %v but previously written value has shape %v", t.Shape, e.t.Shape)
@@ -88,7 +88,7 @@ func (e *arrayElement) add(c call, t *tensor.Tensor) error {
 	return addition.slices(e.t, []int{0}, t, e.t.Len())
 }
 
-// value reads an element; one that was not written is zeros. The mutex is held.
+// value reads an element; an unwritten one is zeros. The mutex is held.
 func (a *array) value(c call, i int) (*tensor.Tensor, error) {
 	if i < 0 || i >= len(a.elements) {
 		return nil, fmt.Errorf("TensorArray %s: Tried to read from index %d but array size is: %d", a.name, i, len(a.elements))
@@ -115,8 +115,8 @@ func (a *array) value(c call, i int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// gradient returns the array of gradients of a source. An element has the dimensions front, then the dimensions of the forward
-// array's element. The forward array does not grow any more.
+// gradient returns the array of gradients for a source. Its elements have the dimensions front, then the dimensions of the forward
+// array's elements. The forward array cannot grow from then on.
 func (a *array) gradient(c call, source string, front []int) (*array, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

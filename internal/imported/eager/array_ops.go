@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// arrayOps are on TensorArrays, which loops of TensorFlow 1 collect their results in. A flow says in which order.
+// arrayOps work on TensorArrays, in which loops of TensorFlow 1 collect their results. A flow orders them.
 var arrayOps = map[*ops.Def]maker{
 	ops.TensorArrayV3: makeArray, ops.TensorArrayGradV3: gradArray(false), ops.TensorArrayGradWithShape: gradArray(true),
 	ops.TensorArrayWriteV3: plain(onArray(writeArray)), ops.TensorArrayReadV3: plain(onArray(readArray)),
@@ -22,7 +22,7 @@ var arrayOps = map[*ops.Def]maker{
 	})),
 }
 
-// elementShape reads the attribute of the elements' shape: nil is any rank.
+// elementShape reads an attribute with the shape of elements: nil is any rank.
 func (s *site) elementShape(attr string) []int {
 	shape, ok := s.node.Attrs[attr].(graph.Shape)
 	if !ok || shape.UnknownRank {
@@ -74,7 +74,7 @@ func onArray(f func(a *array, c call) error) kernel {
 	}
 }
 
-// gradArray finds the array of gradients, whose elements may have further dimensions in front.
+// gradArray finds the array of gradients; with wider, its elements have further leading dimensions.
 func gradArray(wider bool) maker {
 	return func(s *site) (kernel, error) {
 		source := s.str("source", "")
@@ -185,7 +185,7 @@ func scatterArray(a *array, c call) error {
 	return nil
 }
 
-// concatArray joins all elements along their first axis, and says how long each is there.
+// concatArray joins all elements along their first axis, and returns their sizes there.
 func concatArray(a *array, c call) error {
 	all := make([]Value, len(a.elements))
 	for i := range a.elements {
@@ -198,7 +198,7 @@ func concatArray(a *array, c call) error {
 	return c.joined(a.dtype, a.shape, all)
 }
 
-// splitArray writes parts of a tensor, whose lengths along the first axis are stated.
+// splitArray writes parts of a tensor, whose sizes along the first axis are given.
 func splitArray(a *array, c call) error {
 	t := c.t(1)
 	lengths, err := c.vector("lengths", c.t(2))

@@ -9,7 +9,7 @@ import (
 
 func flow() Value { return Value{T: tensor.Scalar(float32(0))} }
 
-// TestStacks: what was pushed last comes first.
+// TestStacks: the last element pushed is popped first.
 func TestStacks(t *testing.T) {
 	s := newSession(t)
 	elem := graph.Attrs{"elem_type": tensor.Int64, "stack_name": []byte("k")}
@@ -26,7 +26,7 @@ func TestStacks(t *testing.T) {
 	s.refuse("expected a stack", "StackPopV2", elem, s.run("FIFOQueueV2", queueAttrs("", tensor.Int64)))
 }
 
-// TestArrays: elements are written once and read once; elements of gradients are added up.
+// TestArrays: elements are written once and read once; gradients are summed.
 func TestArrays(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"dtype": tensor.Float32, "element_shape": graph.ShapeOf(2), "tensor_array_name": []byte("a"), "identical_element_shapes": true}
@@ -63,7 +63,7 @@ func TestArrays(t *testing.T) {
 	s.refuse("too large", "TensorArrayV3", attrs, int32Of(1<<30))
 }
 
-// TestSplitArrays: parts of different lengths are joined again.
+// TestSplitArrays: parts of different sizes can be joined again.
 func TestSplitArrays(t *testing.T) {
 	s := newSession(t)
 	a := s.run("TensorArrayV3", graph.Attrs{"dtype": tensor.Int64, "dynamic_size": true, "clear_after_read": false}, int32Of(0))

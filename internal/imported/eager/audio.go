@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// audioOps are features of sound, and sound in files.
+// audioOps compute features of sound, and read and write sound files.
 var audioOps = map[*ops.Def]maker{
 	ops.AudioSpectrogram: spectrogram,
 	ops.Mfcc:             mfcc,
@@ -19,7 +19,7 @@ var audioOps = map[*ops.Def]maker{
 	ops.EncodeWav:        plain(encodeWav),
 }
 
-// spectrogram gives the energy of frequencies in windows of samples [length, channels]: [channels, windows, frequencies].
+// spectrogram returns the energies of frequencies in windows of samples [length, channels]: [channels, windows, frequencies].
 func spectrogram(s *site) (kernel, error) {
 	window, stride, squared := s.node.Int("window_size", 0), s.node.Int("stride", 0), s.boolean("magnitude_squared", false)
 	return func(c call) error {
@@ -60,7 +60,7 @@ func spectrogram(s *site) (kernel, error) {
 	}, nil
 }
 
-// hann is the periodic window of Hann.
+// hann is the periodic Hann window.
 func hann(n int) []float64 {
 	w := make([]float64, n)
 	for i := range w {
@@ -77,7 +77,7 @@ type framer struct {
 	squared bool
 }
 
-// frame writes the energies of the window that begins with src, in which samples are step apart.
+// frame writes the energies of the window that begins with src, whose samples are step apart.
 func (f framer) frame(dst, src []float32, step int) {
 	clear(f.line)
 	for i, w := range f.weights {
@@ -92,21 +92,21 @@ func (f framer) frame(dst, src []float32, step int) {
 	}
 }
 
-// mel is the scale of pitch by D. O'Shaughnessy.
+// mel is D. O'Shaughnessy's mel scale of pitch.
 func mel(hz float64) float64 { return 1127 * math.Log1p(hz/700) }
 
 // melBank sums the energies of a spectrum in triangles of equal width on the mel scale.
 type melBank struct {
 	first, last int
-	weights     []float64 // of each frequency in the triangle that it is on the falling side of
-	band        []int     // that triangle; the next one gets the rest
+	weights     []float64 // of each frequency, in the triangle on whose falling side it is
+	band        []int     // that triangle; the next one gets the remaining weight
 	channels    int
 }
 
 // maxChannels bounds the channels of a filter bank.
 const maxChannels = 1 << 20
 
-// newMelBank returns the bank for spectra of n frequencies up to half of rate.
+// newMelBank returns the bank for spectra of n frequencies up to rate/2.
 func newMelBank(n int, rate, low, high float64, channels int) (melBank, error) {
 	if n < 2 || !(rate > 0) || channels < 1 || !(low >= 0) || !(high > low) {
 		return melBank{}, fmt.Errorf("Mfcc initialization failed for %d frequencies, sample rate %v, limits %v and %v, %d channels", n, rate, low, high, channels)
@@ -149,7 +149,7 @@ func (b melBank) sum(out []float64, energies []float32) {
 	}
 }
 
-// mfcc gives the cepstral coefficients of a spectrogram [channels, windows, frequencies] of energies.
+// mfcc returns the cepstral coefficients of an energy spectrogram [channels, windows, frequencies].
 func mfcc(s *site) (kernel, error) {
 	high, low := float64(s.node.Float("upper_frequency_limit", 4000)), float64(s.node.Float("lower_frequency_limit", 20))
 	channels, count := s.node.Int("filterbank_channel_count", 40), s.node.Int("dct_coefficient_count", 13)
@@ -196,7 +196,7 @@ func mfcc(s *site) (kernel, error) {
 	}, nil
 }
 
-// dct is the matrix of the discrete cosine transform of type 2.
+// dct returns the matrix of the discrete cosine transform of type 2.
 func dct(n, count int) []float64 {
 	m, norm := make([]float64, n*count), math.Sqrt(2/float64(n))
 	for i := range count {

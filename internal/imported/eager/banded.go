@@ -8,17 +8,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// bandedOps solve systems of triangular matrices with few diagonals.
+// bandedOps solve systems with triangular matrices of few diagonals.
 var bandedOps = map[*ops.Def]maker{ops.BandedTriangularSolve: bandedSolve}
 
-// bands are the diagonals of a triangular matrix, [bands, n]: of a lower one the main one comes first, of an upper one last.
+// bands are the diagonals of a triangular matrix, [bands, n]. The main diagonal comes first in a lower matrix, last in an upper one.
 type bands[T arithmetical] struct {
 	v             []T
 	count, n      int
 	lower, across bool // across: the conjugate transpose
 }
 
-// at returns element (i, j) of the matrix as it is given.
+// at returns element (i, j) of the given matrix.
 func (m bands[T]) at(i, j int) T {
 	if m.lower {
 		return m.v[(i-j)*m.n+i]

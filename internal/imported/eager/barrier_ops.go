@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// barrierOps collect the components of values by key. Taking values waits until they are complete.
+// barrierOps collect the components of values by key. A take waits until values are complete.
 var barrierOps = map[*ops.Def]maker{
 	ops.Barrier: makeBarrier, ops.BarrierInsertMany: insertMany, ops.BarrierTakeMany: takeMany, ops.BarrierClose: closeBarrier,
 	ops.BarrierReadySize: plain(onBarrier(func(b *queue.Barrier, c call) error { return c.scalarInt(0, tensor.Int32, b.Ready()) })),
@@ -18,7 +18,7 @@ var barrierOps = map[*ops.Def]maker{
 	})),
 }
 
-// makeBarrier returns a kernel that finds a barrier.
+// makeBarrier returns a kernel that finds or creates a barrier.
 func makeBarrier(s *site) (kernel, error) {
 	spec := queue.BarrierSpec{Types: list[tensor.DType](s, "component_types")}
 	shapes := list[graph.Shape](s, "shapes")
@@ -80,7 +80,7 @@ func insertMany(s *site) (kernel, error) {
 		}
 		each, width := make([]*tensor.Tensor, n), product(shape[1:])
 		for k := range each {
-			each[k] = rows(values, shape[1:], k*width, width).Clone() // the rest may go
+			each[k] = rows(values, shape[1:], k*width, width).Clone() // copied, so that the rest can be freed
 		}
 		return b.Insert(c.ctx, i, keys.Strings, each)
 	}), nil

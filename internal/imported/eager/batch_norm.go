@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// normTraining are the attributes of a FusedBatchNorm that computes the moments of its batch.
+// normTraining has the attributes of a FusedBatchNorm that computes the moments of its batch.
 type normTraining struct{ epsilon, factor float64 }
 
-// channelsOf checks the image of a batch normalization, and vectors of its channels.
+// channelsOf checks the image of a batch normalization, and vectors with one element per channel.
 func channelsOf(x *tensor.Tensor, vectors ...*tensor.Tensor) (int, error) {
 	if x.DType != tensor.Float32 {
 		return 0, fmt.Errorf("type %v %w", x.DType, ErrUnsupported)
@@ -28,7 +28,7 @@ func channelsOf(x *tensor.Tensor, vectors ...*tensor.Tensor) (int, error) {
 	return n, nil
 }
 
-// run normalizes a batch by its own moments. The running moments, which are the inputs where factor is not 1, move to them.
+// run normalizes a batch by its own moments. The running moments, which are inputs unless factor is 1, move towards them.
 func (a normTraining) run(c call) error {
 	x, scale, offset := c.t(0), c.t(1), c.t(2)
 	running := []*tensor.Tensor{c.t(3), c.t(4)}
@@ -80,7 +80,7 @@ func (a normTraining) run(c call) error {
 	return nil
 }
 
-// noMoments makes the mean and the variance of a batch without elements.
+// noMoments returns the mean and variance of a batch without elements.
 func noMoments(c call, n int) error {
 	for i := 1; i <= 2; i++ {
 		m, err := outputOf[float32](c, i, n)
@@ -118,7 +118,7 @@ func batchMoments(x []float32, n int) (mean, variance []float64) {
 	return mean, variance
 }
 
-// batchNormGrad takes the gradient of the result, the image, the scale and the moments that it was normalized by.
+// batchNormGrad takes the gradient of the result, the image, the scale and the moments used for normalization.
 func batchNormGrad(s *site) (kernel, error) {
 	epsilon, training := float64(s.node.Float("epsilon", 1e-4)), s.boolean("is_training", true)
 	return s.inLayout(func(c call) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inLayout returns the kernel for the data_format of a node: k takes the inputs at the given places, and makes output 0, with their
-// channels last. Keras' layer normalization has them first.
+// inLayout returns the kernel for a node's data_format: k takes the inputs at the given indices, and makes output 0, with
+// channels last. Keras's layer normalization has channels first.
 func (s *site) inLayout(k kernel, at ...int) (kernel, error) {
 	switch f := s.str("data_format", "NHWC"); f {
 	case "NHWC", "NDHWC":
@@ -20,7 +20,7 @@ func (s *site) inLayout(k kernel, at ...int) (kernel, error) {
 	}
 }
 
-// channelsFirst returns k for images with their channels first at the given places, and as output 0 where it is images.
+// channelsFirst returns k for images with channels first at the given input indices, and as output 0 if output is set.
 func channelsFirst(k kernel, output bool, at ...int) kernel {
 	return func(c call) error {
 		inner := c
@@ -43,7 +43,7 @@ func channelsFirst(k kernel, output bool, at ...int) kernel {
 	}
 }
 
-// moved returns t with a dimension at another place; -1 is the last one. What is no image stays as it is.
+// moved returns t with a dimension moved; -1 is the last one. Tensors that are not images stay.
 func (c call) moved(t *tensor.Tensor, from, to int) (*tensor.Tensor, error) {
 	rank := len(t.Shape)
 	if rank != 4 && rank != 5 {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestChannelsFirst: batch normalization and its gradient give the same with channels first and last.
+// TestChannelsFirst: batch normalization and its gradient agree with channels first and last.
 func TestChannelsFirst(t *testing.T) {
 	s := newSession(t)
 	count := func(n int, shape ...int) *tensor.Tensor {

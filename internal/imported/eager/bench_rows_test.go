@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// BenchmarkRows are ops that move, sum and update rows, with one thread and with two.
+// BenchmarkRows runs ops that move, sum and update rows, with one thread and with two.
 func BenchmarkRows(b *testing.B) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	ids := func(n, below int, shape ...int) *tensor.Tensor {

@@ -66,7 +66,7 @@ func BenchmarkParseExample(b *testing.B) {
 	b.ReportMetric(float64(rows*2*each*b.N)/b.Elapsed().Seconds()/1e6, "Mfeatures/s")
 }
 
-// BenchmarkEmbedding: 4096 rows of 64 floats are gathered, and summed by row of 8 ids.
+// BenchmarkEmbedding gathers 4096 rows of 64 floats, and sums them in groups of 8 ids.
 func BenchmarkEmbedding(b *testing.B) {
 	const ids, width = 4096, 64
 	table := tensor.New(tensor.Float32, 100000, width)
@@ -86,7 +86,7 @@ func BenchmarkEmbedding(b *testing.B) {
 	}
 }
 
-// BenchmarkSmall is what a node costs besides its work.
+// BenchmarkSmall measures the overhead of a node.
 func BenchmarkSmall(b *testing.B) {
 	x := Value{T: tensorOf([]float32{1, 2, 3, 4}, 4)}
 	for _, op := range []string{"Identity", "AddV2", "Shape"} {
@@ -100,7 +100,7 @@ func BenchmarkSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkAdd is an elementwise op that is not small.
+// BenchmarkAdd runs an elementwise op on large tensors.
 func BenchmarkAdd(b *testing.B) {
 	x := Value{T: tensor.New(tensor.Float32, 1<<16)}
 	b.SetBytes(3 << 18)

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// binaryOps work on pairs of elements, broadcast.
+// binaryOps are elementwise ops on pairs, with broadcasting.
 var binaryOps = binaryTable()
 
 func binaryTable() map[*ops.Def]maker {
@@ -39,7 +39,7 @@ func binaryTable() map[*ops.Def]maker {
 	return all
 }
 
-// arithmetic returns the kernel of an op on all numbers; Add joins strings too.
+// arithmetic returns the kernel of an op on all numeric types; Add also joins strings.
 func arithmetic(op *ops.Def) kernel {
 	t := numbers(vectors[float32](op, numberPairs[float32](op)), vectors[float64](op, numberPairs[float64](op)), intPairs[int8](op), intPairs[int16](op), intPairs[int32](op),
 		intPairs[int64](op), intPairs[uint8](op), intPairs[uint16](op), intPairs[uint32](op), intPairs[uint64](op))
@@ -49,7 +49,7 @@ func arithmetic(op *ops.Def) kernel {
 	return withComplex(t, op).on(0)
 }
 
-// numberPairs are the ops whose floats need nothing special but division.
+// numberPairs are ops whose float kernels only treat division specially.
 func numberPairs[T float](op *ops.Def) kernel {
 	switch op {
 	case ops.FloorDiv:
@@ -107,7 +107,7 @@ type integral interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// intPairs are the ops on integers; those that divide refuse zeros first.
+// intPairs are the ops on integers; divisions first refuse zeros.
 func intPairs[T integral](op *ops.Def) kernel {
 	switch op {
 	case ops.Div, ops.TruncateDiv:
@@ -136,7 +136,7 @@ func intPairs[T integral](op *ops.Def) kernel {
 	return simplePairs[T](op)
 }
 
-// divided refuses a zero among the divisors.
+// divided refuses zero divisors.
 func divided[T integral](k kernel) kernel {
 	return func(c call) error {
 		if slices.Contains(tensor.Values[T](c.t(1)), 0) && c.t(0).Len() > 0 {
@@ -167,7 +167,7 @@ func intPowers[T integral]() kernel {
 	}
 }
 
-// floatPairs are the ops on floats alone.
+// floatPairs are the ops on floats only.
 func floatPairs[T float](op *ops.Def) kernel {
 	zero := func(f func(a, b float64) float64, at int) kernel { // 0 where operand `at` is 0
 		return called(func(a, b T) T {
@@ -213,7 +213,7 @@ func bits2[T integral](op *ops.Def, size T) kernel {
 	return pairs(func(a, b T) T { return a >> min(max(b, 0), size-1) })
 }
 
-// ordering returns a comparison: <, <=, >, >=.
+// ordering returns a comparison: <, <=, > or >=.
 func ordering(which int) kernel {
 	return numbers(ordered[float32](which), ordered[float64](which), ordered[int8](which), ordered[int16](which), ordered[int32](which),
 		ordered[int64](which), ordered[uint8](which), ordered[uint16](which), ordered[uint32](which), ordered[uint64](which)).on(0)
@@ -226,7 +226,7 @@ func ordered[T number](which int) kernel {
 	}[which]
 }
 
-// nearness reports whether two elements differ by no more than a tolerance, which is of their type.
+// nearness reports whether two elements differ by at most a tolerance, which has their type.
 func nearness(s *site) (kernel, error) {
 	tolerance, ok := s.node.Attrs["tolerance"].(float32)
 	if !ok {

@@ -17,7 +17,7 @@ var bincountOps = map[*ops.Def]maker{
 }
 
 // bincount returns the maker of an op whose values are input `at`, after the row
-// splits where there are some.
+// splits if there are any.
 func bincount(at int) maker {
 	return func(s *site) (kernel, error) {
 		binary := s.boolean("binary_output", false)

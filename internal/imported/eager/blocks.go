@@ -63,7 +63,7 @@ func roll(c call) error {
 }
 
 // bandPart keeps the diagonals of matrices from num_lower below to num_upper
-// above the main one, all of a side where that is negative.
+// above the main one; a negative number keeps all of that side.
 func bandPart(c call) error {
 	t := c.t(0)
 	lower, err := integer("num_lower", c.t(1))
@@ -101,7 +101,7 @@ func bandPart(c call) error {
 	return nil
 }
 
-// ofImages makes the kernel of images, whose blocks are squares, of one of blocks of any shape.
+// ofImages makes a kernel for images, which have square blocks, of a kernel for blocks of any shape.
 func ofImages(f kernel) maker {
 	return func(s *site) (kernel, error) {
 		size := s.node.Int("block_size", 0)
@@ -146,7 +146,7 @@ func blockArgs(c call) (block []int, m margins, total int, err error) {
 	return block, m, total, err
 }
 
-// blockBox is the order [blocks..., batch, cells..., rest...] of the elements of
+// blockBox returns the order [blocks..., batch, cells..., rest...] for the elements of
 // a tensor with dimensions [batch, cells·blocks..., rest...].
 func blockBox(shape, block []int) (box []int, from stride) {
 	steps := contiguous(shape).steps

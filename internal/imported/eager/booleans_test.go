@@ -29,7 +29,7 @@ func decoded(t *testing.T, d tensor.DType, limit int64, texts ...string) (*tenso
 	return out[0].T, nil
 }
 
-// TestBooleansOfBytes: whatever the bytes of a request, a boolean is 0 or 1.
+// TestBooleansOfBytes: whatever bytes a request has, a boolean is 0 or 1.
 func TestBooleansOfBytes(t *testing.T) {
 	y, err := decoded(t, tensor.Bool, 0, "\x00\x01\x02\xff")
 	if err != nil || !bytes.Equal(y.Bytes, []byte{0, 1, 1, 1}) {
@@ -42,7 +42,7 @@ func TestBooleansOfBytes(t *testing.T) {
 	}
 }
 
-// TestDecodeRawOfOneLongString: there is no room made for strings that are not there.
+// TestDecodeRawOfOneLongString: no memory is allocated for strings that do not exist.
 func TestDecodeRawOfOneLongString(t *testing.T) {
 	_, err := decoded(t, tensor.Uint8, 1000, string(make([]byte, 600)), "", "")
 	if err == nil || errors.Is(err, eager.ErrLimit) {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// boostedOps restore tf.estimator's boosted trees, and ask them. Those that only training needs have no kernels.
+// boostedOps restore tf.estimator's boosted trees, and predict with them. Ops that only training needs have no kernels.
 var boostedOps = map[*ops.Def]maker{
 	ops.BoostedTreesEnsembleResourceHandleOp: makeTreeResource(func(string) treeResource { return &ensemble{} }),
 	ops.IsBoostedTreesEnsembleInitialized:    askTreeResource(func(c call, e *ensemble) error { return c.truth(e.state.Load() != nil) }),
@@ -45,7 +45,7 @@ func (e *ensemble) fork() treeResource {
 	return f
 }
 
-// fill parses what inputs 1 and 2 have. An ensemble that is created stays as it is where there is one.
+// fill parses the stamp and the trees in inputs 1 and 2. With create, an existing ensemble stays.
 func (e *ensemble) fill(c call, create bool) error {
 	stamp, text := c.t(1), c.t(2)
 	if stamp.DType != tensor.Int64 || stamp.Len() != 1 || text.DType != tensor.String || len(text.Strings) != 1 {
@@ -89,7 +89,7 @@ func serializeEnsemble(c call, e *ensemble) error {
 	return err
 }
 
-// predictEnsemble has the logits of rows.
+// predictEnsemble returns the logits of rows.
 func predictEnsemble(s *site) (kernel, error) {
 	width := s.count("logits_dimension", 1, 1<<20)
 	return func(c call) error {
@@ -125,10 +125,10 @@ func predictEnsemble(s *site) (kernel, error) {
 	}, nil
 }
 
-// rowsPerLook is after how many rows a kernel looks whether its step has ended.
+// rowsPerLook is the number of rows between checks whether the step has ended.
 const rowsPerLook = 1024
 
-// bucketedFeatures reads the inputs behind the handle: [rows] or [rows, columns] each.
+// bucketedFeatures reads the inputs after the handle: [rows] or [rows, columns] each.
 func (c call) bucketedFeatures() (features []boosted.Feature, rows int, err error) {
 	for i := range c.in[1:] {
 		t := c.t(1 + i)
@@ -144,7 +144,7 @@ func (c call) bucketedFeatures() (features []boosted.Feature, rows int, err erro
 	return features, rows, nil
 }
 
-// boundaries is a resource that holds the boundaries of the buckets of features, a list for each.
+// boundaries is a resource with the bucket boundaries of features, one list per feature.
 type boundaries struct{ lists atomic.Pointer[[][]float32] }
 
 func (b *boundaries) fork() treeResource {
@@ -153,7 +153,7 @@ func (b *boundaries) fork() treeResource {
 	return f
 }
 
-// maxStreams bounds the features of a resource of boundaries.
+// maxStreams bounds the number of features in a boundaries resource.
 const maxStreams = 1 << 20
 
 func createBoundaries(c call, b *boundaries) error {
@@ -222,7 +222,7 @@ func readBoundaries(s *site) (kernel, error) {
 	}, nil
 }
 
-// intoBuckets says in which bucket each value falls: of [rows] or [rows, 1] values a vector.
+// intoBuckets returns the bucket of each value: a vector for values [rows] or [rows, 1].
 func intoBuckets(s *site) (kernel, error) {
 	n := s.count("num_features", 0, maxStreams)
 	s.outputs = n

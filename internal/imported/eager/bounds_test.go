@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// paidCase is a node whose few inputs may ask for much.
+// paidCase is a node whose few inputs ask for much memory.
 type paidCase struct {
 	name, op string
 	attrs    graph.Attrs
 	in       []Value
-	works    bool // it does with the memory that there is
+	works    bool // it succeeds with the available memory
 }
 
-// TestSmallInputsPaid: a few inputs and attributes that ask for much are refused, or done in little memory.
+// TestSmallInputsPaid: a few inputs and attributes that ask for much memory are refused, or computed in little memory.
 func TestSmallInputsPaid(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 40, Request: 8 << 20})
 	defer memory.Close()
@@ -55,14 +55,14 @@ func TestSmallInputsPaid(t *testing.T) {
 	}
 }
 
-// binomial draws for each pair of many counts and probabilities, which have a small shape each and a large one together.
+// binomial draws for many pairs of counts and probabilities, whose shapes are small, but broadcast to a large one.
 func binomial(name string, places int64, works bool) paidCase {
 	const n = 1 << 14
 	return paidCase{name, "StatelessRandomBinomial", graph.Attrs{"T": tensor.Float32, "dtype": tensor.Float32}, []Value{{T: tensorOf([]int64{places, n, n}, 3)}, {T: tensorOf([]int64{1, 2}, 2)},
 		{T: tensor.New(tensor.Float32, n, 1)}, {T: tensor.New(tensor.Float32, 1, n)}}, works}
 }
 
-// emptyColumns are the indices, values and shapes of n sparse columns without values.
+// emptyColumns returns the indices, values and shapes of n sparse columns without values.
 func emptyColumns(n int, rows int64) (in []Value) {
 	for _, t := range []*tensor.Tensor{tensor.New(tensor.Int64, 0, 2), tensor.New(tensor.Int64, 0), tensorOf([]int64{rows, 1}, 2)} {
 		for range n {
@@ -84,7 +84,7 @@ func raggedColumns(name string, rows int64) paidCase {
 	return paidCase{name, "RaggedCross", attrs, emptyColumns(n, rows), false}
 }
 
-// TestCrossOfNothing: rows in which a column has no value have no combinations, however many there were of the others.
+// TestCrossOfNothing: a row in which one column has no value has no combinations, however many values the others have.
 func TestCrossOfNothing(t *testing.T) {
 	const many = 50_000
 	index := make([]int64, 2*many)
@@ -109,14 +109,14 @@ func TestCrossOfNothing(t *testing.T) {
 	}
 }
 
-// TestBeamsForget: the tree of a search has no more sequences than those in the beam begin with.
+// TestBeamsForget: the tree of a search only has the sequences in the beam, and their prefixes.
 func TestBeamsForget(t *testing.T) {
 	const width, frames, classes = 8, 100, 30
 	d := beams[float64]{c: call{ctx: t.Context()}, width: width, blank: classes - 1}
 	d.begin()
 	row := make([]float64, classes)
 	for frame := range frames {
-		for k := range row { // some order that changes with the frames
+		for k := range row { // an order that changes from frame to frame
 			row[k] = math.Sin(float64(frame*classes + k*k))
 		}
 		if err := d.step(row); err != nil {
@@ -139,7 +139,7 @@ func TestBeamsForget(t *testing.T) {
 	}
 }
 
-// TestSlowPairsEnd: kernels whose work grows faster than their memory end with their context.
+// TestSlowPairsEnd: kernels whose time grows faster than their memory end with their context.
 func TestSlowPairsEnd(t *testing.T) {
 	large := tensor.New(tensor.Float64, 1<<10)
 	for i := range large.Len() {
@@ -158,7 +158,7 @@ func TestSlowPairsEnd(t *testing.T) {
 	}
 }
 
-// TestOddSounds: limits of frequencies beyond all that a spectrum has, and weights that float64 cannot count. TensorFlow 2.15 answers so.
+// TestOddSounds: frequency limits beyond the spectrum, and weights that float64 cannot count exactly. The results are TensorFlow 2.15's.
 func TestOddSounds(t *testing.T) {
 	s := newSession(t)
 	for _, low := range []float32{20, 1e30} {
@@ -173,7 +173,7 @@ func TestOddSounds(t *testing.T) {
 	}
 }
 
-// TestScripts: the numbers of scripts by one character of each, as TensorFlow 2.15 says.
+// TestScripts: the script numbers of one character each, as in TensorFlow 2.15.
 func TestScripts(t *testing.T) {
 	for r, want := range map[int32]int32{
 		-1: -1, 0x110000: -1, 0x378: 103, 0x10ffff: 103, '0': 0, 'a': 25, 0x300: 1, 0x370: 14, 0x7c0: 87, 0x800: 126, 0x840: 84, 0x1c00: 82, 0xa500: 99, 0xa840: 90, 0xa980: 78,

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sampler draws class numbers below a range, by their probability.
+// sampler draws class numbers below a limit, according to their probability.
 type sampler struct {
 	draw        func(w *kernels.Words) int64
 	probability func(class int64) float64
@@ -19,7 +19,7 @@ func uniformCandidates(classes int64) sampler {
 	return sampler{func(w *kernels.Words) int64 { return int64(w.Below(uint64(classes))) }, func(int64) float64 { return p }}
 }
 
-// logUniformCandidates draws small numbers more often, as Zipf's law has it.
+// logUniformCandidates draws small numbers more often, by Zipf's law.
 func logUniformCandidates(classes int64) sampler {
 	span := math.Log1p(float64(classes))
 	return sampler{
@@ -28,10 +28,10 @@ func logUniformCandidates(classes int64) sampler {
 	}
 }
 
-// manyTries is how many numbers are drawn for unique candidates at most, for each of them.
+// manyTries bounds the draws per unique candidate.
 const manyTries = 1 << 16
 
-// candidates makes the kernel of a candidate sampler: the candidates, and how often each true class and each candidate is
+// candidates makes the kernel of a candidate sampler. It returns the candidates, and how often each true class and each candidate is
 // expected among them.
 func candidates(of func(classes int64) sampler) maker {
 	return func(s *site) (kernel, error) {
@@ -70,7 +70,7 @@ func candidates(of func(classes int64) sampler) maker {
 	}
 }
 
-// sample fills ids and returns how many numbers it drew.
+// sample fills ids and returns the number of draws.
 func (f sampler) sample(c call, ids []int64, unique bool, r kernels.Rand) (tries int, err error) {
 	words := r.Words()
 	if !unique {
@@ -98,7 +98,7 @@ func (f sampler) sample(c call, ids []int64, unique bool, r kernels.Rand) (tries
 	return tries, nil
 }
 
-// expect makes output i: how often each class is expected among n candidates that took so many tries.
+// expect computes output i: how often each class is expected among n candidates that took that many draws.
 func (f sampler) expect(c call, i int, classes *tensor.Tensor, n, tries int) error {
 	dst, err := outputOf[float32](c, i, classes.Shape...)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f sampler) expect(c call, i int, classes *tensor.Tensor, n, tries int) err
 	return nil
 }
 
-// accidentalHits finds the true classes among the candidates: the row, the candidate, and the weight that takes it out.
+// accidentalHits finds true classes among the candidates: it returns the row, the candidate, and the weight that removes it.
 func accidentalHits(s *site) (kernel, error) {
 	trues := s.count("num_true", 0, math.MaxInt32)
 	return func(c call) error {

@@ -35,7 +35,7 @@ func cast(s *site) (kernel, error) {
 	}, nil
 }
 
-// recast fills dst with src's elements in dst's type, as C++ does.
+// recast fills dst with src's elements converted to dst's type, as in C++.
 func recast(dst, src *tensor.Tensor) error {
 	f := convert.Between(src.DType, dst.DType)
 	if f == nil {
@@ -45,7 +45,7 @@ func recast(dst, src *tensor.Tensor) error {
 	return nil
 }
 
-// recastTo returns a tensor with t's elements in another type.
+// recastTo returns a tensor with t's elements converted to another type.
 func recastTo(c call, t *tensor.Tensor, d tensor.DType) (*tensor.Tensor, error) {
 	out, err := c.alloc(d, t.Shape...)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cellOps are recurrent cells, and their loops over time.
+// cellOps are recurrent cells, and loops over time of them.
 var cellOps = map[*ops.Def]maker{
 	ops.LSTMBlockCell: lstmCell,
 	ops.BlockLSTM:     blockLSTM,
@@ -17,14 +17,14 @@ var cellOps = map[*ops.Def]maker{
 	ops.GRUBlockCell:  plain(gruCell),
 }
 
-// lstm is a cell of LSTM. Its gates lie one after the other: input, candidate, forget and output; in version 2 forget is before candidate.
+// lstm is an LSTM cell. Its gates are input, candidate, forget and output, in this order; in version 2 forget comes before candidate.
 type lstm struct {
 	forgetBias, clip float32
 	peephole         bool
-	candidate        int // which of the gates the candidate is
+	candidate        int // index of the candidate among the gates
 	batch, in, cells int
 	w, bias          []float32
-	wci, wcf, wco    []float32 // how the state looks at the gates
+	wci, wcf, wco    []float32 // peephole weights: from the state to the gates
 	xh, gates        []float32 // scratch
 }
 
@@ -36,7 +36,7 @@ func readLSTM(s *site) lstm {
 	return l
 }
 
-// begin checks the weights, inputs 3 to 7 from first on, and the states before them, and makes room for scratch.
+// begin checks the weights in inputs 3 to 7, counted from first, and the previous states, and allocates scratch memory.
 func (l lstm) begin(c call, first int, x []int) (lstm, error) {
 	if err := sameType(c.in[first:]); err != nil {
 		return l, err
@@ -67,13 +67,13 @@ func (l lstm) begin(c call, first int, x []int) (lstm, error) {
 	return l, nil
 }
 
-// lstmStep are the tensors of one step of time.
+// lstmStep has the tensors of one time step.
 type lstmStep struct {
-	x, cs, h []float32    // the input, and the state before
+	x, cs, h []float32    // the input, and the previous state
 	out      [7][]float32 // i, cs, f, o, ci, co, h
 }
 
-// step computes one step of time.
+// step computes one time step.
 func (l *lstm) step(s lstmStep) {
 	joinRows(l.xh, s.x, s.h, l.in, l.cells)
 	clear(l.gates)
@@ -85,7 +85,7 @@ func (l *lstm) step(s lstmStep) {
 	}
 }
 
-// cell computes one cell k, whose state is at a place.
+// cell computes cell k, whose state is at index at.
 func (l *lstm) cell(s lstmStep, at, k int, gates []float32) {
 	gate := func(i int) float32 { return gates[i*l.cells+k] + l.bias[i*l.cells+k] }
 	in, candidate, forget, out := gate(0), gate(l.candidate), gate(3-l.candidate)+l.forgetBias, gate(3)
@@ -111,7 +111,7 @@ func (l *lstm) cell(s lstmStep, at, k int, gates []float32) {
 func sigmoid32(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))) }
 func tanh32(x float32) float32    { return float32(math.Tanh(float64(x))) }
 
-// joinRows writes rows of a, n wide, each followed by the row of b, m wide.
+// joinRows writes the rows of a, n wide, each followed by the row of b, m wide.
 func joinRows(dst, a, b []float32, n, m int) {
 	for i := 0; len(dst) > 0; i++ {
 		copy(dst, a[i*n:(i+1)*n])
@@ -144,7 +144,7 @@ func lstmCell(s *site) (kernel, error) {
 	}, nil
 }
 
-// blockLSTM runs a cell over time; what is after the longest sequence is 0.
+// blockLSTM runs a cell over time; the outputs after the longest sequence are 0.
 func blockLSTM(s *site) (kernel, error) {
 	l := readLSTM(s)
 	return func(c call) error {
@@ -190,7 +190,7 @@ func blockLSTM(s *site) (kernel, error) {
 	}, nil
 }
 
-// gruCell computes a cell of GRU: the gates r and u, the candidate, and the new state.
+// gruCell computes a GRU cell: the gates r and u, the candidate, and the new state.
 func gruCell(c call) error {
 	if err := sameType(c.in); err != nil {
 		return err

@@ -2,10 +2,10 @@ package eager
 
 import "fmt"
 
-// channels is a tensor as [before, n, after]: the elements of a channel share a range of quantization.
+// channels views a tensor as [before, n, after]: the elements of each channel share a quantization range.
 type channels struct{ before, n, after int }
 
-// slicesAlong returns the channels along an axis; -1: all elements are of one.
+// slicesAlong returns the channels along an axis; -1 puts all elements into one.
 func slicesAlong(shape []int, axis int) (channels, error) {
 	switch {
 	case axis < -1 || axis >= len(shape):
@@ -16,7 +16,7 @@ func slicesAlong(shape []int, axis int) (channels, error) {
 	return channels{product(shape[:axis]), shape[axis], product(shape[axis+1:])}, nil
 }
 
-// spans calls f with the elements of channel i, which lie in spans [from, to).
+// spans calls f for each span [from, to) of elements of channel i.
 func (c channels) spans(i int, f func(from, to int)) {
 	for k := range c.before {
 		from := (k*c.n + i) * c.after

@@ -10,11 +10,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TypeError says that the kernels of an op do not take an element type. It wraps ErrUnsupported.
+// TypeError says that an op has no kernel for an element type. It wraps ErrUnsupported.
 type TypeError struct {
 	Attr  string
 	Type  tensor.DType
-	Takes []tensor.DType // what they take, sorted
+	Takes []tensor.DType // the types with a kernel, sorted
 }
 
 // Error names the types.
@@ -26,11 +26,11 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("%s = %v is not supported: expected %s", e.Attr, e.Type, strings.Join(names, ", "))
 }
 
-// Unwrap says of what kind the error is.
+// Unwrap returns ErrUnsupported.
 func (e *TypeError) Unwrap() error { return ErrUnsupported }
 
-// Check reports why a node cannot be run, whatever its inputs are: there is no kernel of the op, or the kernel does not take
-// an attribute or an element type. It runs nothing, and makes nothing that lasts.
+// Check reports why a node cannot be run with any inputs: there is no kernel for the op, or the kernel does not support
+// an attribute or an element type. It runs nothing, and creates nothing that outlives the call.
 func Check(n *graph.Node) error {
 	if _, err := prepare(n, nil); err != nil {
 		return err
@@ -51,7 +51,7 @@ func Check(n *graph.Node) error {
 	return nil
 }
 
-// typeAttrs returns the attributes that state one element type, and the types that the definition lets them be.
+// typeAttrs returns the attributes that state one element type, with the types that the definition allows.
 func typeAttrs(d *ops.Def) (all []ops.Attr) {
 	for _, a := range d.Attrs() {
 		if a.Kind == "type" {
@@ -67,7 +67,7 @@ func typeAttrs(d *ops.Def) (all []ops.Attr) {
 	return all
 }
 
-// checkType fails where an attribute of an op may not be a type. Resources and lists are taken by ops that say so.
+// checkType fails if an attribute of an op does not allow a type. Resources and lists are allowed for ops that say so.
 func checkType(d *ops.Def, a ops.Attr, t tensor.DType) error {
 	if (t == tensor.Resource || t == tensor.Variant) && (d.Opaque || d.Lists || d.State == ops.Fed || listed(d)) {
 		return nil
@@ -81,7 +81,7 @@ func checkType(d *ops.Def, a ops.Attr, t tensor.DType) error {
 	return &TypeError{a.Name, t, takes}
 }
 
-// listed reports whether an op takes or gives lists, whose elements may be lists.
+// listed reports whether an op has list inputs or outputs, whose elements may be lists.
 func listed(d *ops.Def) bool {
 	return slices.ContainsFunc(slices.Concat(d.Inputs(), d.Outputs()), func(a ops.Arg) bool { return a.TypeAttr == "" && a.Type == tensor.Variant })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// colourOps change the colours of images, whose last dimension is red, green and blue, or hue, saturation and value.
+// colourOps change the colors of images, whose last dimension is red, green and blue, or hue, saturation and value.
 var colourOps = map[*ops.Def]maker{
 	ops.RGBToHSV:         plain(eachPixel(func(p [3]float64, single bool) [3]float64 { return rounded(toHSV(p, single), single) })),
 	ops.HSVToRGB:         plain(eachPixel(func(p [3]float64, single bool) [3]float64 { return rounded(fromHSV(p), single) })),
@@ -26,7 +26,7 @@ func rounded(p [3]float64, single bool) [3]float64 {
 	return p
 }
 
-// eachPixel is a kernel that maps the three numbers of each pixel. Single says that they are no wider than 32 bits.
+// eachPixel is a kernel that maps the three numbers of each pixel. single says that they have at most 32 bits.
 func eachPixel(f func(p [3]float64, single bool) [3]float64) kernel {
 	return func(c call) error {
 		x := c.t(0)
@@ -85,7 +85,7 @@ func fromHSV(p [3]float64) [3]float64 {
 	return p
 }
 
-// adjusted is the maker of an op that changes pixels by a number.
+// adjusted returns the maker of an op that adjusts pixels by a number.
 func adjusted(what string, f func(p [3]float32, by float32) [3]float32) maker {
 	return func(*site) (kernel, error) {
 		return func(c call) error {
@@ -112,7 +112,7 @@ func adjusted(what string, f func(p [3]float32, by float32) [3]float32) maker {
 	}
 }
 
-// recastOutput makes t, in another type, output 0.
+// recastOutput sets output 0 to t, converted to another type.
 func (c call) recastOutput(t *tensor.Tensor, d tensor.DType) error {
 	if t.DType != d {
 		var err error
@@ -124,7 +124,7 @@ func (c call) recastOutput(t *tensor.Tensor, d tensor.DType) error {
 	return nil
 }
 
-// saturated multiplies the saturation, within [0, 1].
+// saturated scales the saturation, and clamps it to [0, 1].
 func saturated(p [3]float32, by float32) [3]float32 {
 	q := toHSV([3]float64{float64(p[0]), float64(p[1]), float64(p[2])}, true)
 	q[1] = min(max(q[1]*float64(by), 0), 1)
@@ -132,7 +132,7 @@ func saturated(p [3]float32, by float32) [3]float32 {
 	return sextant(q[0]*6, chroma, q[2]-chroma)
 }
 
-// turned adds to the hue, a turn being 1.
+// turned adds to the hue, where 1 is a full turn.
 func turned(p [3]float32, by float32) [3]float32 {
 	q := toHSV([3]float64{float64(p[0]), float64(p[1]), float64(p[2])}, true)
 	low := float64(min(p[0], p[1], p[2]))
@@ -143,7 +143,7 @@ func turned(p [3]float32, by float32) [3]float32 {
 	return sextant(h, q[2]-low, low)
 }
 
-// sextant returns the colour of a hue in [0, 6).
+// sextant returns the color of a hue in [0, 6).
 func sextant(h, chroma, low float64) [3]float32 {
 	x := chroma * (1 - math.Abs(math.Mod(h, 2)-1))
 	var p [3]float64

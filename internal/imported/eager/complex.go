@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// complexOps make complex numbers of real ones, and real ones of complex numbers.
+// complexOps make complex numbers from real ones, and real ones from complex ones.
 var complexOps = map[*ops.Def]maker{
 	ops.Complex:    plain(floats(complexOf(func(re, im float32) complex64 { return complex(re, im) }), complexOf(func(re, im float64) complex128 { return complex(re, im) })).on(0)),
 	ops.Real:       partOf(func(x complex128) float64 { return real(x) }),
@@ -20,20 +20,20 @@ var complexOps = map[*ops.Def]maker{
 	ops.ConjugateTranspose: plain(conjugateTranspose),
 }
 
-// complexNumber are the complex types.
+// complexNumber has the complex types.
 type complexNumber interface{ complex64 | complex128 }
 
-// isComplex reports whether elements of a type are complex numbers.
+// isComplex reports whether a type is complex.
 func isComplex(d tensor.DType) bool { return d == tensor.Complex64 || d == tensor.Complex128 }
 
 func complexOf[T float, C complexNumber](f func(re, im T) C) kernel { return pairs(f) }
 
-// partOf makes a maker of a kernel that takes a real number from each complex one.
+// partOf returns the maker of a kernel that maps complex numbers to real ones.
 func partOf(f func(complex128) float64) maker {
 	return plain((&typed{}).complexes(eachOf(func(x complex64) float32 { return float32(f(complex128(x))) }), eachOf(f)).on(0))
 }
 
-// conjugate returns a tensor of conjugates; one of real numbers is its own.
+// conjugate returns the conjugates of a tensor's elements; a real tensor is returned unchanged.
 func conjugate(c call, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if !isComplex(t.DType) {
 		return t, nil
@@ -60,7 +60,7 @@ func conjugateTranspose(c call) error {
 	return transpose(c)
 }
 
-// adjoints returns the product of operands, or of their conjugate transposes.
+// adjoints returns the kernel of matrix products of operands, or of their conjugate transposes.
 func adjoints(a, b bool) kernel {
 	k := multiplier(a, b).on(0)
 	return func(c call) error {
@@ -80,7 +80,7 @@ func adjoints(a, b bool) kernel {
 	}
 }
 
-// complexReduce adds or multiplies in complex128.
+// complexReduce sums or multiplies in complex128.
 func complexReduce[T complexNumber](op *ops.Def, keep bool) kernel {
 	return func(c call) error {
 		r, err := reduced(c.t(0).Shape, c.t(1), keep)

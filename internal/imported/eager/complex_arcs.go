@@ -5,10 +5,10 @@ import (
 	"math/cmplx"
 )
 
-// Functions of complex numbers whose parts are of any size, by W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987): Go's own lose
-// numbers far from 1 and the sides of the branch cuts.
+// Functions of complex numbers of any magnitude, by W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987): Go's own functions
+// lose digits far from 1, and do not distinguish the sides of branch cuts.
 
-// scaled is a·b, and 0 where a is: a sine of 0 hides a power that has overflowed.
+// scaled is a·b, or 0 if a is 0: a zero sine hides an exponential that has overflowed.
 func scaled(a, b float64) float64 {
 	if a == 0 {
 		return math.Copysign(0, a) * math.Copysign(1, b)
@@ -42,7 +42,7 @@ func complexCosh(z complex128) complex128 {
 	return complex(scaled(c, math.Cosh(real(z))), scaled(s, math.Sinh(real(z))))
 }
 
-// complexTanh is ±1 where the exponentials overflow.
+// complexTanh is ±1 if the exponentials overflow.
 func complexTanh(z complex128) complex128 {
 	x, y := real(z), imag(z)
 	if math.Abs(x) > 22 && !math.IsInf(y, 0) {
@@ -56,7 +56,7 @@ func complexTan(z complex128) complex128 { return timesMinusI(complexTanh(timesI
 func timesI(z complex128) complex128      { return complex(-imag(z), real(z)) }
 func timesMinusI(z complex128) complex128 { return complex(imag(z), -real(z)) }
 
-// sides are the square roots of 1-z and 1+z.
+// sides returns the square roots of 1-z and 1+z.
 func sides(z complex128) (below, above complex128) {
 	x, y := real(z), imag(z)
 	return cmplx.Sqrt(complex(1-x, -y)), cmplx.Sqrt(complex(1+x, y))
@@ -74,7 +74,7 @@ func complexAcos(z complex128) complex128 {
 
 func complexAsinh(z complex128) complex128 { return timesMinusI(complexAsin(timesI(z))) }
 
-// complexAcosh is ±i times complexAcos, with a real part that is not negative.
+// complexAcosh is ±i times complexAcos, with a nonnegative real part.
 func complexAcosh(z complex128) complex128 {
 	w := complexAcos(z)
 	if math.Signbit(imag(z)) {
@@ -83,10 +83,10 @@ func complexAcosh(z complex128) complex128 {
 	return complex(math.Abs(imag(w)), real(w))
 }
 
-// complexAtanh takes the logarithm of the two distances from ±1, and the mean of the two angles.
+// complexAtanh computes the logarithm of the ratio of the distances from ±1, and the mean of the two angles.
 func complexAtanh(z complex128) complex128 {
 	x, y := math.Abs(real(z)), imag(z)
-	if x > 1e150 || math.Abs(y) > 1e150 { // whose squares overflow
+	if x > 1e150 || math.Abs(y) > 1e150 { // their squares overflow
 		w := 1 / z
 		return complex(real(w), math.Copysign(math.Pi/2, y))
 	}

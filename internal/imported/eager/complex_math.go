@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// complexUnary are functions of one complex number, by the ops of real ones.
+// complexUnary has functions of one complex number, by the op for real numbers.
 var complexUnary = map[*ops.Def]func(complex128) complex128{
 	ops.Neg: func(x complex128) complex128 { return -x }, ops.Square: func(x complex128) complex128 { return x * x }, ops.Sqrt: cmplx.Sqrt, ops.Exp: complexExp, ops.Log: cmplx.Log,
 	ops.Rsqrt: complexRsqrt, ops.Inv: func(x complex128) complex128 { return 1 / x }, ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
@@ -16,7 +16,7 @@ var complexUnary = map[*ops.Def]func(complex128) complex128{
 	ops.Sigmoid: func(x complex128) complex128 { return 1 / (1 + complexExp(-x)) }, ops.Sign: complexSign, ops.Log1p: complexLog1p, ops.Expm1: complexExpm1,
 }
 
-// complexRsqrt has one side of the branch cut.
+// complexRsqrt does not distinguish the sides of the branch cut.
 func complexRsqrt(x complex128) complex128 {
 	if real(x) < 0 && imag(x) == 0 {
 		return complex(0, -1/math.Sqrt(-real(x)))
@@ -24,7 +24,7 @@ func complexRsqrt(x complex128) complex128 {
 	return 1 / cmplx.Sqrt(x)
 }
 
-// complexSign is the number of length 1 in the same direction, 0 of 0.
+// complexSign is the number of length 1 in the same direction, or 0 for 0.
 func complexSign(x complex128) complex128 {
 	if x == 0 {
 		return 0
@@ -32,7 +32,7 @@ func complexSign(x complex128) complex128 {
 	return x / complex(cmplx.Abs(x), 0)
 }
 
-// complexLog1p is log(1+x), precise near 0: log of the length is half of log1p(|1+x|^2 - 1).
+// complexLog1p is log(1+x), precise near 0: the log of the modulus is log1p(|1+x|^2 - 1) / 2.
 func complexLog1p(x complex128) complex128 {
 	re, im := real(x), imag(x)
 	if cmplx.Abs(x) > 0.5 {
@@ -48,7 +48,7 @@ func complexExpm1(x complex128) complex128 {
 	return complex(math.Expm1(re)*math.Cos(im)-2*half*half, math.Exp(re)*math.Sin(im))
 }
 
-// complexBinary are functions of two complex numbers, by the ops of real ones.
+// complexBinary has functions of two complex numbers, by the op for real numbers.
 var complexBinary = map[*ops.Def]func(a, b complex128) complex128{
 	ops.Add: complexSum, ops.AddV2: complexSum, ops.Sub: func(a, b complex128) complex128 { return a - b }, ops.Mul: complexProduct, ops.Div: complexQuotient, ops.RealDiv: complexQuotient, ops.Pow: complexPower,
 	ops.SquaredDifference: func(a, b complex128) complex128 { return cmplx.Conj(a-b) * (a - b) },
@@ -63,7 +63,7 @@ func complexSum(a, b complex128) complex128      { return a + b }
 func complexProduct(a, b complex128) complex128  { return a * b }
 func complexQuotient(a, b complex128) complex128 { return a / b }
 
-// complexPower is C++'s: the power 0 is 1, and of zero it is 0.
+// complexPower is C++'s: any number to the power 0 is 1, and 0 to any other power is 0.
 func complexPower(a, b complex128) complex128 {
 	switch {
 	case b == 0:
@@ -74,7 +74,7 @@ func complexPower(a, b complex128) complex128 {
 	return complexExp(b * cmplx.Log(a))
 }
 
-// unlessZero returns v, 0 where x is.
+// unlessZero returns v, or 0 if x is 0.
 func unlessZero(x, v complex128) complex128 {
 	if x == 0 {
 		return 0
@@ -82,7 +82,7 @@ func unlessZero(x, v complex128) complex128 {
 	return v
 }
 
-// withComplex adds an op's kernels for complex numbers, where it has any.
+// withComplex adds an op's kernels for complex numbers, if it has any.
 func withComplex(t *typed, op *ops.Def) *typed {
 	if f := complexUnary[op]; f != nil {
 		return t.complexes(eachOf(func(x complex64) complex64 { return complex64(f(complex128(x))) }), eachOf(f))

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// controlOps call functions of Env: branches, loops, and calls on named devices. A loop ends with the context of its run.
+// controlOps call functions of Env: branches, loops, and calls on given devices. A loop ends with the context of its run.
 var controlOps = map[*ops.Def]maker{
 	ops.If:             branch,
 	ops.StatelessIf:    branch,
@@ -48,7 +48,7 @@ func (s *site) function(attr string) string {
 	return f.Name
 }
 
-// frame makes room for calls of a function.
+// frame allocates memory for calls of a function.
 func (c call) frame(name string, args, results int) (*frame, error) {
 	if c.env == nil || c.env.Functions[name] == nil {
 		return nil, fmt.Errorf("function %q: there is none", name)
@@ -60,7 +60,7 @@ func (c call) frame(name string, args, results int) (*frame, error) {
 	return r, nil
 }
 
-// branch runs one of two functions on all inputs but the first.
+// branch runs one of two functions on all inputs except the first.
 func branch(s *site) (kernel, error) {
 	then, other := s.function("then_branch"), s.function("else_branch")
 	s.outputs = len(list[tensor.DType](s, "Tout"))
@@ -80,7 +80,7 @@ func branch(s *site) (kernel, error) {
 	}, nil
 }
 
-// choice runs the function of that number, the last one where there is none.
+// choice runs the function with that index, or the last one if there is none.
 func choice(s *site) (kernel, error) {
 	branches := list[graph.Func](s, "branches")
 	if len(branches) == 0 {
@@ -110,7 +110,7 @@ func (c call) branch(name string) error {
 	return r.call(c.ctx, c.env, c.in[1:], c.out)
 }
 
-// while runs a body on its own results for as long as a condition is true of them.
+// while runs a body on its own results while a condition is true for them.
 func while(s *site) (kernel, error) {
 	cond, body := s.function("cond"), s.function("body")
 	s.outputs = len(list[tensor.DType](s, "T"))
@@ -151,7 +151,7 @@ func while(s *site) (kernel, error) {
 	}, nil
 }
 
-// holds is TensorFlow's: a number that is not zero, a text that is not empty, anything else with elements.
+// holds converts a condition as TensorFlow does: true is a nonzero number, a nonempty string, or another tensor with elements.
 func holds(t *tensor.Tensor) (bool, error) {
 	switch {
 	case len(t.Shape) > 0:

@@ -15,7 +15,7 @@ var scalar = graph.Type{DType: tensor.Int64, Shape: graph.ShapeOf()}
 
 type outputs = []graph.Output
 
-// function makes a Function of so many numbers; build returns its results.
+// function makes a Function with that many numbers as arguments; build returns its results.
 func function(t *testing.T, args int, build func(b *graph.Builder, in outputs) outputs) *Function {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -37,7 +37,7 @@ func function(t *testing.T, args int, build func(b *graph.Builder, in outputs) o
 	return f
 }
 
-// control is a session with functions: sums of the numbers below n, and ones that are wrong.
+// control is a session with functions: the sum of the numbers below n, and invalid ones.
 func control(t *testing.T) session {
 	s := newSession(t)
 	truth := graph.Type{DType: tensor.Bool, Shape: graph.ShapeOf()}
@@ -80,13 +80,13 @@ func TestControl(t *testing.T) {
 	}
 	s.expect(out[0], "int64[] 10")
 	s.expect(out[2], "int64[] 45")
-	s.expect(s.run("StatelessWhile", loop, int64(3), int64(3), int64(0)), "int64[] 3") // none
+	s.expect(s.run("StatelessWhile", loop, int64(3), int64(3), int64(0)), "int64[] 3") // no iteration
 
 	branches := attrs(three[:1], "then_branch", "add", "else_branch", "first")
 	s.expect(s.run("If", branches, int64(1), int64(5), int64(6)), "int64[] 11")
 	s.expect(s.run("StatelessIf", branches, int64(0), int64(5), int64(6)), "int64[] 5")
 	s.expect(s.run("If", branches, "", int64(5), int64(6)), "int64[] 5")
-	s.expect(s.run("If", branches, []float32{0}, int64(5), int64(6)), "int64[] 11") // has an element
+	s.expect(s.run("If", branches, []float32{0}, int64(5), int64(6)), "int64[] 11") // it has an element
 	cases := graph.Attrs{"Tout": three[:1], "branches": []graph.Func{{Name: "first"}, {Name: "second"}, {Name: "add"}}}
 	for i, want := range map[int64]string{0: "5", 1: "6", 2: "11", 3: "11", -1: "11"} {
 		s.expect(s.run("Case", cases, i, int64(5), int64(6)), "int64[] "+want)
@@ -103,7 +103,7 @@ func TestControl(t *testing.T) {
 	s.refuse("(Reshape)", "If", attrs(three[:1], "then_branch", "fails", "else_branch", "first"), int64(1), int64(5), int64(6))
 }
 
-// TestEndlessLoop: a loop ends with its context.
+// TestEndlessLoop: an endless loop ends with its context.
 func TestEndlessLoop(t *testing.T) {
 	s := control(t)
 	in := []Value{{T: tensor.Scalar(int64(0))}, {T: tensor.Scalar(int64(1))}, {T: tensor.Scalar(int64(0))}}
@@ -117,7 +117,7 @@ func TestEndlessLoop(t *testing.T) {
 	}
 }
 
-// TestFunctionErrors: what is no function is refused when it is made.
+// TestFunctionErrors: an invalid function is refused when it is made.
 func TestFunctionErrors(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", scalar)

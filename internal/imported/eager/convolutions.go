@@ -22,17 +22,17 @@ var convolutionOps = map[*ops.Def]maker{
 	ops.Conv3DBackpropFilterV2:              convolutionMaker(filterGradConv, conv3D[float32], conv3D[float64]),
 }
 
-// volumeKernel computes dst of two operands.
+// volumeKernel computes dst from two operands.
 type volumeKernel[T float] func(v kernels.Volume, dst, a, b []T)
 
-// convolutionKind is one kind of convolutions: its geometry and its kernels. Those of images have no depth.
+// convolutionKind is a kind of convolution: its geometry and its kernels. Convolutions of images have no depth.
 type convolutionKind[T float] struct {
 	rank                           int
 	over                           func(w *window.Attrs, x, filter []int) (kernels.Volume, error)
 	forward, inputGrad, filterGrad volumeKernel[T]
 }
 
-// planar makes a kernel of images one of volumes.
+// planar makes a kernel for images one for volumes.
 func planar[T float](f func(g kernels.Window, dst, a, b []T)) volumeKernel[T] {
 	return func(v kernels.Volume, dst, a, b []T) { f(v.Window, dst, a, b) }
 }
@@ -55,7 +55,7 @@ func conv3D[T float]() convolutionKind[T] {
 	return convolutionKind[T]{5, (*window.Attrs).Conv3D, kernels.Conv3D[T], kernels.Conv3DInputGrad[T], kernels.Conv3DFilterGrad[T]}
 }
 
-// result returns the sizes of what a geometry makes.
+// result returns the result sizes of a geometry.
 func result(v kernels.Volume, rank int) []int {
 	if rank == 4 {
 		return window.Result(v.Window)
@@ -63,7 +63,7 @@ func result(v kernels.Volume, rank int) []int {
 	return window.Volumes(v)
 }
 
-// convDirection is what an op of a kind computes.
+// convDirection says what an op of a kind computes.
 type convDirection int
 
 const (
@@ -72,10 +72,10 @@ const (
 	filterGradConv
 )
 
-// images are the inputs of a direction that are images.
+// images returns the inputs of a direction that are images.
 func (d convDirection) images() []int { return [][]int{{0}, {2}, {0, 2}}[d] }
 
-// convolutionMaker is the maker of an op in a direction, of two element types.
+// convolutionMaker returns the maker of an op in a direction, for two element types.
 func convolutionMaker(d convDirection, f32 func() convolutionKind[float32], f64 func() convolutionKind[float64]) maker {
 	return func(s *site) (kernel, error) {
 		w, err := window.Read(s.node)
@@ -109,7 +109,7 @@ func convolve[T float](c call, w *window.Attrs, d convDirection, k convolutionKi
 	if err != nil || len(y) == 0 {
 		return err
 	}
-	if x.Len() == 0 { // of images without rows or channels: sums of nothing
+	if x.Len() == 0 { // images without rows or channels: the sums have no terms
 		return nil
 	}
 	if err := spareGroups(c, v, f); err != nil {
@@ -119,7 +119,7 @@ func convolve[T float](c call, w *window.Attrs, d convDirection, k convolutionKi
 	return nil
 }
 
-// spareGroups pays for what the kernels of narrow groups of channels copy: the filter, with zeros up to whole vectors.
+// spareGroups pays for the kernels' copy for narrow groups of channels: the filter, padded with zeros to whole vectors.
 func spareGroups(c call, v kernels.Volume, filter *tensor.Tensor) error {
 	if v.Groups < 2 {
 		return nil
@@ -127,7 +127,7 @@ func spareGroups(c call, v kernels.Volume, filter *tensor.Tensor) error {
 	return c.room(filter.Len(), filter.DType.Size()*min(v.Groups, kernels.MostMerged))
 }
 
-// inputGradient is the gradient of a convolution with respect to its images, which models use as a convolution that enlarges.
+// inputGradient is the gradient of a convolution with respect to its images, which models use as a transposed convolution.
 func (k convolutionKind[T]) inputGradient(c call, w *window.Attrs) error {
 	f, dy := c.t(1), c.t(2)
 	shape, err := c.vector("input_sizes", c.t(0))

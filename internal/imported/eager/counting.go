@@ -28,7 +28,7 @@ var countingOps = map[*ops.Def]maker{
 	ops.EditDistance:            editDistance,
 }
 
-// histogram counts elements by equal ranges of values; what lies outside counts with the nearest.
+// histogram counts elements in value ranges of equal width; outliers count in the nearest range.
 func histogram[T number](d tensor.DType) kernel {
 	return func(c call) error {
 		limits := c.t(1)
@@ -64,7 +64,7 @@ func histogram[T number](d tensor.DType) kernel {
 	}
 }
 
-// nth finds the element of each row that is at a place in order.
+// nth finds the element of each row that has a given rank.
 func nth[T number](reverse bool) kernel {
 	return func(c call) error {
 		x := c.t(0)
@@ -101,7 +101,7 @@ func nth[T number](reverse bool) kernel {
 	}
 }
 
-// unravel makes coordinates in a tensor of some sizes of places in it.
+// unravel converts flat indices into coordinates in a tensor of given sizes.
 func unravel(c call) error {
 	indices, err := c.integers("indices", c.t(0))
 	if err != nil {
@@ -134,5 +134,5 @@ func unravel(c call) error {
 	return c.outputInts(0, c.t(0).DType, out, append([]int{len(dims)}, c.t(0).Shape...)...)
 }
 
-// scatterAdded adds to a tensor, which is not changed itself.
+// scatterAdded adds to a copy of a tensor.
 func scatterAdded(c call) error { return tensorScatterAdd(c) }

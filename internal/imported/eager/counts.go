@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// countsOps count values into sparse tensors, and do what goes with numbers of few kinds.
+// countsOps count values into sparse tensors; the map also has some other ops for few number types.
 var countsOps = map[*ops.Def]maker{
 	ops.DenseCountSparseOutput:  countSparse(denseCounts),
 	ops.SparseCountSparseOutput: countSparse(sparseCounts),
@@ -25,19 +25,19 @@ var countsOps = map[*ops.Def]maker{
 func ones[T uint8 | uint16 | uint32 | uint64](x T) uint8 { return uint8(bits.OnesCount64(uint64(x))) }
 
 // toCount is a value to count.
-type toCount struct{ row, value, at int } // at: the place among all values
+type toCount struct{ row, value, at int } // at: the index among all values
 
-// countedBytes is what a value to count takes, with its copies as an integer and as a row.
+// countedBytes is the memory of a value to count, with its copies as an integer and as a row.
 const countedBytes = 48
 
 // groups are rows of values.
 type groups struct {
-	rows   []int // of each value
-	values int   // which input they are
-	shape  []int // of the rows, before the dimension of the values
+	rows   []int // row of each value
+	values int   // index of the input that has them
+	shape  []int // shape of the rows, without the dimension of the values
 }
 
-// counting are the attributes of the counts.
+// counting has the attributes of the count ops.
 type counting struct {
 	least, most int
 	binary      bool
@@ -130,7 +130,7 @@ func raggedCounts(c call) (groups, error) {
 	return g, nil
 }
 
-// sorted returns the values below the limit by rows and size, and one more than the largest, 1 where there is none.
+// sorted returns the values below the limit, sorted by row and size, and the largest value plus one, or 1 if there is none.
 func (k counting) sorted(g groups, values []int) (all []toCount, width int, err error) {
 	all, width = make([]toCount, 0, len(values)), 1
 	for at, v := range values {
@@ -199,7 +199,7 @@ func countInto[T int32 | int64 | float32 | float64](c call, g groups, k counting
 	return c.outputInts(2, tensor.Int64, append(slices.Clone(g.shape), width), dims)
 }
 
-// crossOf is the product of vectors of three numbers.
+// crossOf is the cross product of vectors of three elements.
 func crossOf[T number](c call) error {
 	a, b := c.t(0), c.t(1)
 	r := len(a.Shape)
@@ -256,7 +256,7 @@ func logSums[T float](exclusive, backwards bool) kernel {
 	}
 }
 
-// sumOfTwoLogs is log(exp(acc)+exp(v)) as TensorFlow orders the two: a NaN counts as acc does.
+// sumOfTwoLogs is log(exp(acc)+exp(v)), ordering the two as TensorFlow does: a NaN in v is treated like acc.
 func sumOfTwoLogs(acc, v float64) float64 {
 	low, high := acc, acc
 	if v < acc {

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// unrecorded are the ops without cases of TensorFlow's, and why.
+// unrecorded has the ops without cases recorded from TensorFlow, and why.
 var unrecorded = map[string]string{
 	"LookupTableRemoveV2":   "TestMutableTable has it: its cases are not recorded yet",
 	"StringFormat":          "TestStringFormat has it: its cases are not recorded yet",
@@ -56,7 +56,7 @@ func init() {
 
 const byControl = "runs functions, which the recorder has not: interop/v1_control_test.go compares models with branches and loops"
 
-// total are ops that refuse nothing, or only what TensorFlow's graphs do not let in: they have no case that is refused.
+// total has ops that refuse nothing, or only what TensorFlow's graphs cannot contain: they have no refused case.
 var total = strings.Fields(`
 	Abs Acos Acosh Add AsString Asin Asinh Assign AssignVariableOp Atan Atanh Bitcast Bucketize Cast Ceil Cos Cosh Elu EncodeBase64 Erf Erfc Erfinv Exp
 	Expm1 Floor GuaranteeConst Identity IdentityN Inv Invert IsFinite IsInf IsNan IsotonicRegression L2Loss LeakyRelu Lgamma Log Log1p LogicalNot OnesLike PlaceholderWithDefault
@@ -65,14 +65,14 @@ var total = strings.Fields(`
 	StringUpper Tan Tanh TensorListConcatV2 ZerosLike
 `)
 
-// Reasons why no case has an edge.
+// Reasons why no case covers an edge.
 const (
 	beyondMemory = "a list or a tensor of that length is larger than the recorder's memory"
 	noGraph      = "TensorFlow's graphs do not let it in"
 	onlyPrinted  = "the values are only printed"
 )
 
-// missing are edges of an op that no case has, and why.
+// missing has edges of an op that no case covers, and why.
 var missing = map[string]string{
 	"AnonymousMutableDenseHashTable: a dimension of 0": noGraph,
 	"Assert: a dimension of 0":                         onlyPrinted,
@@ -113,10 +113,10 @@ var missing = map[string]string{
 	"TensorListStack: the smallest integer":            beyondMemory,
 }
 
-// byUpdates are the ops that updates.json.gz has cases of.
+// byUpdates are the ops with cases in updates.json.gz.
 const byUpdates = "TestUpdates compares recorded updates: see interop/eager_updates.py"
 
-// byDraws are the ops that random.json.gz has numbers of.
+// byDraws are the ops with numbers in random.json.gz.
 const byDraws = "TestRandom compares recorded numbers: see interop/eager_random.py"
 
 func init() {

@@ -8,17 +8,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cropping cuts boxes out of images, and resizes them to one size.
+// cropping crops boxes from images, and resizes them to one size.
 type cropping struct {
-	boxes         []float32 // 4 of each: normalized corners
-	images        []int32   // the image of each box
+	boxes         []float32 // normalized corners, four per box
+	images        []int32   // index of each box's image
 	n, h, w, d    int       // of the images
 	high, wide    int       // of the crops
 	nearest       bool
 	extrapolation float32
 }
 
-// readCropping checks boxes, their images and the images' shape.
+// readCropping checks boxes, the indices of their images, and the images' shape.
 func readCropping(s *site, boxes, images *tensor.Tensor, shape []int, size [2]int) (*cropping, error) {
 	switch {
 	case len(shape) != 4:
@@ -45,8 +45,8 @@ func readCropping(s *site, boxes, images *tensor.Tensor, shape []int, size [2]in
 	return k, nil
 }
 
-// cropLine returns where a pixel of a crop lies in one dimension of the image, and whether it is inside. A box so large that its
-// corners' distance overflows has pixels at no number: they are outside.
+// cropLine returns the position of a crop's pixel along one dimension of the image, and whether it is inside. If a box is so large that
+// the distance of its corners overflows, positions are NaN, which is outside.
 func cropLine(from, to float32, i, out, in int) (float32, bool) {
 	at := 0.5 * (from + to) * float32(in-1)
 	if out > 1 {
@@ -56,10 +56,10 @@ func cropLine(from, to float32, i, out, in int) (float32, bool) {
 	return at, at >= 0 && at <= float32(in-1)
 }
 
-// each calls f for each pixel of the crops that lies inside of its image; outside for the others. It ends with the request.
+// each calls f for each pixel of the crops that lies inside its image, and outside for all others. It ends with the request.
 func (k *cropping) each(c call, f func(at int, image int, p, q pixel), outside func(at int)) error {
 	if k.d == 0 {
-		return nil // nothing, of any size
+		return nil // no elements, of any size
 	}
 	for i, image := range k.images {
 		b := k.boxes[4*i : 4*i+4]
@@ -82,7 +82,7 @@ func (k *cropping) each(c call, f func(at int, image int, p, q pixel), outside f
 	return nil
 }
 
-// pixel returns the pixels around a place; of the nearest pixel, it twice.
+// pixel returns the pixels around a position; in nearest mode, the nearest one twice.
 func (k *cropping) pixel(at float32) pixel {
 	if k.nearest {
 		v := int(math.Round(float64(at)))
@@ -92,7 +92,7 @@ func (k *cropping) pixel(at float32) pixel {
 	return pixel{int(low), int(math.Ceil(float64(at))), at - low}
 }
 
-// place returns where a pixel of an image lies.
+// place returns the index of an image's pixel.
 func (k *cropping) place(image, y, x int) int { return ((image*k.h+y)*k.w + x) * k.d }
 
 func pair(what string, t *tensor.Tensor) (v [2]int, err error) {
@@ -184,7 +184,7 @@ func cropGradImage(s *site) (kernel, error) {
 	}, nil
 }
 
-// gradCropping checks gradients of crops.
+// gradCropping checks the gradients of crops.
 func gradCropping(s *site, g, boxes, images *tensor.Tensor, shape []int) (*cropping, error) {
 	if g.DType != tensor.Float32 || len(g.Shape) != 4 {
 		return nil, fmt.Errorf("grads must be 4-D float32, got %v of shape %v", g.DType, g.Shape)
@@ -226,7 +226,7 @@ func cropGradBoxes(s *site) (kernel, error) {
 	}, nil
 }
 
-// cropEdges adds the gradient of one pixel to the two edges of a box in one dimension, which are 2 apart.
+// cropEdges adds the gradient of one pixel to a box's two edges along one dimension, which are 2 apart in to.
 func cropEdges(to []float32, g float32, i, out, in int) {
 	if out <= 1 {
 		to[0] += g * 0.5 * float32(in-1)

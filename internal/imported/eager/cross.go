@@ -21,11 +21,11 @@ var crossOps = map[*ops.Def]maker{
 // crossColumn is one column of a cross.
 type crossColumn struct {
 	values *tensor.Tensor
-	starts []int // of a sparse column: where each row's values start, and their end
-	width  int   // of a dense one
+	starts []int // for a sparse column: where each row's values start, and the end of the last
+	width  int   // for a dense column
 }
 
-// row returns where the values of a row are.
+// row returns the first value of a row, and the number of its values.
 func (x crossColumn) row(i int) (first, n int) {
 	if x.starts != nil {
 		return x.starts[i], x.starts[i+1] - x.starts[i]
@@ -33,7 +33,7 @@ func (x crossColumn) row(i int) (first, n int) {
 	return i * x.width, x.width
 }
 
-// crossInputs are how many columns there are: N sparse ones (indices, then
+// crossInputs has the number of columns: N sparse ones (indices, then
 // values, then shapes), then the dense ones.
 type crossInputs struct {
 	sparse, dense int
@@ -90,7 +90,7 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 	return cols, batch, nil
 }
 
-// payRows pays for where the rows of n columns start, and for the numbers of their combinations.
+// payRows pays for the starts of rows in n columns, and for the counts of their combinations.
 func (c call) payRows(batch, n int) error {
 	if batch >= c.env.limit()/intBytes/(n+1) {
 		return fmt.Errorf("%w: %d rows of %d columns", ErrLimit, batch, n)
@@ -122,7 +122,7 @@ func sparseCrossColumn(indices, values, shape *tensor.Tensor, batch int) (crossC
 	return crossColumn{values: values, starts: starts}, nil
 }
 
-// combinations counts the combinations of each row: none where a column has no value.
+// combinations counts the combinations of each row: none if a column has no value.
 func combinations(cols []crossColumn, batch int) (counts []int, total, most int, err error) {
 	counts = make([]int, batch)
 	for i := range batch {
@@ -147,8 +147,8 @@ func combinations(cols []crossColumn, batch int) (counts []int, total, most int,
 	return counts, total, most, nil
 }
 
-// combine calls emit for each combination of each row, the last column's values changing fastest: with its number in all, and in the
-// row, and the elements of the columns.
+// combine calls emit for each combination of each row, the last column varying fastest. It passes the combination's number overall, its
+// row and number in the row, and the indices of the columns' values.
 func combine(c call, cols []crossColumn, counts []int, emit func(k, row, j int, at []int) error) error {
 	k := 0
 	at, sub := make([]int, len(cols)), make([]int, len(cols))
@@ -178,8 +178,8 @@ func combine(c call, cols []crossColumn, counts []int, emit func(k, row, j int, 
 	return nil
 }
 
-// cross makes the sparse outputs: for each row one value for each combination. emit sets the value of output k
-// for the given elements of the columns.
+// cross makes the sparse outputs: for each row, one value per combination. emit sets the value of output k
+// from the columns' values with the given indices.
 func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out *tensor.Tensor, k int, at []int) error) error {
 	counts, total, most, err := combinations(cols, batch)
 	if err != nil {
@@ -203,7 +203,7 @@ func cross(c call, cols []crossColumn, batch int, d tensor.DType, emit func(out 
 	return c.outputInts(2, tensor.Int64, []int{batch, most}, 2)
 }
 
-// bucket returns a hash modulo the number of buckets; 0 buckets are the largest number.
+// bucket returns a hash modulo the number of buckets; 0 means the largest number.
 func bucket(h uint64, buckets int) int64 {
 	if buckets > 0 {
 		return int64(h % uint64(buckets))
@@ -211,7 +211,7 @@ func bucket(h uint64, buckets int) int64 {
 	return int64(h % math.MaxInt64)
 }
 
-// hashOf returns what a value of a column adds to the hash of a cross.
+// hashOf returns the hash of a column's value for a cross.
 func (x crossColumn) hashOf(i int, hash func([]byte) uint64) uint64 {
 	if x.values.DType == tensor.String {
 		return hash(x.values.Strings[i])
@@ -237,7 +237,7 @@ func sparseCross(s *site) (kernel, error) {
 	}, nil
 }
 
-// joinCross makes strings, the values in decimal with a separator between them.
+// joinCross makes strings: the values in decimal, with a separator between them.
 func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 	cols, batch, err := counts.columns(c, extra)
 	if err != nil {
@@ -246,7 +246,7 @@ func joinCross(c call, counts crossInputs, extra int, sep []byte) error {
 	return cross(c, cols, batch, tensor.String, c.joinedCross(cols, sep))
 }
 
-// hashedCross emits the hash of a combination, from a key on.
+// hashedCross returns a function that emits the hash of a combination, beginning with a key.
 func hashedCross(cols []crossColumn, key uint64, buckets int) func(out *tensor.Tensor, k int, at []int) error {
 	return func(out *tensor.Tensor, k int, at []int) error {
 		h := key
@@ -258,7 +258,7 @@ func hashedCross(cols []crossColumn, key uint64, buckets int) func(out *tensor.T
 	}
 }
 
-// joinedCross emits the values of a combination, in decimal, with a separator between them.
+// joinedCross returns a function that emits the values of a combination in decimal, with a separator between them.
 func (c call) joinedCross(cols []crossColumn, sep []byte) func(out *tensor.Tensor, k int, at []int) error {
 	room := c.textRoom()
 	return func(out *tensor.Tensor, k int, at []int) error {

@@ -9,12 +9,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// crossEntropyOps are losses, which exported graphs of evaluation have.
+// crossEntropyOps are losses, as in exported evaluation graphs.
 var crossEntropyOps = map[*ops.Def]maker{
 	ops.SparseSoftmaxCrossEntropyWithLogits: plain(floats(crossEntropy(kernels.LogSoftmax[float32]), crossEntropy(kernels.LogSoftmax[float64])).on(0)),
 }
 
-// crossEntropy gives the loss of each row of logits [N, classes], and its gradient, softmax less the label's one.
+// crossEntropy returns the loss of each row of logits [N, classes], and its gradient: softmax minus one-hot labels.
 func crossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) kernel {
 	return func(c call) error {
 		x, labels := c.t(0), c.t(1)

@@ -20,7 +20,7 @@ var csvOps = map[*ops.Def]maker{
 	ops.ExperimentalCSVDataset: makeDataset(always(csvDataset)),
 }
 
-// csvFormat says how a line is divided, and which fields become columns.
+// csvFormat says how a line is split, and which fields become columns.
 type csvFormat struct {
 	delim  byte
 	quotes bool
@@ -28,12 +28,12 @@ type csvFormat struct {
 	choose []int // sorted; nil: all fields
 }
 
-// chosen reports which column field i is.
+// chosen reports whether field i is the next column, after the given number of columns.
 func (f *csvFormat) chosen(i, columns int) bool {
 	return f.choose == nil || columns < len(f.choose) && f.choose[columns] == i
 }
 
-// fields divides a line. Line ends before a field are passed over.
+// fields splits a line. It skips line ends before a field.
 func (f *csvFormat) fields(line []byte) (out [][]byte, err error) {
 	n := 0
 	for i := 0; i < len(line); n++ {
@@ -75,7 +75,7 @@ func (f *csvFormat) unquoted(line []byte, i int) ([]byte, int, error) {
 	return line[i:end], end + 1, nil
 }
 
-// quoted is unquoted for a field whose quote is before i. Two quotes stand for one.
+// quoted is unquoted for a field with a quote before i. Two quotes stand for one.
 func (f *csvFormat) quoted(line []byte, i int) ([]byte, int, error) {
 	var field []byte
 	for {
@@ -96,7 +96,7 @@ func (f *csvFormat) quoted(line []byte, i int) ([]byte, int, error) {
 	}
 }
 
-// set parses field k into element i of its column. A field without a value becomes the default, where there is one.
+// set parses a field into element i of its column. A field without a value gets the default, if there is one.
 func (f *csvFormat) set(out *tensor.Tensor, i int, field []byte, def *tensor.Tensor) error {
 	switch {
 	case len(field) == 0 || string(field) == f.na:
@@ -117,7 +117,7 @@ func (f *csvFormat) set(out *tensor.Tensor, i int, field []byte, def *tensor.Ten
 
 var errRequired = errors.New("is required but missing")
 
-// csvDefaults are the defaults of columns: none or one of a type that fields may have.
+// csvDefaults returns the defaults of columns: each is empty or one value, of a type that fields may have.
 func csvDefaults(values []Value) ([]*tensor.Tensor, error) {
 	all := make([]*tensor.Tensor, len(values))
 	for k, v := range values {
@@ -174,7 +174,7 @@ func decodeCSV(s *site) (kernel, error) {
 	}, nil
 }
 
-// check fails where the columns are not in order, or not as many as there are types.
+// check fails if the columns are not in order, or their number does not match the types.
 func (f *csvFormat) check(types int) error {
 	for i, v := range f.choose {
 		if v < 0 || i > 0 && v <= f.choose[i-1] {
@@ -237,7 +237,7 @@ func csvDataset(in *inputs) (dataset.Dataset, error) {
 	return dataset.Map(lines, f.parse(defaults), false), nil
 }
 
-// parse returns what makes a line of a file an element.
+// parse returns a function that converts a line of a file to an element.
 func (f *csvFormat) parse(defaults []*tensor.Tensor) dataset.Func {
 	return func(_ context.Context, e dataset.Element) (dataset.Element, error) {
 		fields, err := f.fields(e[0].T.Strings[0])

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestCSV: lines are divided as TensorFlow divides them, and what it refuses is refused.
+// TestCSV: lines are split as in TensorFlow, and what it refuses is refused.
 func TestCSV(t *testing.T) {
 	for line, want := range map[string]string{
 		"a,b": `["a" "b"]`, "a,": `["a" ""]`, ",": `["" ""]`, "": `[]`, `"a,""b""",c`: `["a,\"b\"" "c"]`, `"",x`: `["" "x"]`, "\r\na\n": "Unquoted fields cannot have quotes/CRLFs inside",
@@ -41,7 +41,7 @@ func TestCSV(t *testing.T) {
 	s.refuse("only 1 char", "DecodeCSV", types(graph.Attrs{"field_delim": []byte(";;")}), []string{"1"}, []int64{7}, "x")
 }
 
-// FuzzCSV: any line ends.
+// FuzzCSV: parsing any line terminates.
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte("a,\"b\"\"\",c\n"), true)
 	f.Fuzz(func(t *testing.T, line []byte, quotes bool) {

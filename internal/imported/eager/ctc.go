@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ctcOps are of connectionist temporal classification (A. Graves et al., 2006): logits [frames, batch, classes]; one class is the blank.
+// ctcOps are for connectionist temporal classification (A. Graves et al., 2006): logits [frames, batch, classes]; one class is blank.
 var ctcOps = map[*ops.Def]maker{
 	ops.CTCGreedyDecoder:     greedyDecoder,
 	ops.CTCBeamSearchDecoder: beamSearchDecoder,
@@ -16,7 +16,7 @@ var ctcOps = map[*ops.Def]maker{
 	ops.CTCLossV2:            ctcLoss(0),
 }
 
-// logits are the inputs of CTC.
+// logits has the inputs of CTC.
 type logits[T float] struct {
 	v                      []T
 	frames, batch, classes int
@@ -24,7 +24,7 @@ type logits[T float] struct {
 	blank                  int
 }
 
-// logitsOf checks the inputs; lengths are input `at`. A blank below 0 counts from the end.
+// logitsOf checks the inputs; lengths are input `at`. A negative blank counts from the end.
 func logitsOf[T float](c call, at, blank int) (l logits[T], err error) {
 	t, n := c.t(0), c.t(at)
 	if t.DType != tensor.TypeOf[T]() || len(t.Shape) != 3 {
@@ -49,7 +49,7 @@ func logitsOf[T float](c call, at, blank int) (l logits[T], err error) {
 	return l, nil
 }
 
-// at returns the logits of a frame of one sequence.
+// at returns the logits of one frame of a sequence.
 func (l logits[T]) at(frame, b int) []T {
 	return l.v[(frame*l.batch+b)*l.classes:][:l.classes]
 }
@@ -59,7 +59,7 @@ func greedyDecoder(s *site) (kernel, error) {
 	return floats(greedy[float32](merge, blank), greedy[float64](merge, blank)).on(0), nil
 }
 
-// greedy takes the best class of each frame.
+// greedy takes the best class in each frame.
 func greedy[T float](merge bool, blank int) kernel {
 	return func(c call) error {
 		l, err := logitsOf[T](c, 1, blank)
@@ -95,7 +95,7 @@ func greedy[T float](merge bool, blank int) kernel {
 	}
 }
 
-// sparseRows makes a sparse matrix of rows of integers: indices, values and shape are outputs i, i+by and i+2*by.
+// sparseRows makes a sparse matrix from rows of integers: indices, values and shape are outputs i, i+by and i+2*by.
 func (c call) sparseRows(i, by int, found [][]int) error {
 	n, longest := 0, 0
 	for _, row := range found {

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// chances are the logarithms of the probabilities of a prefix: that it ends with a blank, with its label, and either.
+// chances has the log probabilities of a prefix: ending in blank, ending in its label, and their sum.
 type chances[T float] struct{ total, blank, label T }
 
 func none[T float]() T { return T(math.Inf(-1)) }
 
-// impossible are the chances of what is in no beam.
+// impossible returns the chances of a prefix outside the beam.
 func impossible[T float]() chances[T] { return chances[T]{none[T](), none[T](), none[T]()} }
 
-// prefix is a sequence of labels in the tree of all that were in a beam.
+// prefix is a sequence of labels in the tree of all prefixes that were in a beam.
 type prefix[T float] struct {
 	parent   *prefix[T]
 	label    int
@@ -24,7 +24,7 @@ type prefix[T float] struct {
 
 func (p *prefix[T]) active() bool { return p.now.total != none[T]() }
 
-// labels returns the sequence, without repetitions where these are merged.
+// labels returns the sequence, with repetitions merged if merge is set.
 func (p *prefix[T]) labels(merge bool) (all []int) {
 	last := -1
 	for ; p.parent != nil; p = p.parent {
@@ -37,25 +37,25 @@ func (p *prefix[T]) labels(merge bool) (all []int) {
 	return all
 }
 
-// beams search the most probable sequences of labels.
+// beams searches for the most probable sequences of labels.
 type beams[T float] struct {
 	c            call
 	width, blank int
 	leaves       *topn.Top[*prefix[T]]
-	evicted      []*prefix[T] // left the beam in this frame
-	size, paid   int          // prefixes: in the tree, and paid for
+	evicted      []*prefix[T] // prefixes that left the beam in this frame
+	size, paid   int          // number of prefixes: in the tree, and paid for
 }
 
-// prefixBytes is about what a prefix takes, with its places in its parent's map and in the beam.
+// prefixBytes is roughly the memory of a prefix, with its entries in its parent's map and in the beam.
 const prefixBytes = 320
 
-// begin forgets all prefixes but the empty one. What was paid for pays for the next ones.
+// begin drops all prefixes except the empty one. What was paid is kept for the next ones.
 func (d *beams[T]) begin() {
 	d.leaves, d.evicted, d.size = topn.New(d.width, better[T]), nil, 0
 	d.leaves.Push(&prefix[T]{label: -1, now: chances[T]{0, 0, none[T]()}, was: impossible[T]()})
 }
 
-// child returns a new prefix that is longer by a label. The tree is paid for while it grows.
+// child returns a new prefix, extended by a label. Memory is paid for as the tree grows.
 func (d *beams[T]) child(p *prefix[T], label int) (*prefix[T], error) {
 	if d.size++; d.size > d.paid {
 		more := max(d.paid, 64)
@@ -72,16 +72,16 @@ func (d *beams[T]) child(p *prefix[T], label int) (*prefix[T], error) {
 	return child, nil
 }
 
-// evict takes the worst out of the beam.
+// evict removes the worst prefix from the beam.
 func (d *beams[T]) evict() {
 	p := d.leaves.Bottom()
-	if p.active() { // else another one that is as bad may leave in its place
+	if p.active() { // else an equally bad one may leave instead
 		d.evicted = append(d.evicted, p)
 	}
 	p.now = impossible[T]()
 }
 
-// prune forgets the prefixes that left the beam and that nothing in it begins with.
+// prune drops the prefixes that left the beam and that are not the beginning of any other.
 func (d *beams[T]) prune() {
 	for _, p := range d.evicted {
 		for p.parent != nil && !p.active() && len(p.longer) == 0 && p.parent.longer[p.label] == p {
@@ -106,7 +106,7 @@ func sumOfLogs[T float](a, b T) T {
 	return a + T(math.Log1p(math.Exp(float64(b-a))))
 }
 
-// step goes on by one frame.
+// step processes one frame.
 func (d *beams[T]) step(row []T) error {
 	most, sum := slices.Max(row), 0.0
 	for _, v := range row {
@@ -147,12 +147,12 @@ func (d *beams[T]) step(row []T) error {
 	return nil
 }
 
-// fits reports whether something of that probability has a place in the beam.
+// fits reports whether a prefix with that probability has a place in the beam.
 func (d *beams[T]) fits(total T) bool {
 	return total > none[T]() && (!d.leaves.Full() || total > d.leaves.Bottom().now.total)
 }
 
-// grow adds the sequences that are longer by a label.
+// grow adds the sequences that are one label longer.
 func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 	for label, v := range row {
 		child := p.longer[label]
@@ -165,7 +165,7 @@ func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 		}
 		total := v - norm + before
 		if !d.fits(total) {
-			if child != nil { // TensorFlow lets it grow no more in this frame, though it was in the beam
+			if child != nil { // in TensorFlow it cannot grow in this frame, even if it was in the beam
 				child.was = impossible[T]()
 			}
 			continue
@@ -185,7 +185,7 @@ func (d *beams[T]) grow(p *prefix[T], row []T, norm T) error {
 	return nil
 }
 
-// best returns the n most probable sequences, fewer where there are fewer.
+// best returns the n most probable sequences, or all if there are fewer.
 func (d *beams[T]) best(n int) []*prefix[T] {
 	sorted := d.leaves.Extract()
 	for _, p := range sorted {

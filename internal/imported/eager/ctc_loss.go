@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ctcRules are the attributes of CTCLoss.
+// ctcRules has the attributes of CTCLoss.
 type ctcRules struct {
 	blank                   int
 	collapse, merge, ignore bool
 }
 
-// ctcLoss makes a maker of the negative logarithm of the probability of labels, and of its gradient by logits.
+// ctcLoss returns the maker of a kernel for the negative log probability of labels, and its gradient with respect to logits.
 func ctcLoss(blank int) maker {
 	return func(s *site) (kernel, error) {
 		r := ctcRules{blank, s.boolean("preprocess_collapse_repeated", false), s.boolean("ctc_merge_repeated", true), s.boolean("ignore_longer_outputs_than_inputs", false)}
@@ -102,7 +102,7 @@ func ctcLabels(c call, batch int) ([][]int, error) {
 	return labels, nil
 }
 
-// path returns the labels with blanks before, between and behind them.
+// path returns the labels with blanks before, between and after them.
 func (r ctcRules) path(labels []int, classes, blank int) ([]int, error) {
 	path, last := []int{blank}, -1
 	for i, v := range labels {
@@ -139,12 +139,12 @@ func logSoftmaxRow[T float](dst []float64, row []T) {
 	}
 }
 
-// alignment sums over all ways in which frames have the labels of a path.
+// alignment sums over all ways to assign the labels of a path to frames.
 type alignment struct {
 	rules          ctcRules
 	path           []int
 	blank, classes int
-	logs           []float64 // of probabilities [frames, classes]
+	logs           []float64 // log probabilities [frames, classes]
 }
 
 // skips reports whether step u of the path may follow step u-2.
@@ -152,11 +152,11 @@ func (a alignment) skips(u int) bool {
 	return u > 1 && a.path[u] != a.blank && !(a.rules.merge && a.path[u] == a.path[u-2])
 }
 
-// stays reports whether step u of the path may last more than a frame.
+// stays reports whether step u of the path may last for more than one frame.
 func (a alignment) stays(u int) bool { return a.rules.merge || a.path[u] == a.blank }
 
-// solve returns the loss, and its gradient by logits [frames, classes]. Where no way exists the loss is infinity, and the gradient what the
-// probabilities are.
+// solve returns the loss, and its gradient with respect to logits [frames, classes]. If no alignment exists, the loss is infinity, and the
+// gradient equals the probabilities.
 func (a alignment) solve(frames int) (float64, []float64) {
 	n := len(a.path)
 	before, after := a.forward(frames), a.backward(frames)
@@ -191,7 +191,7 @@ func (a alignment) solve(frames int) (float64, []float64) {
 	return -total, by
 }
 
-// forward returns the logarithms of the probabilities of being at each step of the path after each frame.
+// forward returns the log probabilities of being at each step of the path after each frame.
 func (a alignment) forward(frames int) []float64 {
 	n := len(a.path)
 	all := make([]float64, frames*n)
@@ -220,7 +220,7 @@ func (a alignment) forward(frames int) []float64 {
 	return all
 }
 
-// backward returns the logarithms of the probabilities of all that follows from each step of the path after each frame.
+// backward returns the log probabilities of the rest of the path from each step after each frame.
 func (a alignment) backward(frames int) []float64 {
 	n := len(a.path)
 	all := make([]float64, frames*n)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// datasetFileOps are the datasets of the records of files.
+// datasetFileOps are datasets of the records of files.
 var datasetFileOps = map[*ops.Def]maker{
 	ops.TFRecordDataset:            makeDataset(always(tfRecordDataset)),
 	ops.TFRecordDatasetV2:          makeDataset(always(tfRecordDataset)),
@@ -18,7 +18,7 @@ var datasetFileOps = map[*ops.Def]maker{
 	ops.FixedLengthRecordDatasetV2: makeDataset(always(fixedLengthDataset)),
 }
 
-// open opens a file that ops may read.
+// open returns the function that opens files that ops may read.
 func (c call) open() dataset.Open {
 	return func(uri string) (atomicfile.File, error) {
 		_, path := localPath(uri)

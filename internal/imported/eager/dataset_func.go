@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/queue"
 )
 
-// graphFunc is a function of a graph that outlives the step, with the values that it was made with.
+// graphFunc is a function of a graph that outlives the step, with its captured values.
 type graphFunc struct {
 	f        *Function
 	name     string
@@ -18,10 +18,10 @@ type graphFunc struct {
 	captured []Value
 
 	mu   sync.Mutex
-	free []*frame // of calls that are over
+	free []*frame // of finished calls, for reuse
 }
 
-// function returns the function of that name, called with elements and then with the values of an input.
+// function returns the function of that name; its arguments are elements, then the values of an input.
 func (in *inputs) function(name, captured string) dataset.Func {
 	if in.c.env == nil || in.c.env.Functions[name] == nil {
 		in.fail("function %q: there is none", name)
@@ -29,14 +29,14 @@ func (in *inputs) function(name, captured string) dataset.Func {
 	}
 	env := *in.c.env
 	if !env.Payer.Lasting && env.Room == nil {
-		env.Payer = Payer{} // of the step
+		env.Payer = Payer{} // the payer is the step's
 	}
 	g := &graphFunc{f: env.Functions[name], name: name, env: &env, captured: append([]Value(nil), in.values(captured)...)}
 	return g.call
 }
 
 func (g *graphFunc) call(ctx context.Context, e dataset.Element) (dataset.Element, error) {
-	// Python captures more than a function takes where something must live as long as it (OwnedMultiDeviceIterator).
+	// Python captures more than a function takes if a value must live as long as it (OwnedMultiDeviceIterator).
 	captured := g.captured[:max(0, min(len(g.captured), len(g.f.args)-len(e)))]
 	r, err := g.frame(len(e) + len(captured))
 	if err != nil {
@@ -61,7 +61,7 @@ func (g *graphFunc) call(ctx context.Context, e dataset.Element) (dataset.Elemen
 	return toElement(out), nil
 }
 
-// frame returns the room of a call that is over, or a new one.
+// frame returns the memory of a finished call, or new memory.
 func (g *graphFunc) frame(args int) (*frame, error) {
 	g.mu.Lock()
 	if n := len(g.free); n > 0 && len(g.f.args) == args {
@@ -74,10 +74,10 @@ func (g *graphFunc) frame(args int) (*frame, error) {
 	return g.f.frame(args, len(g.f.outs))
 }
 
-// rangeError is an error of a function that says that there is nothing more.
+// rangeError is an error of a function that says that there are no more elements.
 type rangeError struct{ error }
 
-// Is makes it one for package dataset, too.
+// Is makes the error match dataset.ErrRange too.
 func (*rangeError) Is(target error) bool { return target == dataset.ErrRange }
 
 // Unwrap returns the cause.

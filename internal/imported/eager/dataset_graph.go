@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// datasetFromGraph runs the graph that describes a dataset, as DatasetToGraph makes it.
+// datasetFromGraph runs a graph that describes a dataset, as DatasetToGraph makes it.
 func datasetFromGraph(c call) error {
 	def, err := text("graph_def", c.t(0))
 	if err != nil {
@@ -36,8 +36,8 @@ func datasetFromGraph(c call) error {
 	return nil
 }
 
-// datasetToGraph describes a dataset by a serialized GraphDef, whose _Retval node takes it. What is made of it has orders, caches and
-// tables of its own.
+// datasetToGraph describes a dataset by a serialized GraphDef, whose _Retval node takes the dataset. A dataset made from it has its own
+// order, caches and tables.
 func datasetToGraph(c call) error {
 	w := graphWriter{g: graph.New(), made: map[any]graph.Output{}, callers: map[string]map[string]*Function{}, functions: map[*Function]string{}, left: c.env.limit()}
 	d, err := w.value(c.in[0])
@@ -59,22 +59,22 @@ func datasetToGraph(c call) error {
 	return err
 }
 
-// graphWriter makes nodes that make values.
+// graphWriter makes nodes that produce given values.
 type graphWriter struct {
 	g       *graph.Graph
 	made    map[any]graph.Output            // by tensor or resource
 	callers map[string]map[string]*Function // by node: the functions that its attributes name
-	depth   int                             // of datasets in each other
-	left    int                             // bytes
+	depth   int                             // nesting depth of datasets
+	left    int                             // bytes left
 
 	functions map[*Function]string // names in library
 	library   []*function_go_proto.FunctionDef
 }
 
-// maxDescribed bounds datasets that are made of each other.
+// maxDescribed bounds the nesting of datasets.
 const maxDescribed = 10_000
 
-// value returns the output that has a value.
+// value returns an output that has a value.
 func (w *graphWriter) value(v Value) (o graph.Output, err error) {
 	if v.T != nil {
 		return w.once(v.T, func() (graph.Output, error) { return w.constant(v.T) })
@@ -92,7 +92,7 @@ func (w *graphWriter) value(v Value) (o graph.Output, err error) {
 	return o, fmt.Errorf("a dataset that depends on a %T cannot be described", v.Resource)
 }
 
-// once makes what there is not yet.
+// once makes an output unless it exists.
 func (w *graphWriter) once(key any, produce func() (graph.Output, error)) (graph.Output, error) {
 	if o, ok := w.made[key]; ok {
 		return o, nil
@@ -116,7 +116,7 @@ func (w *graphWriter) constant(t *tensor.Tensor) (graph.Output, error) {
 	return w.node("Const", graph.Attrs{"dtype": t.DType, "value": t})
 }
 
-// take counts what the description takes.
+// take counts bytes of the description.
 func (w *graphWriter) take(n int) error {
 	if w.left -= n; w.left < 0 {
 		return fmt.Errorf("%w: the description of a dataset", ErrLimit)
@@ -124,7 +124,7 @@ func (w *graphWriter) take(n int) error {
 	return nil
 }
 
-// dataset adds a dataset and all that it is made of.
+// dataset adds a dataset and everything that it is made from.
 func (w *graphWriter) dataset(d *described) (o graph.Output, err error) {
 	if w.depth++; w.depth > maxDescribed {
 		return o, fmt.Errorf("%w: more than %d datasets, one in another", ErrLimit, maxDescribed)
@@ -137,14 +137,14 @@ func (w *graphWriter) dataset(d *described) (o graph.Output, err error) {
 		}
 	}
 	attrs := maps.Clone(d.node.Attrs)
-	maps.DeleteFunc(attrs, func(name string, _ any) bool { return strings.HasPrefix(name, "_") }) // where the node was
+	maps.DeleteFunc(attrs, func(name string, _ any) bool { return strings.HasPrefix(name, "_") }) // they describe the node's original place
 	if o, err = w.node(d.node.Op, attrs, in...); err == nil {
 		w.callers[o.Node.Name] = d.functions
 	}
 	return o, err
 }
 
-// table adds a table with the content of another one.
+// table adds a table with the same content.
 func (w *graphWriter) table(t *Table) (o graph.Output, err error) {
 	d, err := t.content()
 	if err != nil {
@@ -199,7 +199,7 @@ func (w *graphWriter) graphDef() (*graph_go_proto.GraphDef, error) {
 	return gd, nil
 }
 
-// rename makes a node name functions of the library, which these are added to.
+// rename makes a node refer to functions of the library, and adds these to it.
 func (w *graphWriter) rename(n *node_def_go_proto.NodeDef, functions map[string]*Function) (err error) {
 	for _, a := range n.GetAttr() {
 		for _, f := range append(a.GetList().GetFunc(), a.GetFunc()) {
@@ -214,7 +214,7 @@ func (w *graphWriter) rename(n *node_def_go_proto.NodeDef, functions map[string]
 	return nil
 }
 
-// function adds a function, and those that it calls, to the library, and returns its name there.
+// function adds a function, and the functions that it calls, to the library, and returns its name there.
 func (w *graphWriter) function(name string, functions map[string]*Function) (string, error) {
 	f := functions[name]
 	if f == nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 )
 
-// datasetMapOps are the datasets of functions.
+// datasetMapOps are datasets with functions.
 var datasetMapOps = datasetMapTable()
 
 func datasetMapTable() map[*ops.Def]maker {
@@ -35,7 +35,7 @@ func datasetMapTable() map[*ops.Def]maker {
 	return all
 }
 
-// others are the values that functions are called with besides elements.
+// others is the input with values that functions take besides elements.
 const others = "other_arguments"
 
 func mapDataset(parallel bool) datasetMaker {
@@ -72,7 +72,7 @@ func predicated(m func(in dataset.Dataset, f dataset.Func) dataset.Dataset) data
 	}
 }
 
-// turns returns how many datasets take turns, and how many elements of each.
+// turns returns how many datasets take turns, and how many elements each turn has.
 func turns(in *inputs) (cycle, block int64) {
 	cycle, block = in.int("cycle_length"), in.int("block_length")
 	if cycle == 0 || cycle < -1 {

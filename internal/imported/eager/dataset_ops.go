@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// datasetMaker resolves a node's attributes into what makes its dataset.
+// datasetMaker resolves a node's attributes into a function that makes its dataset.
 type datasetMaker func(s *site) func(in *inputs) (dataset.Dataset, error)
 
 // datasetOps describe datasets. Passes over them begin with iterators.
@@ -68,7 +68,7 @@ func datasetTable() map[*ops.Def]maker {
 	for _, op := range []*ops.Def{ops.ShuffleDataset, ops.ShuffleDatasetV2, ops.ShuffleDatasetV3, ops.ShuffleAndRepeatDataset, ops.ShuffleAndRepeatDatasetV2} {
 		all[op] = makeDataset(shuffleDataset)
 	}
-	// What says how a pass is computed, or by whom, changes no element.
+	// Ops that say how or where a pass is computed change no elements.
 	for _, op := range []*ops.Def{ops.OptionsDataset, ops.ModelDataset, ops.OptimizeDataset, ops.OptimizeDatasetV2, ops.FinalizeDataset, ops.PrivateThreadPoolDataset,
 		ops.MaxIntraOpParallelismDataset, ops.LatencyStatsDataset, ops.BytesProducedStatsDataset, ops.AssertNextDataset, ops.NonSerializableDataset, ops.RewriteDataset} {
 		all[op] = makeDataset(always(func(in *inputs) (dataset.Dataset, error) { return in.source(), nil }))
@@ -82,7 +82,7 @@ func datasetTable() map[*ops.Def]maker {
 	return all
 }
 
-// source is the dataset that most transformations have.
+// source is the input dataset that most transformations have.
 func (in *inputs) source() dataset.Dataset { return in.dataset("input_dataset") }
 
 // sizes returns an integer scalar or vector.
@@ -94,12 +94,12 @@ func (in *inputs) sizes(name string) []int64 {
 	return append([]int64(nil), tensor.Values[int64](t)...)
 }
 
-// always makes a datasetMaker of one without attributes.
+// always makes a datasetMaker for a dataset without attributes.
 func always(f func(in *inputs) (dataset.Dataset, error)) datasetMaker {
 	return func(*site) func(*inputs) (dataset.Dataset, error) { return f }
 }
 
-// makeDataset makes a maker of a kernel whose output is a dataset.
+// makeDataset returns the maker of a kernel whose output is a dataset.
 func makeDataset(m datasetMaker) maker {
 	return func(s *site) (kernel, error) {
 		l, f := s.layout(), m(s)
@@ -121,10 +121,10 @@ func makeDataset(m datasetMaker) maker {
 // described is a dataset with the node that made it.
 type described struct {
 	dataset.Dataset
-	n         int64 // elements: nobody asks all datasets that it is made of, again and again
+	n         int64 // number of elements: computed once, not through all input datasets again and again
 	node      *graph.Node
 	in        []Value
-	functions map[string]*Function // that the node may call
+	functions map[string]*Function // functions that the node may call
 }
 
 // Cardinality implements dataset.Dataset.
@@ -138,7 +138,7 @@ func (c call) functions(n *graph.Node) map[string]*Function {
 	return c.env.Functions
 }
 
-// sameDataset is the kernel of ops whose output is their input.
+// sameDataset is the kernel of ops that return their input.
 func sameDataset(c call) error {
 	d, err := c.datasetAt(0)
 	if err != nil {
@@ -166,7 +166,7 @@ func shardDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	}
 }
 
-// autoShard divides by elements: files are not looked for.
+// autoShard shards by elements, never by files.
 func autoShard(s *site) func(in *inputs) (dataset.Dataset, error) {
 	const off = -1
 	policy := s.node.Int("auto_shard_policy", 0)
@@ -207,7 +207,7 @@ func paddedBatch(in *inputs) (dataset.Dataset, error) {
 	return dataset.PaddedBatch(in.source(), in.int("batch_size"), in.truth("drop_remainder"), shapes, in.element("padding_values"))
 }
 
-// sparseSlices is the dataset of the rows of a sparse tensor: indices, values and shape of each.
+// sparseSlices is the dataset of the rows of a sparse tensor: the indices, values and shape of each.
 func sparseSlices(in *inputs) (dataset.Dataset, error) {
 	indices, values, shape := in.tensor("indices"), in.tensor("values"), in.ints("dense_shape")
 	switch {
@@ -227,7 +227,7 @@ func sparseSlices(in *inputs) (dataset.Dataset, error) {
 	return dataset.Rows(int64(max(shape[0], 0)), sparseRow(indices, values, shape)), nil
 }
 
-// sparseRow returns what gives row i of a sparse tensor whose indices are in order.
+// sparseRow returns a function that returns row i of a sparse tensor whose indices are sorted.
 func sparseRow(indices, values *tensor.Tensor, shape []int) func(i int64) (dataset.Element, error) {
 	rank, at := len(shape), tensor.Values[int64](indices)
 	return func(i int64) (dataset.Element, error) {
@@ -246,7 +246,7 @@ func sparseRow(indices, values *tensor.Tensor, shape []int) func(i int64) (datas
 	}
 }
 
-// firstOf returns the first entry whose row is not before i.
+// firstOf returns the first entry of row i or later.
 func firstOf(at []int64, rank int, i int64) int {
 	low, high := 0, len(at)/rank
 	for low < high {

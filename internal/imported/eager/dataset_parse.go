@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// parseDataset parses the serialized examples of each element. Components are in the order of the features' names; sparse ones are
-// serialized, three strings each, as TensorFlow has them as variants. Ragged ones are variants here, too.
+// parseDataset parses the serialized examples of each element. Components are in the order of the features' names. Sparse ones are
+// serialized to three strings each, which are variants in TensorFlow. Ragged ones are variants here, too.
 func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	p := &parser{columns: columnTypes(s, exampleAttrs)}
 	keys := slices.Concat(list[[]byte](s, "sparse_keys"), list[[]byte](s, "dense_keys"), list[[]byte](s, "ragged_keys"))
@@ -49,7 +49,7 @@ func parseDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	}
 }
 
-// component returns what a column became: its tensor, a ragged one, or three strings of a sparse one.
+// component returns the result for a column: its tensor, a ragged tensor, or the three strings of a sparse one.
 func (c call) component(spec *exampleSpec, k int) (Value, error) {
 	sparse, ragged := countKind(spec.columns, sparseColumn), countKind(spec.columns, raggedColumn)
 	switch spec.columns[k].kind {

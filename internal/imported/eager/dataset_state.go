@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 )
 
-// datasetStateOps are what datasets keep from one pass to the next: seeds, and elements. The dummies say that a dataset keeps its own.
+// datasetStateOps are for what datasets keep between passes: seeds, and elements. The dummies say that a dataset keeps its own.
 var datasetStateOps = map[*ops.Def]maker{
 	ops.AnonymousMemoryCache:         plain(memoryCache),
 	ops.DummyMemoryCache:             plain(memoryCache),
@@ -22,10 +22,10 @@ var datasetStateOps = map[*ops.Def]maker{
 	ops.DeleteRandomSeedGenerator: plain(deleteState),
 }
 
-// noSeeds is a generator of seeds that nobody asks: a dataset makes its own.
+// noSeeds is an unused seed generator: the dataset makes its own seeds.
 type noSeeds struct{}
 
-// deleter is what deletes a resource in TensorFlow. Ours go with the last one who has them.
+// deleter deletes a resource in TensorFlow. Our resources are garbage-collected.
 type deleter struct{}
 
 func memoryCache(c call) error {
@@ -53,7 +53,7 @@ func seedGenerator(s *site) (kernel, error) {
 	}, nil
 }
 
-// seeds returns the seeds of a dataset: its generator's, where it has one.
+// seeds returns the seeds of a dataset: its generator's, if it has one.
 func (in *inputs) seeds(name string, fresh bool) *dataset.Seeds {
 	if in.has(name) {
 		if v := in.values(name); len(v) == 1 {

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// protoOps read and write messages of protocol buffers, as TensorFlow Ranking's lists of examples are.
+// protoOps read and write protocol buffer messages, such as TensorFlow Ranking's lists of examples.
 var protoOps = map[*ops.Def]maker{ops.DecodeProtoV2: decodeProto, ops.EncodeProto: encodeProto}
 
 // protoField is a field of a message that an op reads.
@@ -26,16 +26,16 @@ type protoField struct {
 	kind     protoreflect.Kind
 	repeated bool
 	dtype    tensor.DType
-	fallback protoreflect.Value // of messages that do not have it
+	fallback protoreflect.Value // for messages that do not have the field
 }
 
 // protoReader reads some fields of messages of one type.
 type protoReader struct {
 	fields []protoField
-	at     map[protowire.Number][]int // the places in fields, by number
+	at     map[protowire.Number][]int // the indices in fields, by number
 }
 
-// decodeProto gives for each message how many values each field has, and the values.
+// decodeProto returns for each message the number of values of each field, and the values.
 func decodeProto(s *site) (kernel, error) {
 	if f := s.str("message_format", "binary"); f != "binary" {
 		s.fail("message_format %q %w", f, ErrUnsupported)
@@ -64,7 +64,7 @@ func decodeProto(s *site) (kernel, error) {
 	return r.run, s.err
 }
 
-// messageType finds a type in a set of descriptors, or among those that TensorFlow has.
+// messageType finds a type in a set of descriptors, or among TensorFlow's own.
 func messageType(source, name string) (protoreflect.MessageDescriptor, error) {
 	var found protoreflect.Descriptor
 	files, err := protoregistry.GlobalFiles, error(nil)
@@ -89,7 +89,7 @@ func messageType(source, name string) (protoreflect.MessageDescriptor, error) {
 	return m, nil
 }
 
-// fitsField reports whether TensorFlow has the values of a kind of field in a type.
+// fitsField reports whether TensorFlow decodes a kind of field to a type.
 func fitsField(k protoreflect.Kind, d tensor.DType) bool {
 	switch k {
 	case protoreflect.DoubleKind:
@@ -166,7 +166,7 @@ func (r *protoReader) run(c call) error {
 	return nil
 }
 
-// each calls f for all values of the fields: their bits, or their text.
+// each calls f for all values of the fields: with their bits, or their text.
 func (r *protoReader) each(message []byte, f func(field int, bits uint64, text []byte)) error {
 	for len(message) > 0 {
 		number, wire, n := protowire.ConsumeTag(message)
@@ -190,7 +190,7 @@ func (r *protoReader) each(message []byte, f func(field int, bits uint64, text [
 
 var errProto = errors.New("Unable to parse binary protobuf")
 
-// values calls f for what is in one occurrence of a field: one value, or those that are packed. What is of another form is an unknown field.
+// values calls f for the values in one occurrence of a field: one, or packed ones. It skips another wire type, like an unknown field.
 func (d protoField) values(number protowire.Number, wire protowire.Type, data []byte, f func(bits uint64, text []byte)) error {
 	own := d.wire()
 	switch {
@@ -217,7 +217,7 @@ func (d protoField) values(number protowire.Number, wire protowire.Type, data []
 	return nil
 }
 
-// wire is the form that values have in messages.
+// wire returns the wire type of the field's values.
 func (d protoField) wire() protowire.Type {
 	switch d.kind {
 	case protoreflect.DoubleKind, protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
@@ -232,7 +232,7 @@ func (d protoField) wire() protowire.Type {
 	return protowire.VarintType
 }
 
-// number64 reads the bits of a number, and how many bytes they take.
+// number64 reads the bits of a number, and returns their length in bytes.
 func number64(wire protowire.Type, data []byte) (uint64, int) {
 	switch wire {
 	case protowire.Fixed32Type:
@@ -244,7 +244,7 @@ func number64(wire protowire.Type, data []byte) (uint64, int) {
 	return protowire.ConsumeVarint(data)
 }
 
-// fill puts the value there that a message without the field has.
+// fill sets an element to the value for messages without the field.
 func (d protoField) fill(t *tensor.Tensor, at int) {
 	switch v := d.fallback.Interface().(type) {
 	case string:
@@ -272,7 +272,7 @@ func (d protoField) fill(t *tensor.Tensor, at int) {
 	}
 }
 
-// set puts a value there that a message has.
+// set sets an element to a value from a message.
 func (d protoField) set(t *tensor.Tensor, at int, bits uint64, text []byte) {
 	switch d.kind {
 	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
@@ -292,7 +292,7 @@ func (d protoField) set(t *tensor.Tensor, at int, bits uint64, text []byte) {
 		setWhole(t, at, uint64(protowire.DecodeZigZag(bits)))
 	case protoreflect.Sfixed32Kind, protoreflect.EnumKind:
 		setWhole(t, at, uint64(int32(bits)))
-	case protoreflect.Int32Kind, protoreflect.Uint32Kind, protoreflect.Fixed32Kind: // TensorFlow has -1 of int32 as 4294967295 of int64
+	case protoreflect.Int32Kind, protoreflect.Uint32Kind, protoreflect.Fixed32Kind: // in TensorFlow, int32 -1 becomes int64 4294967295
 		setWhole(t, at, uint64(uint32(bits)))
 	default:
 		setWhole(t, at, bits)

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unhex is what a text of hexadecimal digits says.
+// unhex decodes hexadecimal digits.
 func unhex(s string) []byte {
 	b, err := hex.DecodeString(s)
 	if err != nil {
@@ -24,7 +24,7 @@ func unhex(s string) []byte {
 // repeated M m = 8; optional fixed64 x = 9; optional sint32 z = 10; }.
 const protoFile = "0ac4010a07742e70726f746f1201742291010a014d120d0a016918012003280542021001120d0a01731802200128123a022d3712090a017518032001280d12090a0166180420032802120f0a01621805200128083a0474727565120f0a016518062001280e32042e742e45120f0a01771807200128093a046e6f6e65120f0a016d18082003280b32042e742e4d12090a017818092001280612090a017a180a200128112a1a0a014512050a01411003120e0a014210ffffffffffffffffff01620670726f746f32"
 
-// TestDecodeProto: a message with all fields, one with none, and one with an unknown field and others twice. The values are TensorFlow 2.15's.
+// TestDecodeProto: a message with all fields, one with none, and one with an unknown field and repeated ones. The values are TensorFlow 2.15's.
 func TestDecodeProto(t *testing.T) {
 	s := newSession(t)
 	messages := textVector([]string{
@@ -60,7 +60,7 @@ func TestDecodeProto(t *testing.T) {
 		in         string
 	}{
 		{"parse", "i", tensor.Int32, "\x08"}, {"parse", "i", tensor.Int32, "\x0a\x05\x01"}, {"parse", "i", tensor.Int32, "\x0a\x01\xff"},
-		{"parse", "i", tensor.Int32, strings.Repeat("\x0b", 1<<20)}, {"parse", "i", tensor.Int32, "\x0c"}, {"parse", "i", tensor.Int32, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"}, // groups without an end, an end alone, and more bytes than there are
+		{"parse", "i", tensor.Int32, strings.Repeat("\x0b", 1<<20)}, {"parse", "i", tensor.Int32, "\x0c"}, {"parse", "i", tensor.Int32, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"}, // endless groups, a lone end, and more bytes than there are
 		{"fits into", "u", tensor.Int64, ""}, {"not in message", "q", tensor.Int64, ""},
 	} {
 		s.refuse(c.why, "DecodeProtoV2", attrs(c.field, c.dtype), textVector([]string{c.in}))
@@ -71,7 +71,7 @@ func TestDecodeProto(t *testing.T) {
 	s.refuse("not described", "DecodeProtoV2", local, messages)
 }
 
-// TestEncodeProto: the messages are TensorFlow 2.15's, in hexadecimal digits.
+// TestEncodeProto: the messages are TensorFlow 2.15's, in hexadecimal.
 func TestEncodeProto(t *testing.T) {
 	s := newSession(t)
 	attrs := func(message, source string, fields ...string) graph.Attrs {
@@ -139,13 +139,13 @@ func TestEncodeProto(t *testing.T) {
 	}
 }
 
-// textMatrix is one row of texts.
+// textMatrix is one row of strings.
 func textMatrix(texts ...string) *tensor.Tensor {
 	t := textVector(texts)
 	return &tensor.Tensor{DType: t.DType, Shape: []int{1, len(texts)}, Strings: t.Strings}
 }
 
-// TestApproximateEqual: the tolerance itself is near, NaN and infinity are near nothing, and shapes have to be equal.
+// TestApproximateEqual: a difference equal to the tolerance is near, NaN and infinity are near nothing, and shapes must be equal.
 func TestApproximateEqual(t *testing.T) {
 	s, inf := newSession(t), float32(math.Inf(1))
 	attrs := graph.Attrs{"tolerance": float32(0.5)}

@@ -17,7 +17,7 @@ type decompressor interface {
 	reset(packed io.Reader) error
 }
 
-// zlibReader and gzipReader are made by the first string: a reader is large, and a request may have many short strings.
+// zlibReader and gzipReader are created by the first string: a reader is large, and a request may have many short strings.
 type zlibReader struct{ io.Reader }
 
 func (z *zlibReader) reset(packed io.Reader) (err error) {
@@ -35,13 +35,13 @@ type gzipReader struct{ gzip.Reader }
 
 func (g *gzipReader) reset(packed io.Reader) error { return g.Reset(packed) }
 
-// decompressors make a reader by the type of the compression.
+// decompressors make a reader, by type of compression.
 var decompressors = map[string]func() decompressor{
 	"ZLIB": func() decompressor { return &zlibReader{} },
 	"GZIP": func() decompressor { return &gzipReader{} },
 }
 
-// decodeCompressed unpacks strings. What they grow to is paid for while it grows.
+// decodeCompressed decompresses strings. Their memory is paid for as it grows.
 func decodeCompressed(s *site) (kernel, error) {
 	kind := s.str("compression_type", "")
 	open := decompressors[kind]
@@ -61,7 +61,7 @@ func decodeCompressed(s *site) (kernel, error) {
 		}
 		r, room, step := open(), c.textRoom(), make([]byte, 4<<10)
 		for i, packed := range c.t(0).Strings {
-			if len(packed) == 0 { // of which nothing is read
+			if len(packed) == 0 { // nothing is read
 				out.Strings[i] = []byte{}
 				continue
 			}
@@ -76,7 +76,7 @@ func decodeCompressed(s *site) (kernel, error) {
 	}, nil
 }
 
-// unpackAll reads all of a string, by steps.
+// unpackAll reads a whole string, step by step.
 func unpackAll(r io.Reader, step []byte, room *textRoom) (out []byte, err error) {
 	for {
 		n, err := r.Read(step)

@@ -23,7 +23,7 @@ func diag(c call) error {
 	return nil
 }
 
-// diagPart takes the diagonal of a tensor [a,b,...,a,b,...].
+// diagPart returns the diagonal of a tensor [a,b,...,a,b,...].
 func diagPart(c call) error {
 	t := c.t(0)
 	k := len(t.Shape) / 2

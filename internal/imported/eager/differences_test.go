@@ -14,14 +14,14 @@ const (
 	unchecked = "TensorFlow does not check what indices, splits or sizes say"
 )
 
-// stricter are ops that refuse what TensorFlow computes from inputs that it does not check, and why.
+// stricter has ops that refuse inputs which TensorFlow does not check, and why.
 var stricter = map[string]string{
 	"SparseReshape": unchecked, "SparseReorder": unchecked, "SparseSlice": unchecked, "SparseCross": unchecked, "SparseCrossHashed": unchecked, "SparseCrossV2": unchecked,
 	"RaggedTensorToTensor": unchecked, "RaggedTensorToSparse": unchecked, "RaggedGather": unchecked, "Bincount": unchecked, "DenseBincount": unchecked, "RaggedBincount": unchecked,
 	"ParseExample": unchecked, "Einsum": unchecked, "Conv2DBackpropInput": unchecked, "UniqueV2": dimension, "UniqueWithCountsV2": dimension,
 }
 
-// differences are the recorded cases in which we differ from TensorFlow otherwise, and why.
+// differences has the recorded cases in which we differ from TensorFlow in other ways, and why.
 var differences = map[string]string{
 	"DynamicStitch, zeros":                            unset,
 	"DynamicStitch, ties":                             unset,

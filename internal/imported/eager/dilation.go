@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// dilation is the maker of grayscale dilations, by the kernels of all numbers in the order of numbers.
+// dilation returns the maker of a grayscale dilation from its kernels, in the order of the numeric types.
 func dilation(k ...poolKernel) maker {
 	return func(s *site) (kernel, error) {
 		w, err := window.Read(s.node)
@@ -26,11 +26,11 @@ func dilation(k ...poolKernel) maker {
 	}
 }
 
-// largestSum is an element of a dilation: the largest sum of an image's pixel and the filter's, and which these are.
+// largestSum is an element of a dilation: the largest sum of a pixel and a filter element, and their indices.
 type largestSum[T number] struct {
 	value     T
-	row, col  int // in the image; those of the window's first pixel inside where no sum is larger than the lowest number
-	from, tap int // the elements of image and filter, -1 where no sum is larger
+	row, col  int // in the image; if no sum exceeds the lowest number, the window's first pixel inside
+	from, tap int // indices into image and filter, -1 if no sum exceeds the lowest number
 }
 
 // dilations calls f for each element of the result. It ends with the request.
@@ -78,7 +78,7 @@ func dilated[T number](g kernels.Window, x, filter []T, at [4]int) largestSum[T]
 	return best
 }
 
-// dilate is the largest sum of image and filter under each window.
+// dilate computes the largest sum of image and filter for each window.
 func dilate[T number](c call, w *window.Attrs) error {
 	g, err := w.Dilation(c.t(0).Shape, c.t(1).Shape)
 	if err != nil {
@@ -91,7 +91,7 @@ func dilate[T number](c call, w *window.Attrs) error {
 	return dilations(c, g, func(at int, best largestSum[T]) { y[at] = best.value })
 }
 
-// dilateGrad makes the gradient of an input of a dilation, whose elements place says.
+// dilateGrad computes the gradient with respect to an input of a dilation; place returns the index of its element.
 func dilateGrad[T number](c call, w *window.Attrs, of int, place func(g kernels.Window, b int, best largestSum[T]) int) error {
 	g, err := w.Dilation(c.t(0).Shape, c.t(1).Shape)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// distinctInts is distinctOf for integers, by a hash table with open addresses. Its multiplier is drawn anew each time: nobody
-// can send values that all fall into one place.
+// distinctInts is distinctOf for integers, by a hash table with open addressing. Its multiplier is random, so that nobody
+// can send values that all collide.
 func distinctInts[K int32 | int64](keys []K) (ids, firsts []int) {
 	size := bits.Len(uint(2*len(keys))) + 1
 	table, mask, factor := make([]int32, 1<<size), 1<<size-1, rand.Uint64()|1

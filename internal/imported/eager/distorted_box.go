@@ -15,7 +15,7 @@ type rectangle struct{ x0, y0, x1, y1 int }
 
 func (r rectangle) area() float32 { return float32((r.x1 - r.x0) * (r.y1 - r.y0)) }
 
-// common is the part of both.
+// common returns the intersection of two rectangles.
 func (r rectangle) common(o rectangle) rectangle {
 	c := rectangle{max(r.x0, o.x0), max(r.y0, o.y0), min(r.x1, o.x1), min(r.y1, o.y1)}
 	if c.x0 > c.x1 || c.y0 > c.y1 {
@@ -24,11 +24,11 @@ func (r rectangle) common(o rectangle) rectangle {
 	return c
 }
 
-// distortion are the attributes of ops that choose a random part of an image which shows enough of one of its objects.
+// distortion has the attributes of ops that choose a random part of an image which shows enough of one of its objects.
 type distortion struct {
 	ratio, area [2]float32
 	attempts    int
-	whole       bool // where there are no objects
+	whole       bool // use the whole image if there are no objects
 }
 
 func distortedBox(s *site) (kernel, error) {
@@ -79,7 +79,7 @@ func distortedBox(s *site) (kernel, error) {
 	}, nil
 }
 
-// objects reads the size of the image, and the boxes of its objects.
+// objects reads the image's size, and the boxes of its objects.
 func (d distortion) objects(c call) (size rectangle, all []rectangle, err error) {
 	t, boxes := c.t(0), c.t(1)
 	if len(t.Shape) != 1 || t.Shape[0] != 3 {
@@ -112,7 +112,7 @@ func (d distortion) objects(c call) (size rectangle, all []rectangle, err error)
 	return size, []rectangle{size}, nil
 }
 
-// choose draws parts until one will do; else it is the whole image.
+// choose draws parts until one is acceptable; else it returns the whole image.
 func (d distortion) choose(ctx context.Context, image rectangle, objects []rectangle, least float32, words *kernels.Words) (rectangle, error) {
 	for range d.attempts {
 		if err := ctx.Err(); err != nil {
@@ -134,7 +134,7 @@ func (d distortion) choose(ctx context.Context, image rectangle, objects []recta
 
 func toNearest(v float32) int { return int(math.RoundToEven(float64(v))) }
 
-// part draws a part of a ratio of width to height, whose area is in the range.
+// part draws a part with the given ratio of width to height, whose area is in range.
 func (d distortion) part(image rectangle, ratio float32, words *kernels.Words) (rectangle, bool) {
 	root := func(area float32) int { return toNearest(float32(math.Sqrt(float64(area / ratio)))) }
 	low, high := d.area[0]*float32(image.x1)*float32(image.y1), d.area[1]*float32(image.x1)*float32(image.y1)
@@ -171,7 +171,7 @@ func (d distortion) part(image rectangle, ratio float32, words *kernels.Words) (
 	return rectangle{x, y, x + w, y + h}, true
 }
 
-// put makes the outputs: where the part begins and how large it is, as tf.slice takes them, and as a box.
+// put sets the outputs: the part's begin and size, as tf.slice takes them, and its box.
 func (d distortion) put(c call, image, r rectangle) error {
 	t := c.t(0).DType
 	if err := c.outputInts(0, t, []int{r.y0, r.x0, 0}, 3); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// boxColours are the colours of boxes in turn where none are given: red, green, blue and opacity.
+// boxColours are the default colors of boxes, used in turn: red, green, blue and opacity.
 var boxColours = [][]float32{
 	{1, 1, 0, 1}, {0, 0, 1, 1}, {1, 0, 0, 1}, {0, 1, 0, 1}, {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1}, {0, 1, 1, 1}, {1, 0, 1, 1},
 }
@@ -49,8 +49,8 @@ func drawBoxes(*site) (kernel, error) {
 	}, nil
 }
 
-// boxColours returns the colours of input 2, of at least as many channels as the images have; without any the usual ones.
-// Those of images of one channel are white.
+// boxColours returns the colors in input 2, with at least as many channels as the images, or the default ones.
+// Boxes in images of one channel are white.
 func (c call) boxColours(depth int) ([][]float32, error) {
 	colours := boxColours
 	if len(c.in) > 2 {
@@ -78,15 +78,15 @@ func (c call) boxColours(depth int) ([][]float32, error) {
 	return colours, nil
 }
 
-// canvas is an image that is drawn into.
+// canvas is an image to draw on.
 type canvas struct {
 	h, w, depth int
 	pixels      []float32
 }
 
-// box draws a box of normalized corners: top, left, bottom, right. One that is turned around, or lies outside, is left out.
+// box draws a box given by its normalized corners: top, left, bottom, right. It skips an inverted box, or one outside the image.
 func (p *canvas) box(b [4]float32, colour []float32) {
-	const far = 1e12 // times the image
+	const far = 1e12 // times the image's size
 	for _, v := range b {
 		if !(v > -far && v < far) {
 			return

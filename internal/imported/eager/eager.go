@@ -26,57 +26,57 @@ type Value struct {
 	Resource any
 }
 
-// DefaultLimit is the most bytes of one output tensor where Env says nothing.
+// DefaultLimit is the maximum size of one output tensor, in bytes, if Env sets none.
 const DefaultLimit = 1 << 30
 
 // Env is what nodes need besides their inputs. It may be shared by concurrent runs.
 type Env struct {
-	// Limit is the most bytes that one output tensor may take (of a string
-	// tensor: its slice headers and bytes made); 0 means DefaultLimit.
+	// Limit is the maximum number of bytes of one output tensor (of a string
+	// tensor: its slice headers and new bytes); 0 means DefaultLimit.
 	Limit int64
 	// Resources holds variables, tables and queues between runs; nil: there are none.
 	Resources *Resources
-	// Session names the session of the run: queues without a shared name are its own.
+	// Session names the session of the run, which owns its queues that have no shared name.
 	Session string
 	// Open opens a file that a node names (vocabularies); nil: no files.
 	Open func(path string) (io.ReadCloser, error)
-	// Functions are what branches and loops call, by name.
+	// Functions are the functions that branches and loops call, by name.
 	Functions map[string]*Function
-	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
-	// caller; nil: none.
+	// Bundle opens a checkpoint that a RestoreV2 names; the caller
+	// closes it. nil: there are no checkpoints.
 	Bundle func(prefix string) (*bundle.Reader, error)
-	// Restoring is asked before so many bytes of a checkpoint are read; nil: all are.
+	// Restoring is called before so many bytes of a checkpoint are read, and may refuse; nil: all are read.
 	Restoring func(bytes int64) error
-	// Files returns the file system that files below a path are written on, or
-	// why they may not be; nil: none.
+	// Files returns the file system to write files below a path on, or an error
+	// if that is not allowed; nil: no files are written.
 	Files func(path string) (atomicfile.FS, error)
-	// Here reports whether a device name, whole or in part, is one of this
-	// task's; nil: all are.
+	// Here reports whether a device name, whole or in part, is on this
+	// task; nil: all devices are.
 	Here func(device string) (bool, error)
-	// Graph runs a serialized GraphDef, and returns what its _Retval node takes; nil: no graphs.
+	// Graph runs a serialized GraphDef, and returns the input of its _Retval node; nil: graphs are not supported.
 	Graph func(ctx context.Context, env *Env, def []byte) (Value, error)
 	// Payer pays for what is allocated.
 	Payer Payer
-	// Room is where passes over datasets of this run keep elements; they end with the run, and nothing runs beside it. nil: passes last,
-	// and share the Resources' room.
+	// Room is where passes over datasets of this run keep elements. They end with the run, and nothing runs in the background. If it is
+	// nil, passes outlive the run, and share the Resources' room.
 	Room *dataset.Room
-	// Ran is called when a node has run, with when it began and its outputs, which are not to be kept; nil: nobody wants to know.
+	// Ran, if not nil, is called after a node has run, with its start time and its outputs, which it must not keep.
 	Ran func(n *graph.Node, began time.Time, out []Value)
 }
 
-// Kernel computes one node: inputs in order to outputs. It is safe for
+// Kernel computes one node: it reads in and sets out, in the op's order. It is safe for
 // concurrent use. out may be shorter than the op's outputs: the rest is dropped.
 type Kernel func(ctx context.Context, env *Env, in, out []Value) error
 
 // Errors that callers tell apart; they are wrapped in an *Error.
 var (
-	// ErrUnsupported says that there is no kernel of an op or of a type.
+	// ErrUnsupported says that there is no kernel for an op or a type.
 	ErrUnsupported = errors.New("not supported")
 	// ErrLimit says that an output would be larger than Env.Limit.
 	ErrLimit = errors.New("tensor too large")
 	// ErrUninitialized says that a variable or table was used before it got a value.
 	ErrUninitialized = errors.New("not initialized")
-	// ErrRange says that there is nothing more, as at the end of a queue.
+	// ErrRange says that there are no more elements, as at the end of a queue.
 	ErrRange = errors.New("out of range")
 	// ErrFed says that a placeholder was run instead of fed.
 	ErrFed = errors.New("must be fed")
@@ -88,7 +88,7 @@ type Error struct {
 	Err      error
 }
 
-// longestCause is how many bytes of what went wrong an Error says: shapes and texts of requests and of damaged models may be in it.
+// longestCause bounds the bytes of the cause in an Error's text: it may contain shapes and texts from requests and damaged models.
 const longestCause = 1024
 
 // Error names the node and op.
@@ -99,7 +99,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Supported reports whether there is a kernel of the TensorFlow op.
+// Supported reports whether there is a kernel for the TensorFlow op.
 func Supported(op string) bool { return registry()[op] != nil }
 
 // Run computes one node. It is Prepare followed by a call of the kernel.
@@ -116,7 +116,7 @@ func Run(ctx context.Context, n *graph.Node, in []Value, env *Env) ([]Value, err
 }
 
 // Prepare resolves the kernel and attributes of a node, so that running it
-// looks nothing up.
+// needs no lookups.
 func Prepare(n *graph.Node) (Kernel, error) {
 	p, err := prepare(n, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func Prepare(n *graph.Node) (Kernel, error) {
 	return p.run, nil
 }
 
-// Outputs returns how many outputs a node has, by op and attributes.
+// Outputs returns the number of outputs of a node, from its op and attributes.
 func Outputs(n *graph.Node) (int, error) {
 	p, err := prepare(n, nil)
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *prepared) run(ctx context.Context, env *Env, in, out []Value) (err erro
 	return nil
 }
 
-// values checks the inputs. Reference variables that are taken as tensors are read.
+// values checks the inputs. It reads reference variables that are used as tensors.
 func (p *prepared) values(in []Value) ([]Value, error) {
 	if p.def.in >= 0 && len(in) != p.def.in {
 		return nil, fmt.Errorf("expected %d inputs, got %d", p.def.in, len(in))
@@ -228,7 +228,7 @@ func (p *prepared) values(in []Value) ([]Value, error) {
 	return in, nil
 }
 
-// errPanic is wrapped by the error that a panic of a kernel becomes. Tests take it for a defect.
+// errPanic is wrapped by the error for a kernel's panic. Tests treat it as a defect.
 var errPanic = errors.New("inputs or attributes do not fit")
 
 // rescue turns a panic of a kernel into an error.
@@ -238,7 +238,7 @@ func rescue(n *graph.Node, err *error) {
 	}
 }
 
-// limit returns the most bytes of an output.
+// limit returns the maximum bytes of an output.
 func (e *Env) limit() int {
 	if e == nil || e.Limit <= 0 {
 		return DefaultLimit

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEdges: what TensorFlow 2.15 computes and refuses at the edges, so do we. Where it ends its process, we do not.
+// TestEdges: at the edges, we compute and refuse what TensorFlow 2.15 does. Where it crashes, we do not.
 func TestEdges(t *testing.T) {
 	var d differ
 	for _, c := range readCases[goldenCase](t, "testdata/edges.json.gz") {
@@ -22,7 +22,7 @@ func TestEdges(t *testing.T) {
 	d.done(t, func(name string) bool { return !strings.HasPrefix(name, "sequence ") })
 }
 
-// differ checks that only known cases differ from TensorFlow, and that these still do.
+// differ checks that only known cases differ from TensorFlow, and that they still do.
 type differ struct{ seen map[string]bool }
 
 func (d *differ) check(t *testing.T, name string, err error) {
@@ -48,7 +48,7 @@ func (d *differ) done(t *testing.T, mine func(name string) bool) {
 	}
 }
 
-// compare runs a case and returns how the result differs from TensorFlow's.
+// compare runs a case and returns how its result differs from TensorFlow's.
 func compare(t testing.TB, c goldenCase) error {
 	n, in := c.node(t)
 	out, err := Run(context.Background(), n, in, nil)
@@ -78,7 +78,7 @@ func compare(t testing.TB, c goldenCase) error {
 	return nil
 }
 
-// TestEveryOpHasEdges: each op has recorded cases of TensorFlow's at the edges that its inputs can have.
+// TestEveryOpHasEdges: each op has cases recorded from TensorFlow for all edges that its inputs can have.
 func TestEveryOpHasEdges(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	for _, c := range slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz"), stepCases(t)) {
@@ -109,7 +109,7 @@ func TestEveryOpHasEdges(t *testing.T) {
 	}
 }
 
-// edges notes the types of the inputs of a case and the edges that it has.
+// edges notes the input types of a case, and the edges that it covers.
 func (c goldenCase) edges(seen map[string]bool) {
 	if c.Error != "" || c.Crash {
 		seen["refused"] = true
@@ -145,7 +145,7 @@ func (c goldenCase) edges(seen map[string]bool) {
 	}
 }
 
-// required are the edges that an op needs whose cases have inputs of these types.
+// required returns the edges that an op needs, given the input types of its cases.
 func required(seen map[string]bool) (out []string) {
 	if seen["rank 0"] || seen["some rank"] {
 		out = append(out, "rank 0", "a dimension of 0", "refused")

@@ -10,7 +10,7 @@ import (
 )
 
 // edit calls f with the values of variables, which it may change in place. Nobody else sees or changes them meanwhile. Values that were
-// read before stay as they are: f then gets copies, and these become the variables' values.
+// read earlier do not change: f then gets copies, which become the variables' values.
 func (c call) edit(refs []Value, f func(values []*tensor.Tensor) error) error {
 	vars := make([]*hostVariable, len(refs))
 	for i, r := range refs {
@@ -37,7 +37,7 @@ func (c call) edit(refs []Value, f func(values []*tensor.Tensor) error) error {
 	return f(values)
 }
 
-// own makes the value one that nobody else has. The variable is locked.
+// own makes sure that the value is not shared. The variable is locked.
 func (v *hostVariable) own(c call) error {
 	if v.t == nil {
 		return v.uninitialized()
@@ -73,12 +73,12 @@ func look(ref Value, f func(t *tensor.Tensor) error) error {
 	return f(v.t)
 }
 
-// forward gives the reference on where the op has an output for it.
+// forward passes the reference on if the op has an output for it.
 func (c call) forward() {
 	if len(c.out) > 0 {
 		c.out[0] = Value{Resource: c.in[0].Resource}
 	}
 }
 
-// errShapes is wrapped where updates do not fit a variable.
+// errShapes says that updates do not fit a variable.
 var errShapes = errors.New("shapes do not fit")

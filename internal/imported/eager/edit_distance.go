@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// editDistance is Levenshtein's distance of the sequences along the last dimension of two sparse tensors.
+// editDistance is the Levenshtein distance between the sequences along the last dimension of two sparse tensors.
 func editDistance(s *site) (kernel, error) {
 	normalize := s.boolean("normalize", true)
 	return func(c call) error {
@@ -53,7 +53,7 @@ func editDistance(s *site) (kernel, error) {
 	}, nil
 }
 
-// placeIn returns where element i of a shape is in another one, -1 for outside.
+// placeIn returns the index in another shape of element i of a shape, or -1 if it is outside.
 func placeIn(i int, shape, other []int) int {
 	place, step := 0, 1
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -68,7 +68,7 @@ func placeIn(i int, shape, other []int) int {
 	return place
 }
 
-// sequences reads a sparse tensor from inputs from one on: its shape without the last dimension, and the sequences by place.
+// sequences reads the sparse tensor in inputs from first on: its shape without the last dimension, and the sequences by index.
 func sequences(c call, first int) ([]int, map[int][]member, error) {
 	values := c.t(first + 1)
 	s, err := coordsOf(c.t(first), values, c.t(first+2))
@@ -103,7 +103,7 @@ func sequences(c call, first int) ([]int, map[int][]member, error) {
 	return s.shape[:r], all, nil
 }
 
-// membersOrFloats is membersOf that takes floats, too.
+// membersOrFloats is membersOf, but also takes floats.
 func membersOrFloats(t *tensor.Tensor) (func(i int) member, error) {
 	if t.DType.Float() {
 		return func(i int) member { return member{number: int64(math.Float64bits(t.Float(i)))} }, nil
@@ -111,7 +111,7 @@ func membersOrFloats(t *tensor.Tensor) (func(i int) member, error) {
 	return membersOf(t)
 }
 
-// levenshtein returns how many changes make x y, or why ctx ended.
+// levenshtein returns the number of edits that turn x into y, or ctx's error.
 func levenshtein(ctx context.Context, x, y []member) (int, error) {
 	row := make([]int, len(y)+1)
 	for j := range row {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// eigen finds eigenvalues of symmetric and Hermitian matrices, the smallest first, and eigenvectors where asked. It reads the lower triangles.
-// The sign or phase of a vector, and vectors of equal values, are not determined: they may be others than TensorFlow's.
+// eigen computes eigenvalues of symmetric and Hermitian matrices, in ascending order, and optionally eigenvectors. It reads the lower
+// triangles. Signs or phases of vectors, and vectors of equal eigenvalues, are not determined, and may differ from TensorFlow's.
 func eigen(s *site) (kernel, error) {
 	vectors := s.boolean("compute_v", true)
 	return inexact(eigenEach[float32, float64](vectors), eigenEach[float64, float64](vectors), eigenEach[complex64, complex128](vectors), eigenEach[complex128, complex128](vectors)), nil
@@ -61,7 +61,7 @@ func eigenEach[T inexactNumber, W kernels.Field](vectors bool) kernel {
 
 var errNoEigen = errors.New("Self-adjoint eigen decomposition was not successful. The input might not be valid.")
 
-// makeHermitian makes a matrix symmetric, or its own adjoint, by its lower triangle.
+// makeHermitian makes a matrix symmetric, or Hermitian, from its lower triangle.
 func makeHermitian[W kernels.Field](m kernels.Matrix[W]) {
 	for i := range m.N {
 		for j := range i {
@@ -71,10 +71,10 @@ func makeHermitian[W kernels.Field](m kernels.Matrix[W]) {
 	}
 }
 
-// sweeps bounds how often Jacobi's method visits all elements: it converges quadratically.
+// sweeps bounds the sweeps of Jacobi's method over all elements: it converges quadratically.
 const sweeps = 64
 
-// jacobi makes a symmetric or Hermitian matrix diagonal by rotations, and returns their product.
+// jacobi diagonalizes a symmetric or Hermitian matrix by rotations, and returns their product.
 func jacobi[W kernels.Field](m kernels.Matrix[W]) kernels.Matrix[W] {
 	v := m.Zeros()
 	for i := range m.N {
@@ -119,14 +119,14 @@ func rotate[W kernels.Field](m, v kernels.Matrix[W], p, q int) {
 	}
 }
 
-// rotation makes (x, y) to (c·x - s̄·y, s·x + c·y).
+// rotation maps (x, y) to (c·x - s̄·y, s·x + c·y).
 type rotation[W kernels.Field] struct{ c, s W }
 
 func (r rotation[W]) turn(x, y *W) {
 	*x, *y = r.c**x-kernels.Conj(r.s)**y, r.s**x+r.c**y
 }
 
-// jacobiRotation returns the rotation of columns that makes the Hermitian matrix [pp, pq; p̄q, qq] diagonal; false where it is.
+// jacobiRotation returns the rotation of columns that diagonalizes the Hermitian matrix [pp, pq; p̄q, qq]; false if it is diagonal.
 func jacobiRotation[W kernels.Field](pp, qq float64, pq W) (r rotation[W], ok bool) {
 	size := kernels.Magnitude(pq)
 	if size == 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// einsumOps are sums of products in Einstein's notation.
+// einsumOps are sums of products in Einstein notation.
 var einsumOps = map[*ops.Def]maker{ops.Einsum: einsum}
 
-// firstEllipsis is the label of the first of the dimensions that "..." stands
-// for, counted from the last: labels are the letters and what follows this.
+// firstEllipsis is the label of the last dimension that "..." stands for; the dimensions
+// before it have the next labels. Smaller labels are letters.
 const firstEllipsis = 256
 
-// einsumSpec is a parsed equation; a label -1 is an ellipsis.
+// einsumSpec is a parsed equation; label -1 is an ellipsis.
 type einsumSpec struct {
 	in  [][]int
 	out []int
@@ -78,10 +78,10 @@ func einsum(s *site) (kernel, error) {
 	return all.complexes(k, k).on(0), nil
 }
 
-// einsumSizes are the sizes of labels.
+// einsumSizes has the sizes of labels.
 type einsumSizes map[int]int
 
-// add notes the sizes of an operand, and returns its labels without ellipsis.
+// add notes the sizes of an operand, and returns its labels with the ellipsis expanded.
 func (z einsumSizes) add(labels, shape []int) ([]int, error) {
 	rest := len(shape) - len(labels)
 	var out []int
@@ -118,7 +118,7 @@ func (z einsumSizes) shape(labels []int) []int {
 	return out
 }
 
-// einsumBy is einsum of float32 with products of its own.
+// einsumBy is einsum for float32 with a given matrix product.
 func einsumBy(s *site, of multiplying) (kernel, error) {
 	e, err := parseEinsum(s.str("equation", ""))
 	if err != nil {
@@ -200,7 +200,7 @@ func einsumOf(e einsumSpec, of multiplying) kernel {
 	}
 }
 
-// result returns the labels of the result without ellipsis.
+// result returns the labels of the result with the ellipsis expanded.
 func (e einsumSpec) result(z einsumSizes) []int {
 	most := firstEllipsis
 	for l := range z {
@@ -220,7 +220,7 @@ func (e einsumSpec) result(z einsumSizes) []int {
 }
 
 // arrange copies an operand into the form [a, b, c] of three groups of labels. It
-// is broadcast along labels that it lacks; one that it has twice is its diagonal.
+// broadcasts along missing labels, and takes the diagonal for repeated ones.
 func (z einsumSizes) arrange(c call, t *tensor.Tensor, labels []int, groups ...[]int) (*tensor.Tensor, error) {
 	all := slices.Concat(groups...)
 	from, in := stride{steps: make([]int, len(all))}, contiguous(t.Shape)

@@ -41,7 +41,7 @@ func decodeRaw(s *site) (kernel, error) {
 		if len(in.Strings) > 0 {
 			n = len(in.Strings[0])
 		}
-		for i, s := range in.Strings { // before there is room for all
+		for i, s := range in.Strings { // before memory for all is allocated
 			if len(s) != n {
 				return fmt.Errorf("DecodeRaw requires input strings to all be the same size, but element %d has size %d != %d", i, len(s), n)
 			}

@@ -16,11 +16,11 @@ import (
 // protoWriter writes some fields of messages of one type, in the order of their numbers.
 type protoWriter struct {
 	message protoreflect.FullName
-	names   []string // of the fields, in the order of the inputs
+	names   []string // names of the fields, in the order of the inputs
 	fields  []writtenField
 }
 
-// writtenField is a field that input 1+at has.
+// writtenField is a field whose values are in input 1+at.
 type writtenField struct {
 	protoField
 	number protowire.Number
@@ -28,7 +28,7 @@ type writtenField struct {
 	at     int
 }
 
-// encodeProto makes messages of the values of their fields, and of how many each field has.
+// encodeProto makes messages from the values of their fields, and the number of values of each field.
 func encodeProto(s *site) (kernel, error) {
 	m, err := messageType(s.str("descriptor_source", "local://"), s.str("message_type", ""))
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *protoWriter) run(c call) error {
 	return nil
 }
 
-// batch is the shape of the messages: that of all values but for their last dimension.
+// batch returns the shape of the messages: all values' shape without the last dimension.
 func (w *protoWriter) batch(c call) ([]int, error) {
 	var batch []int
 	for i, name := range w.names {
@@ -104,7 +104,7 @@ func (w *protoWriter) batch(c call) ([]int, error) {
 	return batch, nil
 }
 
-// encode makes message i, whose fields have as many values as sizes says.
+// encode makes message i, whose fields have the numbers of values in sizes.
 func (w *protoWriter) encode(c call, i int, sizes []int32) (out []byte, err error) {
 	for _, f := range w.fields {
 		t, n := c.t(f.at+1), int(sizes[f.at])
@@ -127,7 +127,7 @@ func (w *protoWriter) encode(c call, i int, sizes []int32) (out []byte, err erro
 	return out, nil
 }
 
-// value adds element at of a tensor. Numbers of 64 bits are cut off where the field has 32.
+// value appends element at of a tensor. 64-bit numbers are truncated if the field has 32 bits.
 func (d protoField) value(out []byte, t *tensor.Tensor, at int) []byte {
 	switch d.kind {
 	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:

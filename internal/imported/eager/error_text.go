@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shapeText is a shape as TensorFlow's errors write it.
+// shapeText formats a shape as TensorFlow's errors do.
 func shapeText(shape []int) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ",") }
 
 // typeText is TensorFlow's name of a type.

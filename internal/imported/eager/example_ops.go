@@ -16,20 +16,20 @@ var exampleOps = map[*ops.Def]maker{
 	ops.ParseSingleExample: parseSingleExample,
 }
 
-// parser is a parsing op: its columns, and the spec of the names and defaults
-// that it saw last, which as good as always are constants.
+// parser is a parsing op: its columns, and the spec for the names and defaults
+// of the last call, which are almost always constants.
 type parser struct {
 	columns []column
 	last    atomic.Pointer[boundSpec]
 }
 
-// boundSpec is a spec with the tensors that it was made of.
+// boundSpec is a spec with the tensors that it was made from.
 type boundSpec struct {
 	spec *exampleSpec
 	from []Value
 }
 
-// defaults returns what sets the defaults of dense columns, for bind.
+// defaults returns a function that sets the defaults of dense columns, for bind.
 func defaults(values []Value) func(d int, c *column) error {
 	return func(d int, c *column) error {
 		if d >= len(values) {
@@ -39,7 +39,7 @@ func defaults(values []Value) func(d int, c *column) error {
 	}
 }
 
-// bind returns the spec for what came as from: names has one for each column, and dense completes dense column d.
+// bind returns the spec for the inputs from: names returns a name for each column, and dense completes dense column d.
 func (p *parser) bind(from []Value, names func() ([][]byte, error), dense func(d int, c *column) error) (*exampleSpec, error) {
 	if b := p.last.Load(); b != nil && slices.Equal(b.from, from) {
 		return b.spec, nil
@@ -71,7 +71,7 @@ func (p *parser) bind(from []Value, names func() ([][]byte, error), dense func(d
 	return spec, nil
 }
 
-// outputsOf returns how many outputs the columns make.
+// outputsOf returns the number of outputs of the columns.
 func outputsOf(cols []column) int {
 	return 3*countKind(cols, sparseColumn) + countKind(cols, denseColumn) + 2*countKind(cols, raggedColumn)
 }
@@ -162,7 +162,7 @@ func parseAll(c call, spec *exampleSpec) error {
 }
 
 // parse makes the outputs: the indices of all sparse columns, their values, their
-// shapes, the dense ones, the ragged ones' values, their splits. The outputs of
+// shapes, the dense columns, the ragged columns' values, their splits. The outputs of
 // a single example have no batch dimension.
 func parse(c call, p *parsing, single bool) error {
 	part := p.parts()
@@ -212,7 +212,7 @@ func parse(c call, p *parsing, single bool) error {
 	return nil
 }
 
-// inParts makes the outputs of columns that are all dense and of known sizes, so many examples at a time.
+// inParts makes the outputs of columns that are all dense and of known size, part examples at a time.
 func (p *parsing) inParts(c call, part int) error {
 	outs := make([]*tensor.Tensor, len(p.spec.columns))
 	for k := range outs {

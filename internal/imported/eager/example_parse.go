@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cell is one feature of one example, found but not yet read.
+// cell is one feature of one example, found but not yet decoded.
 type cell struct {
 	data  []byte
 	count int
@@ -19,19 +19,19 @@ type cell struct {
 
 const cellSize = int(unsafe.Sizeof(cell{}))
 
-// parsing is a batch of examples on its way to tensors.
+// parsing is a batch of examples that is being converted to tensors.
 type parsing struct {
 	spec     *exampleSpec
 	examples [][]byte
-	names    [][]byte // of the examples, for messages; empty: none
-	from, to int      // the examples that the cells are of
+	names    [][]byte // names of the examples, for error messages; empty: none
+	from, to int      // the range of examples in cells
 	cells    []cell   // column by column
 }
 
-// partSize is how many examples are found at a time where their values can be read at once.
+// partSize is the number of examples found at a time if their values can be decoded at once.
 const partSize = 1024
 
-// parts is how many examples are found at a time: all, where the outputs' sizes follow from what they have.
+// parts is the number of examples found at a time: all of them if their values determine the sizes of outputs.
 func (p *parsing) parts() int {
 	for _, col := range p.spec.columns {
 		if col.kind != denseColumn || col.variable {
@@ -41,7 +41,7 @@ func (p *parsing) parts() int {
 	return min(partSize, len(p.examples))
 }
 
-// clip bounds the input that a message shows.
+// clip limits the input in an error message.
 func clip(b []byte) []byte {
 	if len(b) > 1024 {
 		return append(b[:1024:1024], "..."...)
@@ -66,7 +66,7 @@ func (p *parsing) scan(ctx context.Context, from, to int) error {
 	p.from, p.to, p.cells = from, to, slices.Grow(p.cells[:0], n)[:n]
 	clear(p.cells)
 	i, bad := from, error(nil)
-	find := func(name, feature []byte) bool { // one for all examples
+	find := func(name, feature []byte) bool { // one function for all examples
 		if k, known := p.spec.byName[string(name)]; known {
 			bad = p.find(ctx, k, i, feature)
 		}
@@ -97,7 +97,7 @@ func (p *parsing) find(ctx context.Context, k, i int, feature []byte) error {
 	if !ok {
 		return p.keyError(col, i, "Can't parse serialized Example.")
 	}
-	if kind == tfexample.None { // as good as missing
+	if kind == tfexample.None { // treated as missing
 		*at = cell{}
 		return nil
 	}
@@ -150,7 +150,7 @@ func (p *parsing) values(c call, k int) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// sparse returns column k as a sparse tensor's parts: [n,2] indices ([n,1] of a
+// sparse returns column k as the parts of a sparse tensor: indices [n,2] ([n,1] for a
 // single example), values and shape.
 func (p *parsing) sparse(c call, k int, single bool) (parts [3]*tensor.Tensor, err error) {
 	if parts[1], err = p.values(c, k); err != nil {
@@ -200,7 +200,7 @@ func (p *parsing) ragged(c call, k int, single bool) (values, splits *tensor.Ten
 	return values, splits, setInts(splits, at)
 }
 
-// dense makes the tensor of column k, [examples, shape...], which fill fills.
+// dense allocates the tensor of column k, [examples, shape...], for fill to fill.
 func (p *parsing) dense(c call, k int) (*tensor.Tensor, error) {
 	col := &p.spec.columns[k]
 	if !col.variable {
@@ -239,7 +239,7 @@ func (p *parsing) fill(t *tensor.Tensor, k int) error {
 	return nil
 }
 
-// steps returns the longest length of a variable column, in steps of its stride.
+// steps returns the largest length of a variable column, in steps of its stride.
 func (p *parsing) steps(k int) (int, error) {
 	col, most := &p.spec.columns[k], 0
 	for i, x := range p.of(k) {

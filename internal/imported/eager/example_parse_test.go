@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Of columns that are all dense a part of the examples is found at a time: values, defaults and errors are of the right ones, and
-// what it takes does not grow with the examples.
+// If all columns are dense, the examples are found part by part: values, defaults and errors belong to the right examples, and
+// memory does not grow with their number.
 func TestParseInParts(t *testing.T) {
 	n := &graph.Node{Name: "n", Op: "ParseExampleV2", Attrs: graph.Attrs{"Tdense": []tensor.DType{tensor.Float32, tensor.Int64},
 		"dense_shapes": []graph.Shape{graph.ShapeOf(2), graph.ShapeOf()}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// columnKind is how a feature of parsed examples is given.
+// columnKind says in which form a feature of parsed examples is returned.
 type columnKind uint8
 
 const (
@@ -26,13 +26,13 @@ type column struct {
 	list   tfexample.Kind
 	splits tensor.DType // of a ragged column
 
-	// Of a dense column. A variable one has any multiple of stride values, and
-	// is padded to the longest of the batch.
-	shape    []int // without the batch; of a variable one without the first dimension
-	stride   int   // values of one row, or of one step of a variable one
+	// For a dense column. A variable one has any multiple of stride values, and
+	// is padded to the longest in the batch.
+	shape    []int // without the batch, and for a variable one without the first dimension
+	stride   int   // values in a row, or in a step of a variable one
 	variable bool
-	fallback *tensor.Tensor // empty: the feature is required
-	optional bool           // of a feature list: a missing one has no steps
+	fallback *tensor.Tensor // empty if the feature is required
+	optional bool           // for a feature list: a missing one has no steps
 }
 
 // exampleSpec is what a parsing op looks for: sparse, dense and ragged columns in
@@ -42,7 +42,7 @@ type exampleSpec struct {
 	byName  map[string]int
 }
 
-// columnAttrs are the names of the attributes that columns have in an op.
+// columnAttrs has the names of an op's attributes for columns.
 type columnAttrs struct{ sparse, dense, shapes, ragged, splits string }
 
 var (
@@ -51,7 +51,7 @@ var (
 	stepAttrs    = columnAttrs{"feature_list_sparse_types", "feature_list_dense_types", "feature_list_dense_shapes", "feature_list_ragged_value_types", "feature_list_ragged_split_types"}
 )
 
-// columnTypes are the columns that the attributes of a parsing op give, still
+// columnTypes returns the columns that a parsing op's attributes describe, still
 // without names and defaults.
 func columnTypes(s *site, attrs columnAttrs) []column {
 	var cols []column
@@ -128,7 +128,7 @@ func (c *column) setShape(s graph.Shape) error {
 	return err
 }
 
-// shapeText is the shape as messages have it.
+// shapeText formats the shape for error messages.
 func (c *column) shapeText() string {
 	s := "["
 	if c.variable {
@@ -143,7 +143,7 @@ func (c *column) shapeText() string {
 	return s + "]"
 }
 
-// setDefault checks and keeps what a missing dense feature becomes.
+// setDefault checks and stores the default for a missing dense feature.
 func (c *column) setDefault(t *tensor.Tensor) error {
 	if t.DType != c.dtype {
 		return fmt.Errorf("default of dense feature %q: expected type %v, got %v", c.name, c.dtype, t.DType)
@@ -158,7 +158,7 @@ func (c *column) setDefault(t *tensor.Tensor) error {
 	return nil
 }
 
-// newExampleSpec indexes columns that have their names.
+// newExampleSpec indexes columns by name.
 func newExampleSpec(cols []column) (*exampleSpec, error) {
 	s := &exampleSpec{columns: cols, byName: make(map[string]int, len(cols))}
 	for i, c := range cols {
@@ -170,7 +170,7 @@ func newExampleSpec(cols []column) (*exampleSpec, error) {
 	return s, nil
 }
 
-// countKind returns how many columns are of a kind.
+// countKind returns the number of columns of a kind.
 func countKind(cols []column, k columnKind) int {
 	n := 0
 	for _, c := range cols {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A table maps words to ids; a word that it lacks gets the default.
+// A table maps words to ids; unknown words get the default.
 func Example() {
 	ctx, env := context.Background(), &eager.Env{Resources: eager.NewResources()}
 	run := func(op string, attrs graph.Attrs, in ...eager.Value) []eager.Value {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestExtremes: functions of numbers are TensorFlow 2.15's on grids of numbers of all sizes; infinities, NaN and the signs of zeros exactly.
+// TestExtremes: functions agree with TensorFlow 2.15 on grids of numbers of all magnitudes; for infinities, NaN and signs of zero exactly.
 func TestExtremes(t *testing.T) {
 	for _, c := range readCases[goldenSequence](t, "testdata/extremes.json.gz") {
 		s := c.Steps[0]
@@ -40,14 +40,14 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// unsigned marks ops whose zeros have other signs in TensorFlow's vector code than in its scalar code: they depend on the place in the tensor.
+// unsigned marks ops whose zeros may differ in sign between TensorFlow's vector and scalar code: the sign depends on the index.
 const unsigned = -1e-300
 
-// cancelled are the ops whose results are differences of much larger numbers, with the size that rounding errors are seen against.
+// cancelled has ops whose results are differences of much larger numbers, with the magnitude that rounding errors are relative to.
 var cancelled = map[string]float64{"Digamma": 1, "BesselJ0": 1, "BesselJ1": 1, "BesselY0": 1, "BesselY1": 1, "FresnelCos": 1, "FresnelSin": 1, "Betainc": 1, "Igammac": 1e-4, "Elu": 1,
 	"Maximum": unsigned, "Minimum": unsigned, "Xdivy": unsigned, "Xlogy": unsigned, "Xlog1py": unsigned, "RsqrtGrad": unsigned}
 
-// distant describes the elements that are not the expected ones.
+// distant describes the elements that differ from the expected ones.
 func distant(op string, in []Value, got, want *tensor.Tensor) (all []string) {
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return []string{fmt.Sprintf("got %v%v, expected %v%v", got.DType, got.Shape, want.DType, want.Shape)}
@@ -57,7 +57,7 @@ func distant(op string, in []Value, got, want *tensor.Tensor) (all []string) {
 			continue // TensorFlow's vector code differs from its scalar code there
 		}
 		if isComplex(want.DType) && op == "Pow" && infinite(parts(got, i)) && infinite(parts(want, i)) {
-			continue // the direction of a large power is that of rounding
+			continue // rounding decides the direction of a huge power
 		}
 		if g, w := parts(got, i), parts(want, i); !agree(want.DType, g[0], w[0], cancelled[op]) || !agree(want.DType, g[1], w[1], cancelled[op]) {
 			all = append(all, fmt.Sprintf("of %s: got %v, expected %v", operands(in, want.Shape, i), g, w))
@@ -66,10 +66,10 @@ func distant(op string, in []Value, got, want *tensor.Tensor) (all []string) {
 	return all
 }
 
-// infinite reports whether both parts of a number are, of whatever sign.
+// infinite reports whether both parts of a number are infinite, with any sign.
 func infinite(p [2]float64) bool { return math.IsInf(p[0], 0) && math.IsInf(p[1], 0) }
 
-// parts are the real and the imaginary part of an element.
+// parts returns the real and imaginary parts of an element.
 func parts(t *tensor.Tensor, i int) [2]float64 {
 	switch t.DType {
 	case tensor.Complex64:
@@ -84,7 +84,7 @@ func parts(t *tensor.Tensor, i int) [2]float64 {
 	return [2]float64{t.Float(i)}
 }
 
-// agree reports whether a number is the expected one up to rounding. TensorFlow takes numbers below the smallest normal one for zeros.
+// agree reports whether a number is the expected one up to rounding. TensorFlow flushes subnormal numbers to zero.
 func agree(d tensor.DType, got, want, size float64) bool {
 	tolerance, least := 0.0, 0.0
 	switch d {
@@ -101,7 +101,7 @@ func agree(d tensor.DType, got, want, size float64) bool {
 	case math.IsNaN(want) || math.IsNaN(got):
 		return math.IsNaN(want) && math.IsNaN(got)
 	case d == tensor.Complex64 || d == tensor.Complex128:
-		size = 1 // a part is next to the other one
+		size = 1 // a part is compared relative to the other one
 		if want == 0 && got == 0 {
 			return true
 		}
@@ -111,7 +111,7 @@ func agree(d tensor.DType, got, want, size float64) bool {
 	return testkit.Near(got, want, tolerance*math.Abs(want)+tolerance*size/16+least)
 }
 
-// finite reports whether the numbers that made element i are.
+// finite reports whether all inputs of element i are finite.
 func finite(in []Value, shape []int, i int) bool {
 	for _, v := range in {
 		if p := parts(v.T, elementAt(v.T, shape, i)); p[0]-p[0] != 0 || p[1]-p[1] != 0 {
@@ -121,7 +121,7 @@ func finite(in []Value, shape []int, i int) bool {
 	return true
 }
 
-// elementAt is the element of an operand that made element i of a result, broadcast.
+// elementAt returns the index of the operand's element that is broadcast to element i of a result.
 func elementAt(t *tensor.Tensor, shape []int, i int) int {
 	at, stride := 0, 1
 	for k := len(shape) - 1; k >= 0; k-- {
@@ -136,12 +136,12 @@ func elementAt(t *tensor.Tensor, shape []int, i int) int {
 	return at
 }
 
-// operands describes the elements of the inputs that made element i.
+// operands describes the input elements of element i.
 func operands(in []Value, shape []int, i int) string {
 	var all []string
 	for _, v := range in {
 		if elementAt(v.T, shape, i) >= v.T.Len() {
-			return fmt.Sprint("element ", i) // no function of single elements
+			return fmt.Sprint("element ", i) // the op is not elementwise
 		}
 		all = append(all, fmt.Sprint(parts(v.T, elementAt(v.T, shape, i))))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fakeQuantOps round to the values that integers of a few bits can have. The ranges are attributes, or inputs: one, or one per channel.
+// fakeQuantOps round to the values that integers of a few bits can represent. Ranges are attributes, or inputs: one, or one per channel.
 var fakeQuantOps = map[*ops.Def]maker{
 	ops.FakeQuantWithMinMaxArgs:                   fakeQuantArgs(fakeQuantArgsEach),
 	ops.FakeQuantWithMinMaxArgsGradient:           fakeQuantArgs(fakeQuantArgsGrad),
@@ -19,7 +19,7 @@ var fakeQuantOps = map[*ops.Def]maker{
 	ops.FakeQuantWithMinMaxVarsPerChannelGradient: fakeQuantVars(true, fakeQuantGrad),
 }
 
-// fakeSteps are the first and the last of the integers.
+// fakeSteps has the first and the last integer.
 type fakeSteps struct{ first, last float32 }
 
 func readFakeSteps(s *site) fakeSteps {
@@ -35,14 +35,14 @@ func readFakeSteps(s *site) fakeSteps {
 	return f
 }
 
-// fakeRange is a range of numbers that is quantized, moved so that zero is one of the steps.
+// fakeRange is a quantized range, shifted so that zero is one of the steps.
 type fakeRange struct {
 	low, high, scale, inverse, zero float32
-	void                            bool // the range was 0 to 0: all becomes 0
-	divides                         bool // by the scale, where others multiply by its inverse
+	void                            bool // the range was 0 to 0: everything becomes 0
+	divides                         bool // divide by the scale; others multiply by its inverse
 }
 
-// over returns a range that is moved.
+// over returns the shifted range for low to high.
 func (f fakeSteps) over(low, high float32) fakeRange {
 	r := fakeRange{scale: (high - low) / (f.last - f.first), inverse: (f.last - f.first) / (high - low), void: low == 0 && high == 0}
 	var zero float32
@@ -61,7 +61,7 @@ func (f fakeSteps) over(low, high float32) fakeRange {
 
 func floor32(x float32) float32 { return float32(math.Floor(float64(x))) }
 
-// quantized returns the nearest value of a step. A NaN stays one.
+// quantized returns the value of the nearest step. NaN stays NaN.
 func (r fakeRange) quantized(x float32) float32 {
 	if r.void {
 		return 0
@@ -75,7 +75,7 @@ func (r fakeRange) quantized(x float32) float32 {
 	return floor32(x-r.zero+0.5) * r.scale
 }
 
-// clamped returns x within [low, high]. A NaN stays one.
+// clamped returns x clamped to [low, high]. NaN stays NaN.
 func clamped[T float](x, low, high T) T {
 	if x > high {
 		x = high
@@ -86,7 +86,7 @@ func clamped[T float](x, low, high T) T {
 	return x
 }
 
-// ratio is 1 where a gradient passes, else 0: times it, an infinite gradient is a NaN.
+// ratio is 1 if a gradient passes, else 0: multiplied by it, an infinite gradient becomes NaN.
 func ratio(passes bool) float32 {
 	if passes {
 		return 1
@@ -137,7 +137,7 @@ func fakeQuantArgsGrad(c call, r fakeRange) error {
 	return nil
 }
 
-// gradientAlike fails unless inputs 0 and 1, a gradient and what it is of, are float32 of the same shape.
+// gradientAlike fails unless inputs 0 and 1, a gradient and its operand, are float32 with the same shape.
 func (c call) gradientAlike() error {
 	for i, what := range []string{"gradients", "inputs"} {
 		if err := want(what, c.t(i), tensor.Float32); err != nil {
@@ -147,7 +147,7 @@ func (c call) gradientAlike() error {
 	return fits("gradients", c.t(0), c.t(1).Shape)
 }
 
-// fakeRanges are the ranges of a tensor.
+// fakeRanges has the ranges of a tensor.
 type fakeRanges struct {
 	channels
 	steps     fakeSteps
@@ -161,7 +161,7 @@ func (f fakeRanges) at(i int) fakeRange {
 	return r
 }
 
-// fakeQuantVars makes a kernel whose last inputs are the ends of the ranges, of all elements or per element of the last dimension.
+// fakeQuantVars makes a kernel whose last inputs are the limits of the ranges: for all elements, or per element of the last dimension.
 func fakeQuantVars(perChannel bool, f func(c call, x *tensor.Tensor, r fakeRanges) error) maker {
 	return func(s *site) (kernel, error) {
 		steps := readFakeSteps(s)
@@ -207,7 +207,7 @@ func fakeQuantized(c call, in *tensor.Tensor, ranges fakeRanges) error {
 	return nil
 }
 
-// fakeQuantGrad passes gradients within the ranges to the elements, and the sums of those below and above to the ends.
+// fakeQuantGrad passes gradients in range to the elements, and the sums of gradients below and above to the limits.
 func fakeQuantGrad(c call, in *tensor.Tensor, ranges fakeRanges) error {
 	if err := c.gradientAlike(); err != nil {
 		return err

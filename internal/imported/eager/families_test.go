@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// byFamilies are the ops that families.json.gz has cases of.
+// byFamilies are the ops with cases in families.json.gz.
 const byFamilies = "TestFamilies compares recorded cases: see interop/eager_families.py, eager_signals.py, eager_quantized.py, eager_served.py, eager_matrices.py and eager_extremes.py"
 
 func init() {
@@ -40,10 +40,10 @@ func init() {
 	}
 }
 
-// oldNames are of ops that TensorFlow takes from old graphs alone.
+// oldNames are ops that TensorFlow only accepts in old graphs.
 const oldNames = "the op of the name without Batch is recorded"
 
-// familyDifferences are the recorded cases in which we differ from TensorFlow, and why.
+// familyDifferences has the recorded cases in which we differ from TensorFlow, and why.
 var familyDifferences = map[string]string{
 	"Cholesky of a singular matrix":        unset,
 	"StringNGrams of splits []":            unset,
@@ -67,7 +67,7 @@ var familyDifferences = map[string]string{
 	"TridiagonalSolve of zeros, without pivots": unset,
 }
 
-// Reasons why results are others.
+// Reasons why results differ.
 const (
 	packed      = "the same message: TensorFlow writes numbers one by one, we pack them"
 	diagonalNaN = "we refuse all matrices with numbers that are not finite, TensorFlow all but some diagonal ones"
@@ -76,7 +76,7 @@ const (
 	ownRounding = "TensorFlow's transforms of large primes in float32 are off by 1e-5: the reference in float64 agrees with ours"
 )
 
-// TestFamilies: what TensorFlow 2.15 computes and refuses with sparse tensors, sets and matrices, and of counts and texts, so do we.
+// TestFamilies: we compute and refuse what TensorFlow 2.15 does, for sparse tensors, sets and matrices, and for counts and strings.
 func TestFamilies(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range []string{"families", "signals", "texts", "records", "quantized", "served", "matrices", "extremes"} {
@@ -100,7 +100,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// TestCollectivesRefused: ops between workers are refused by name, with what to use in their place.
+// TestCollectivesRefused: collective ops are refused by name, and the error says what to use instead.
 func TestCollectivesRefused(t *testing.T) {
 	for _, op := range []string{"CollectiveReduce", "CollectiveReduceV2", "CollectiveBcastSend", "CollectiveGather"} {
 		_, err := Prepare(&graph.Node{Name: "n", Op: op})

@@ -123,7 +123,7 @@ func (c call) matches(patterns *tensor.Tensor) ([]string, error) {
 // maxMatches bounds the files that a pattern matches.
 const maxMatches = 1 << 20
 
-// glob returns the files that a pattern matches, one folder of it after another.
+// glob returns the files that a pattern matches, one path element after the other.
 func (c call) glob(pattern string) ([]string, error) {
 	fixed := pattern
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
@@ -148,7 +148,7 @@ func (c call) glob(pattern string) ([]string, error) {
 			}
 			names, err := fsys.ReadDir(dir)
 			if err != nil {
-				continue // no folder
+				continue // not a directory
 			}
 			for _, name := range names {
 				ok, err := path.Match(part, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// forestOps are those of TensorFlow Decision Forests: they load models of trees, and ask them.
+// forestOps are the ops of TensorFlow Decision Forests: they load tree models, and predict with them.
 var forestOps = map[*ops.Def]maker{
 	ops.SimpleMLCreateModelResource:            makeTreeResource(newForest),
 	ops.SimpleMLLoadModelFromPath:              loadForestByName,
@@ -24,7 +24,7 @@ var forestOps = map[*ops.Def]maker{
 	ops.SimpleMLInferenceLeafIndexOpWithHandle: askForest(false, forestLeaves),
 }
 
-// forestModel is a resource into which a model of trees is loaded.
+// forestModel is a resource that a tree model is loaded into.
 type forestModel struct {
 	name   string
 	loaded atomic.Pointer[loadedForest]
@@ -32,7 +32,7 @@ type forestModel struct {
 
 type loadedForest struct {
 	*forest.Forest
-	leaves bool // it was loaded to be asked for leaves
+	leaves bool // it was loaded for predicting leaves
 }
 
 func (m *forestModel) fork() treeResource {
@@ -43,10 +43,10 @@ func (m *forestModel) fork() treeResource {
 
 var errNoForest = errors.New("model_handle: expected a model of trees")
 
-// forestContainer is where the library keeps models that are found by a name.
+// forestContainer is the library's container for models that are found by name.
 const forestContainer = "simple_ml_model_serving"
 
-// forest returns the model of that name, one that nothing was loaded into yet where there is none; nil where another kind has the name.
+// forest returns the model of that name, which may be a new one that is not loaded yet; nil if another kind of resource has the name.
 func (r *Resources) forest(name string) *forestModel {
 	m, _ := r.treeResource(name, newForest).(*forestModel)
 	return m
@@ -65,7 +65,7 @@ func loadForestByName(s *site) (kernel, error) {
 			return errNoForest
 		}
 		if m.loaded.Load() != nil {
-			return nil // as the library: it stays
+			return nil // as in the library, it stays
 		}
 		return m.load(c, c.t(0), "", false)
 	}, nil
@@ -88,7 +88,7 @@ func loadForest(s *site) (kernel, error) {
 	}, nil
 }
 
-// load reads the model in a folder. Its memory is paid for as long as it lives.
+// load reads the model in a directory. Its memory is paid for as long as it lives.
 func (m *forestModel) load(c call, path *tensor.Tensor, prefix string, leaves bool) error {
 	if path.DType != tensor.String || len(path.Strings) != 1 {
 		return fmt.Errorf("path: expected one string, got %v of shape %v", path.DType, path.Shape)
@@ -115,7 +115,7 @@ func (m *forestModel) load(c call, path *tensor.Tensor, prefix string, leaves bo
 	return nil
 }
 
-// askForest makes a kernel that asks a model: the one of input 6, or one by its name.
+// askForest makes a kernel that predicts with a model: input 6, or a model found by name.
 func askForest(byName bool, ask func(c call, s *site, f *loadedForest, b *forest.Batch) error) maker {
 	return func(s *site) (kernel, error) {
 		key := ResourceKey(forestContainer, s.str("model_identifier", ""))

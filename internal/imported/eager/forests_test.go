@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestForestOps: what the ops of decision forests refuse. TestForests of the session has what they answer.
+// TestForestOps: what the ops of decision forests refuse. The session's TestForests covers what they return.
 func TestForestOps(t *testing.T) {
 	env := &Env{Resources: NewResources()}
 	handle, err := Run(t.Context(), &graph.Node{Name: "m", Op: "SimpleMLCreateModelResource"}, nil, env)

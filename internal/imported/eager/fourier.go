@@ -19,14 +19,14 @@ var fourierOps = map[*ops.Def]maker{
 	ops.IRFFT: plain(fourierToReal(1)), ops.IRFFT2D: plain(fourierToReal(2)), ops.IRFFT3D: plain(fourierToReal(3)),
 }
 
-// waves are complex numbers of a shape; some of its last dimensions are transformed.
+// waves has complex numbers of a shape, some of whose last dimensions are transformed.
 type waves struct {
 	c     call
 	shape []int
 	v     []complex128
 }
 
-// newWaves pays for complex numbers of a shape.
+// newWaves allocates complex numbers of a shape, and pays for them.
 func newWaves(c call, shape []int) (waves, error) {
 	n, err := elements(shape)
 	if err == nil {
@@ -68,7 +68,7 @@ func (w waves) along(k int, inverse bool) error {
 	return w.c.ctx.Err()
 }
 
-// all transforms the last dimensions; the last one alone is left out where it is done otherwise.
+// all transforms the last dims dimensions, except the last one if that is transformed differently.
 func (w waves) all(dims int, inverse bool) error {
 	for k := len(w.shape) - dims; k < len(w.shape); k++ {
 		if err := w.along(k, inverse); err != nil {
@@ -78,7 +78,7 @@ func (w waves) all(dims int, inverse bool) error {
 	return nil
 }
 
-// fill copies t, cut off and padded with zeros where its dimensions are others.
+// fill copies t, cropped or padded with zeros to the shape.
 func (w waves) fill(t *tensor.Tensor) error {
 	part := slices.Clone(w.shape)
 	for i, d := range t.Shape {
@@ -97,7 +97,7 @@ func (w waves) fill(t *tensor.Tensor) error {
 	return nil
 }
 
-// output makes output 0 of the numbers, in their narrow or wide type.
+// output sets output 0 to the numbers, as complex64 or complex128.
 func (w waves) output(d tensor.DType) error {
 	all := &tensor.Tensor{DType: tensor.Complex128, Shape: w.shape}
 	if len(w.v) > 0 {
@@ -134,7 +134,7 @@ func fourierOf(dims int, inverse bool) maker {
 	})
 }
 
-// fourierShape returns the shape of input 0 with the transform's dimensions replaced by input 1.
+// fourierShape returns the shape of input 0 with the transformed dimensions replaced by input 1.
 func fourierShape(c call, dims int) ([]int, error) {
 	t := c.t(0)
 	if len(t.Shape) < dims {
@@ -153,7 +153,7 @@ func fourierShape(c call, dims int) ([]int, error) {
 	return shape, err
 }
 
-// covers fails where a dimension is too short for a transform, or where the transform, or only its last dimension, is empty. Nothing is asked of an
+// covers fails if a dimension is too short for a transform, or if the transform, or its last dimension alone, is empty. It accepts any
 // empty input.
 func covers(have, need []int, dims int, real bool) error {
 	if last := len(need) - 1; need[last] == 0 && product(have) > 0 && (real || product(need[len(need)-dims:last]) > 0) {
@@ -209,13 +209,13 @@ func fourierOfReal(dims int) kernel {
 	}
 }
 
-// emptyWaves makes output 0 of an empty input: zeros, for which nothing is transformed. TensorFlow leaves there what was in memory.
+// emptyWaves sets output 0 for an empty input to zeros, as nothing is transformed. TensorFlow leaves uninitialized memory there.
 func emptyWaves(c call, shape []int) error {
 	_, err := c.output(0, counterpart(c.t(0).DType), shape...)
 	return err
 }
 
-// counterpart is the complex type of a float type, and the other way round.
+// counterpart returns the complex type for a float type, and vice versa.
 func counterpart(d tensor.DType) tensor.DType {
 	return map[tensor.DType]tensor.DType{tensor.Float32: tensor.Complex64, tensor.Float64: tensor.Complex128, tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}[d]
 }
@@ -257,7 +257,7 @@ func fourierToReal(dims int) kernel {
 	}
 }
 
-// mirrored completes the last dimension from its half, and makes output 0 of its inverse transform, which is real.
+// mirrored completes the last dimension from its half, and sets output 0 to the inverse transform, which is real.
 func (w waves) mirrored(shape []int) error {
 	full, err := newWaves(w.c, shape)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fractional are the attributes of pools whose windows have random sizes, so that the sizes of images shrink by any ratio.
+// fractional has the attributes of pools with windows of random sizes, which shrink images by any ratio.
 type fractional struct {
 	ratio                        []float32
 	pseudo, overlapping, average bool
 	seed, seed2                  uint64
 }
 
-// fractionalPool makes the kernel of maxima or averages.
+// fractionalPool makes the kernel of a max or average pool.
 func fractionalPool(average bool) maker {
 	return func(s *site) (kernel, error) {
 		p := fractional{ratio: list[float32](s, "pooling_ratio"), pseudo: s.boolean("pseudo_random", false), overlapping: s.boolean("overlapping", false), average: average,
@@ -34,7 +34,7 @@ func fractionalPool(average bool) maker {
 	}
 }
 
-// starts are where the windows of one dimension begin, and where the last one ends; the stream goes on behind what it took.
+// starts returns where the windows of one dimension begin, and where the last one ends; and the stream after the numbers it used.
 func (p fractional) starts(in, out int, r kernels.Rand) ([]int, kernels.Rand) {
 	sizes := make([]int, out)
 	switch whole := in / out; {
@@ -74,7 +74,7 @@ func (p fractional) starts(in, out int, r kernels.Rand) ([]int, kernels.Rand) {
 	return starts, r
 }
 
-// sequences makes the outputs that say where the windows are.
+// sequences sets the outputs that say where the windows are.
 func (p fractional) sequences(c call, shape []int) (rows, columns []int, err error) {
 	if len(shape) != 4 {
 		return nil, nil, fmt.Errorf("tensor_in must be 4-dimensional, got shape %v", shape)
@@ -112,7 +112,7 @@ func fractionalOf[T number](p fractional) kernel {
 		if err != nil || len(y) == 0 {
 			return err
 		}
-		end := func(starts []int, i int) int { // the first one behind the window
+		end := func(starts []int, i int) int { // the end of window i
 			if p.overlapping {
 				return min(starts[i+1]+1, starts[len(starts)-1])
 			}
@@ -145,7 +145,7 @@ func fractionalOf[T number](p fractional) kernel {
 	}
 }
 
-// takePixel adds a pixel, or keeps the larger numbers, which no NaN is.
+// takePixel adds a pixel, or takes the maximum, ignoring NaN.
 func takePixel[T number](add, first bool, to, pixel []T) {
 	for d, v := range pixel {
 		if first && !add {

@@ -28,7 +28,7 @@ type givenValue struct {
 	v  Value
 }
 
-// NewFunction makes a Function of all nodes of g: args are the nodes that stand for what it is called with, and its results
+// NewFunction makes a Function of all nodes of g: args are the nodes that stand for its arguments, and its results
 // are the inputs of node result.
 func NewFunction(g *graph.Graph, args []string, result string) (*Function, error) {
 	f := &Function{graph: g}
@@ -74,7 +74,7 @@ func NewFunction(g *graph.Graph, args []string, result string) (*Function, error
 	return f, nil
 }
 
-// findEnds finds when values are needed no more.
+// findEnds finds the slots that each step needs last.
 func (f *Function) findEnds() {
 	needed := make([]bool, f.size)
 	for _, g := range f.given {
@@ -113,13 +113,13 @@ func (f *Function) add(n *graph.Node, slot func(graph.Output) int) error {
 	return nil
 }
 
-// frame is the room of a Function for calls that follow each other.
+// frame is the memory of a Function for consecutive calls.
 type frame struct {
 	f     *Function
 	slots *Slots
 }
 
-// frame checks that the function takes and returns so many values.
+// frame checks that the function has that many arguments and results.
 func (f *Function) frame(args, results int) (*frame, error) {
 	if len(f.args) != args || len(f.outs) != results {
 		return nil, fmt.Errorf("a function of %d arguments and %d results: expected %d and %d", len(f.args), len(f.outs), args, results)
@@ -131,7 +131,7 @@ func (f *Function) frame(args, results int) (*frame, error) {
 	return r, nil
 }
 
-// call runs the function. It ends with ctx, between nodes. out may be in. What the results take is paid for, and nothing else.
+// call runs the function. It stops when ctx ends, between nodes. out may be in. Only the results stay paid for.
 func (r *frame) call(ctx context.Context, env *Env, in, out []Value) error {
 	values := r.slots.Values
 	for i, at := range r.f.args {

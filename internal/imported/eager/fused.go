@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fusedOps are what the optimizers of TensorFlow's masters make of several nodes. Each does what these did, one after the other.
+// fusedOps are ops that TensorFlow's graph optimizers fuse several nodes into. Each does what these nodes did, one after the other.
 var fusedOps map[*ops.Def]maker
 
-func init() { // they find other kernels in the registry, which has them
+func init() { // they look up other kernels in the registry, which has them
 	fusedOps = map[*ops.Def]maker{
 		ops.FusedMatMul:                fused(ops.MatMul),
 		ops.FusedConv2D:                fused(ops.Conv2D),
@@ -25,14 +25,14 @@ func init() { // they find other kernels in the registry, which has them
 	}
 }
 
-// stage computes output 0 from output 0 of the stage before it, and takes arguments.
+// stage computes output 0 from output 0 of the previous stage, and further arguments.
 type stage struct {
 	kernel kernel
 	args   int
 	outs   int
 }
 
-// stageOf resolves the kernel of an op on a node with the attributes of the site's.
+// stageOf resolves the kernel of an op, for a node with the site's attributes.
 func (s *site) stageOf(op string, args int, attrs graph.Attrs) (stage, error) {
 	def := registry()[op]
 	if def == nil || def.in >= 0 && def.in != args+1 {
@@ -49,10 +49,10 @@ func (f stage) run(c call, first Value, args []Value) (Value, error) {
 	return next.out[0], err
 }
 
-// activations are the ops that a remapper fuses behind a product or a normalization.
+// activations are the ops that the remapper fuses after a product or normalization.
 var activations = []string{"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"}
 
-// fused makes the kernel of an op on two tensors that is followed by the ops that fused_ops names.
+// fused makes the kernel of an op on two tensors, followed by the ops in fused_ops.
 func fused(op *ops.Def) maker {
 	return func(s *site) (kernel, error) {
 		first, err := s.stageOf(op.Name, 1, s.node.Attrs)
@@ -103,7 +103,7 @@ func (s *site) following(name string) (stage, error) {
 	return s.stageOf(name, 0, nil)
 }
 
-// fusedNorm is FusedBatchNormV3, to which an image may be added, and then a Relu.
+// fusedNorm is FusedBatchNormV3, optionally followed by adding an image, and a Relu.
 func fusedNorm(s *site) (kernel, error) {
 	norm, err := batchNorm(s)
 	if err != nil {
@@ -138,7 +138,7 @@ func fusedNorm(s *site) (kernel, error) {
 	}, nil
 }
 
-// composition applies ops of one element one after the other.
+// composition applies unary elementwise ops one after the other.
 func composition(s *site) (kernel, error) {
 	var stages []stage
 	for _, name := range list[[]byte](s, "op_names") {
@@ -162,7 +162,7 @@ func composition(s *site) (kernel, error) {
 	}, nil
 }
 
-// concatStart makes the room that concatUpdate fills.
+// concatStart allocates the output that concatUpdate fills.
 func concatStart(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Float32)
 	shape, ok := s.node.Attrs["shape"].(graph.Shape)
@@ -175,7 +175,7 @@ func concatStart(s *site) (kernel, error) {
 	}, nil
 }
 
-// concatUpdate replaces row loc, which may count from the end.
+// concatUpdate replaces row loc; a negative loc counts from the end.
 func concatUpdate(s *site) (kernel, error) {
 	loc := s.node.Int("loc", 0)
 	return func(c call) error {
@@ -200,7 +200,7 @@ func concatUpdate(s *site) (kernel, error) {
 	}, nil
 }
 
-// parallelConcat joins tensors of one row each.
+// parallelConcat joins tensors that have one row each.
 func parallelConcat(s *site) (kernel, error) {
 	shape, ok := s.node.Attrs["shape"].(graph.Shape)
 	if !ok || !shape.Known() {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// counted is a tensor of small numbers of both signs.
+// counted is a tensor of small positive and negative numbers.
 func counted(shape ...int) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, shape...)
 	for i := range tensor.Values[float32](t) {
@@ -16,7 +16,7 @@ func counted(shape ...int) *tensor.Tensor {
 	return t
 }
 
-// TestFused: fused ops do what the ops do that they stand for.
+// TestFused: fused ops do the same as the ops that they stand for.
 func TestFused(t *testing.T) {
 	s := newSession(t)
 	x, filter, bias := counted(2, 4, 5, 3), counted(2, 2, 3, 2), counted(6)

@@ -162,7 +162,7 @@ func (m mangler) mangled(n *graph.Node, in []Value) (*graph.Node, []Value) {
 	return c, in
 }
 
-// checkRun fails where a run panics, or gives tensors that contradict themselves.
+// checkRun fails if a run panics, or returns inconsistent tensors.
 func checkRun(t *testing.T, n *graph.Node, in []Value) {
 	checkRunIn(context.Background(), t, &Env{Limit: 1 << 20, Resources: NewResources()}, n, in)
 }
@@ -191,7 +191,7 @@ func describeAll(in []Value) string {
 	return s
 }
 
-// TestMangled: what TensorFlow was given, changed at random, never panics.
+// TestMangled: recorded inputs of TensorFlow, changed at random, never cause a panic.
 func TestMangled(t *testing.T) {
 	cases := readGolden(t)
 	rounds := 20
@@ -208,7 +208,7 @@ func TestMangled(t *testing.T) {
 	}
 }
 
-// TestMangledSequences: so is what keeps something, and what was recorded in sequences.
+// TestMangledSequences: the same for ops that keep state, and for recorded sequences.
 func TestMangledSequences(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -235,7 +235,7 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
-// FuzzStridedSlice: masks of all kinds give shapes that fit.
+// FuzzStridedSlice: masks of all kinds give consistent shapes.
 func FuzzStridedSlice(f *testing.F) {
 	f.Add(int64(1), int64(-1), int64(1), uint8(1), uint8(2), uint8(4), uint8(8), uint8(16))
 	f.Fuzz(func(t *testing.T, begin, end, step int64, m0, m1, m2, m3, m4 uint8) {
@@ -247,7 +247,7 @@ func FuzzStridedSlice(f *testing.F) {
 	})
 }
 
-// fuzzParse parses what FuzzParseExample is given.
+// fuzzParse parses the input of FuzzParseExample.
 func fuzzParse(e []byte) ([]Value, error) {
 	n := &graph.Node{Name: "n", Op: "ParseExampleV2", Attrs: graph.Attrs{"num_sparse": int64(3), "sparse_types": []tensor.DType{tensor.Int64, tensor.Float32, tensor.String},
 		"Tdense": []tensor.DType{tensor.Float32}, "dense_shapes": []graph.Shape{graph.ShapeOf(2)},
@@ -256,8 +256,8 @@ func fuzzParse(e []byte) ([]Value, error) {
 	return Run(context.Background(), n, []Value{{T: one}, {T: texts()}, {T: texts("i", "f", "b")}, {T: texts("d")}, {T: texts("r")}, {T: tensorOf([]float32{5, 6}, 2)}}, nil)
 }
 
-// FuzzParseExample: whatever the library for protocol buffers takes for an
-// example of the columns' kinds is parsed to the same values.
+// FuzzParseExample: whatever the protobuf library accepts as an
+// example with the columns' kinds is parsed to the same values.
 func FuzzParseExample(f *testing.F) {
 	seed := &example.Example{Features: &example.Features{Feature: map[string]*example.Feature{
 		"i": {Kind: &example.Feature_Int64List{Int64List: &example.Int64List{Value: []int64{1, -2, 300}}}},

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gatherOps take and put elements by index.
+// gatherOps read and write elements by index.
 var gatherOps = map[*ops.Def]maker{
 	ops.Gather:                plain(func(c call) error { return gather(c, c.t(0), gatherAxes{}) }),
 	ops.GatherV2:              gatherV2,
@@ -24,8 +24,8 @@ var gatherOps = map[*ops.Def]maker{
 	ops.ReverseSequence:       reverseSequence,
 }
 
-// gatherAxes are the dimension that indices count and how many leading ones are of a batch. A strict gather checks indices
-// even where the result is empty.
+// gatherAxes has the dimension to index, and the number of leading batch dimensions. A strict gather checks indices
+// even if the result is empty.
 type gatherAxes struct {
 	axis, batch int
 	strict      bool
@@ -56,7 +56,7 @@ func resourceGather(s *site) (kernel, error) {
 	}, nil
 }
 
-// gather makes output 0 of the slices of t that input 1 names.
+// gather sets output 0 to the slices of t with the indices in input 1.
 func gather(c call, t *tensor.Tensor, g gatherAxes) error {
 	idx := c.t(1)
 	if g.batch < 0 || g.batch > g.axis || g.batch > len(idx.Shape) || g.axis >= len(t.Shape) || !slices.Equal(t.Shape[:g.batch], idx.Shape[:g.batch]) {
@@ -83,7 +83,7 @@ func gather(c call, t *tensor.Tensor, g gatherAxes) error {
 	return nil
 }
 
-// gatherBy gathers the slices that ids name, which are there. The output is not empty.
+// gatherBy gathers slices by ids, which must be valid. The output must not be empty.
 func gatherBy[I int32 | int64](out, t *tensor.Tensor, ids []I, g gatherAxes) {
 	n, batches := t.Shape[g.axis], product(t.Shape[:g.batch])
 	outer, inner := product(t.Shape[g.batch:g.axis]), product(t.Shape[g.axis+1:])
@@ -97,7 +97,7 @@ func gatherBy[I int32 | int64](out, t *tensor.Tensor, ids []I, g gatherAxes) {
 	}
 }
 
-// at returns where element i of a shape is, like [0,2].
+// at formats the index of element i of a shape, like [0,2].
 func at(shape []int, i int) string {
 	if len(shape) == 0 {
 		return ""
@@ -113,14 +113,14 @@ func at(shape []int, i int) string {
 	return "[" + s
 }
 
-// slots are the slices that the last dimension of an index tensor names.
+// slots has the slices that the last dimension of an index tensor selects.
 type slots struct {
-	slices []int64 // their numbers, in the order of the tensor that they are of
+	slices []int64 // their numbers, in the indexed tensor's order
 	lead   []int   // shape of the indices without the last dimension
 	rest   []int   // shape of one slice
 }
 
-// places returns where the slices begin.
+// places returns the offsets at which the slices begin.
 func (s slots) places(c call) ([]int, error) {
 	if err := c.room(len(s.slices), intBytes); err != nil {
 		return nil, err
@@ -160,13 +160,13 @@ func slotsOf(c call, idx *tensor.Tensor, shape []int) (slots, error) {
 	return s, fmt.Errorf("indices: expected int32 or int64, got %v", idx.DType)
 }
 
-// sliceNumbers sets to to the numbers of slices: each is named by an index of each of dims, the first dimensions of shape.
+// sliceNumbers sets to to the numbers of slices: each has an index for each of dims, the first dimensions of shape.
 func sliceNumbers[I int32 | int64](to []int64, ids []I, lead, dims, shape []int) error {
 	k := len(dims)
 	for i := range to {
 		var sum int64
 		for j, v := range ids[i*k : (i+1)*k] {
-			if uint64(v) >= uint64(dims[j]) { // a negative one is large
+			if uint64(v) >= uint64(dims[j]) { // a negative index becomes a large number
 				return fmt.Errorf("indices%s = %v does not index into param shape %v", at(lead, i), ids[i*k:(i+1)*k], shape)
 			}
 			sum = sum*int64(dims[j]) + int64(v)
@@ -267,7 +267,7 @@ func tensorScatterBy(how change) kernel {
 	}
 }
 
-// scattered returns where slices of input 2 go in output 0, which is a copy of input 0.
+// scattered returns where the slices in input 2 go in output 0, a copy of input 0.
 func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	if err := sameType([]Value{c.in[0], c.in[2]}); err != nil {
 		return s, nil, err
@@ -282,7 +282,7 @@ func scattered(c call) (s slots, out *tensor.Tensor, err error) {
 	return s, out, nil
 }
 
-// addSlices adds slice i of n elements of src to dst's at places[i]: of texts the last one counts, of booleans any.
+// addSlices adds slice i of src, of n elements, to dst at places[i]. For strings the last one wins; booleans are or-ed.
 func addSlices(dst *tensor.Tensor, places []int, src *tensor.Tensor, n int) error {
 	switch src.DType {
 	case tensor.String:

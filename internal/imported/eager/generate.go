@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// generateOps make tensors of a shape or of conditions.
+// generateOps make tensors from a shape or from conditions.
 var generateOps = map[*ops.Def]maker{
 	ops.Fill:      plain(fill),
 	ops.ZerosLike: plain(zerosLike),
@@ -55,12 +55,13 @@ func empty(s *site) (kernel, error) {
 	}, nil
 }
 
-// like returns the kernel that fills the shape of its input with v.
+// zerosLike returns zeros of the shape and type of its input.
 func zerosLike(c call) (err error) {
 	c.out[0], err = c.zeros(c.in[0])
 	return err
 }
 
+// like returns a kernel that fills the shape and type of its input with v.
 func like(v uint8) kernel {
 	return func(c call) error {
 		t := c.t(0)
@@ -179,7 +180,7 @@ func oneHot(s *site) (kernel, error) {
 	}, nil
 }
 
-// truth returns which elements are not zero.
+// truth returns which elements are nonzero.
 func truth(t *tensor.Tensor) ([]bool, error) {
 	if t.DType == tensor.Bool {
 		return tensor.Values[bool](t), nil
@@ -225,7 +226,7 @@ func where(c call) error {
 	return nil
 }
 
-// selectV1 takes elements, or whole rows where the condition is a vector.
+// selectV1 selects elements, or whole rows if the condition is a vector.
 func selectV1(c call) error {
 	cond, a, b := c.t(0), c.t(1), c.t(2)
 	if err := want("condition", cond, tensor.Bool); err != nil {
@@ -312,7 +313,7 @@ func matrixDiag(c call) error {
 	return nil
 }
 
-// timestamp is the time in seconds since 1970.
+// timestamp returns the time in seconds since 1970.
 func timestamp(c call) error {
 	dst, err := outputOf[float64](c, 0)
 	if err == nil {

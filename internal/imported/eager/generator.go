@@ -14,7 +14,7 @@ type generator struct {
 	rand kernels.Rand
 }
 
-// reserve returns the present stream and moves the state on by n counters.
+// reserve returns the current stream and advances the state by n counters.
 func (g *generator) reserve(n uint64) kernels.Rand {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -23,14 +23,14 @@ func (g *generator) reserve(n uint64) kernels.Rand {
 	return r
 }
 
-// Generators are the states of the random ops of graphs by the nodes' names, so that a node goes on where the one of its name
-// in an earlier graph was. It is safe for concurrent use.
+// Generators holds the states of random ops by node name, so that a node continues the sequence of the node with the same name
+// in an earlier graph. It is safe for concurrent use.
 type Generators struct {
 	mu sync.Mutex
 	of map[string]*generator
 }
 
-// Prepare is eager.Prepare of a node whose random numbers go on from g.
+// Prepare is the function Prepare for a node whose random numbers continue from g.
 func (g *Generators) Prepare(n *graph.Node) (Kernel, error) {
 	p, err := prepare(n, g)
 	if err != nil {
@@ -46,7 +46,7 @@ func (g *Generators) Len() int {
 	return len(g.of)
 }
 
-// generator returns the state of the node: its own, or that of its name. Where neither seed is set, it is drawn.
+// generator returns the state for the node: a new one, or the one of its name in generators. If neither seed is set, they are random.
 func (s *site) generator() *generator {
 	seed, seed2 := uint64(s.node.Int("seed", 0)), uint64(s.node.Int("seed2", 0))
 	if seed == 0 && seed2 == 0 {

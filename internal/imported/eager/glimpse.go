@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// glimpse cuts windows of one size out of images.
+// glimpse crops windows of one size from images.
 type glimpse struct {
 	version              int
 	centered, normalized bool
-	noise                string // what is outside of the images: zero, uniform or gaussian
+	noise                string // contents outside the images: zero, uniform or gaussian
 	from                 *generator
 	high, wide           int
 }
@@ -73,8 +73,8 @@ func (g glimpse) run(c call) error {
 	return nil
 }
 
-// corner returns where a window begins on a line of n pixels; where that is far away, it is outside. In version 2, offsets are of
-// the middle of windows only where they are centered and normalized.
+// corner returns where a window begins on a line of n pixels, clamped to far outside. In version 2, offsets are for
+// the windows' centers only if they are both centered and normalized.
 func (g glimpse) corner(offset float32, n, window int) int {
 	size := float32(n)
 	both := g.centered && g.normalized
@@ -97,7 +97,7 @@ func (g glimpse) corner(offset float32, n, window int) int {
 	return int(offset)
 }
 
-// cut copies the part of a window that lies in an image [h, w, depth]; the rest is noise.
+// cut copies the part of a window that lies inside an image [h, w, depth]; the rest is noise.
 func (g glimpse) cut(dst, src []float32, shape []int, top, left int) {
 	h, w, depth := shape[0], shape[1], shape[2]
 	if g.from != nil && (top < 0 || left < 0 || top+g.high >= h || left+g.wide >= w) {
@@ -109,7 +109,7 @@ func (g glimpse) cut(dst, src []float32, shape []int, top, left int) {
 	}
 }
 
-// fill draws what is outside: between the extremes of the image, or around its mean.
+// fill fills dst with noise: between the image's extremes, or around its mean.
 func (g glimpse) fill(dst, src []float32) {
 	stream := g.from.reserve(uint64(len(dst)/4 + 1))
 	if len(src) == 0 {

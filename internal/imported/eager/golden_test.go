@@ -47,7 +47,7 @@ type goldenCase struct {
 	Inputs    []goldenTensor
 	Outputs   []goldenTensor
 	Error     string
-	Crash     bool // TensorFlow ends its process
+	Crash     bool // TensorFlow crashes
 	Tolerance float64
 }
 
@@ -89,7 +89,7 @@ func dims(v []int) graph.Shape {
 	return s
 }
 
-// value returns the attribute as internal/compiler/graph holds it.
+// value returns the attribute in the form of internal/compiler/graph.
 func (a goldenAttr) value(t testing.TB) any {
 	switch {
 	case a.I != nil:
@@ -150,8 +150,8 @@ func (c goldenCase) node(t testing.TB) (*graph.Node, []Value) {
 	return n, in
 }
 
-// TestGolden: the results of TensorFlow 2.15, bit for bit but for floats that
-// say otherwise; where it fails, so do we.
+// TestGolden: results match TensorFlow 2.15 bit for bit, except floats with a
+// stated tolerance; where it fails, so do we.
 func TestGolden(t *testing.T) {
 	for i, c := range readGolden(t) {
 		t.Run(fmt.Sprintf("%d %s", i, c.Name), func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gradientOps are what TensorFlow's gradients of training graphs are made of.
+// gradientOps are the ops in TensorFlow's gradients of training graphs.
 var gradientOps = map[*ops.Def]maker{
 	ops.ReluGrad:                      plain(floats(derivative(reluGrad[float32]), derivative(reluGrad[float64])).on(0)),
 	ops.Relu6Grad:                     plain(floats(derivative(relu6Grad[float32]), derivative(relu6Grad[float64])).on(0)),
@@ -30,7 +30,7 @@ var gradientOps = map[*ops.Def]maker{
 	ops.BroadcastGradientArgs:         plain(broadcastGradientArgs),
 }
 
-// derivative is the kernel of a function of two tensors of one shape.
+// derivative is the kernel of a function of two tensors with the same shape.
 func derivative[T float](f func(a, b T) T) kernel {
 	k := pairs(f)
 	return func(c call) error {
@@ -41,12 +41,12 @@ func derivative[T float](f func(a, b T) T) kernel {
 	}
 }
 
-// The functions below take the gradient and the feature or, where TensorFlow's signature has them first, the result and the gradient.
+// The functions below take the gradient and the feature or, if TensorFlow's signature has the result first, the result and the gradient.
 
 func reluGrad[T float](g, x T) T  { return g * passing[T](x > 0) }
 func relu6Grad[T float](g, x T) T { return g * passing[T](x > 0 && x < 6) }
 
-// passing is 1 or 0: times 0, what is not finite is NaN.
+// passing is 1 or 0: multiplied by 0, infinities and NaN become NaN.
 func passing[T float](yes bool) T {
 	if yes {
 		return 1
@@ -54,7 +54,7 @@ func passing[T float](yes bool) T {
 	return 0
 }
 
-// unlessFlat is f, and 0 where the gradient is.
+// unlessFlat is f, or 0 if the gradient is 0.
 func unlessFlat[T float](f func(y, g T) T) func(y, g T) T {
 	return func(y, g T) T {
 		if g == 0 {
@@ -106,7 +106,7 @@ func sqrtGrad[T float](y, g T) T       { return g * 0.5 / y }
 func rsqrtGrad[T float](y, g T) T      { return -0.5 * (g * y) * (y * y) }
 func reciprocalGrad[T float](y, g T) T { return -(y * y) * g }
 
-// biasAddGrad sums over all dimensions but the channels.
+// biasAddGrad sums over all dimensions except the channels.
 func biasAddGrad(s *site) (kernel, error) {
 	first := s.str("data_format", "NHWC") == "NCHW"
 	return floats(func(c call) error { return sumChannels[float32](c, first) }, func(c call) error { return sumChannels[float64](c, first) }).on(0), nil
@@ -137,7 +137,7 @@ func sumChannels[T float](c call, first bool) error {
 	return nil
 }
 
-// denseCrossEntropy gives the loss of each row of logits [N, classes], and its gradient; logits and labels are broadcast.
+// denseCrossEntropy returns the loss of each row of logits [N, classes], and its gradient; logits and labels are broadcast.
 func denseCrossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) kernel {
 	return func(c call) error {
 		x, labels := c.t(0), c.t(1)
@@ -174,7 +174,7 @@ func denseCrossEntropy[T float](logSoftmax func(dst, x []T, rows, cols int)) ker
 	}
 }
 
-// broadcastGradientArgs gives the dimensions that the gradients of two broadcast operands are summed over.
+// broadcastGradientArgs returns the dimensions to sum the gradients of two broadcast operands over.
 func broadcastGradientArgs(c call) error {
 	a, err := c.vector("s0", c.t(0))
 	if err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of TestGreedy.
+// Limits of TestGreedy.
 const (
 	greedyLimit = 2 << 20 // bytes that a session may hold
-	greedySlack = 8 << 20 // bytes that a node may allocate, with what the test itself allocates
-	greedyCases = 2       // recorded cases of an op
+	greedySlack = 8 << 20 // bytes that a node may allocate, including what the test itself allocates
+	greedyCases = 2       // recorded cases per op
 )
 
-// greedyNumbers are what sizes, counts, indices and axes of recorded cases become.
+// greedyNumbers replace sizes, counts, indices and axes of recorded cases.
 var greedyNumbers = []int64{1 << 20, 1 << 28, math.MaxInt32, 1 << 62}
 
-// greedySource is a recorded node. Its inputs are made anew for each run, as nodes change variables.
+// greedySource is a recorded node. Its inputs are made anew for each run, since nodes change variables.
 type greedySource struct {
 	name   string
 	node   *graph.Node
-	inputs func(env *Env) []Value // nil: what comes before failed
-	kept   bool                   // the op may wait for what other nodes do
+	inputs func(env *Env) []Value // nil if an earlier step failed
+	kept   bool                   // the op may wait for other nodes
 }
 
-// context returns what the node is run with: one that has ended where nobody ends the waiting.
+// context returns the node's context, which is canceled if the op may wait forever.
 func (s greedySource) context(t *testing.T) context.Context {
 	if !s.kept {
 		return t.Context()
@@ -43,7 +43,7 @@ func (s greedySource) context(t *testing.T) context.Context {
 	return ctx
 }
 
-// greedySources are nodes of all ops that have recorded cases, and made by hand.
+// greedySources returns nodes for all ops with recorded cases, and handmade ones.
 func greedySources(t testing.TB) (all []greedySource) {
 	single := slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz"))
 	var sequences []goldenSequence
@@ -75,7 +75,7 @@ func greedySources(t testing.TB) (all []greedySource) {
 	return append(all, handmades(t)...)
 }
 
-// node is the node of a step.
+// node returns the node of a step.
 func (s goldenStep) node(t testing.TB) *graph.Node {
 	n := &graph.Node{Name: s.Node, Op: s.Op, Attrs: graph.Attrs{}}
 	for name, a := range s.Attrs {
@@ -108,13 +108,13 @@ func (c goldenSequence) before(t testing.TB, env *Env, k int) []Value {
 	return nil
 }
 
-// greedyChange makes a node, its inputs or both ask for more.
+// greedyChange changes a node or its inputs, or both, to ask for more memory.
 type greedyChange struct {
 	what   string
 	change func(n *graph.Node, in []Value)
 }
 
-// greedyChanges are changes of a node with such inputs.
+// greedyChanges returns changes for a node with such inputs.
 func greedyChanges(n *graph.Node, in []Value) (all []greedyChange) {
 	add := func(change func(n *graph.Node, in []Value), what string, args ...any) {
 		all = append(all, greedyChange{fmt.Sprintf(what, args...), change})
@@ -153,7 +153,7 @@ func greedyChanges(n *graph.Node, in []Value) (all []greedyChange) {
 	return all
 }
 
-// withBig returns an attribute with a large number in it, nil for one that has no numbers.
+// withBig returns an attribute with a large number in it, or nil if it has no numbers.
 func withBig(a any, big int64) any {
 	switch v := a.(type) {
 	case int64:
@@ -174,7 +174,7 @@ func withBig(a any, big int64) any {
 	return nil
 }
 
-// withNumber returns a copy of a tensor with a large number at some elements.
+// withNumber returns a copy of a tensor with some elements replaced by a large number.
 func withNumber(t *tensor.Tensor, from, to int, big int64) *tensor.Tensor {
 	out := t.Clone()
 	for i := from; i <= to; i++ {
@@ -190,7 +190,7 @@ func withNumber(t *tensor.Tensor, from, to int, big int64) *tensor.Tensor {
 	return out
 }
 
-// TestGreedy: what an op allocates is paid for before, whatever sizes its inputs and attributes ask for. It does not take for ever:
+// TestGreedy: an op pays for its memory before allocating it, whatever sizes its inputs and attributes ask for. It does not run forever:
 // a node that does ends the test by its time limit, and the log says which.
 func TestGreedy(t *testing.T) {
 	if testing.Short() {
@@ -219,7 +219,7 @@ func TestGreedy(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes the process has allocated since its start.
+// allocated returns how many bytes the process has allocated since it started.
 func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gridSampler reads images at any place.
+// gridSampler reads images at any position.
 type gridSampler[T float32 | float64] struct {
 	mode, padding string
 	align         bool
-	sizes         []int // of an image
+	sizes         []int // spatial sizes of an image
 }
 
 func gridSample(s *site) (kernel, error) {
@@ -28,7 +28,7 @@ func gridSample(s *site) (kernel, error) {
 	}, nil
 }
 
-// run samples each place of the grid in all channels.
+// run samples each position of the grid in all channels.
 func (g gridSampler[T]) run(c call) error {
 	x, grid := c.t(0).Shape, c.t(1).Shape
 	n := len(x) - 2
@@ -66,7 +66,7 @@ func (g gridSampler[T]) run(c call) error {
 	return nil
 }
 
-// ends are the places where the images end in direction i.
+// ends returns the positions where images end along dimension i.
 func (g gridSampler[T]) ends(i int) (low, high T) {
 	if g.align {
 		return 0, T(g.sizes[i] - 1)
@@ -74,7 +74,7 @@ func (g gridSampler[T]) ends(i int) (low, high T) {
 	return -0.5, T(g.sizes[i]) - 0.5
 }
 
-// pixel is a place of the grid in pixels of direction i.
+// pixel converts a position of the grid to pixels along dimension i.
 func (g gridSampler[T]) pixel(at T, i int) T {
 	n := T(g.sizes[i])
 	if g.align {
@@ -86,7 +86,7 @@ func (g gridSampler[T]) pixel(at T, i int) T {
 		at = T(math.RoundToEven(float64(at)))
 	}
 	low, high := g.ends(i)
-	if !(at < low || at > high) || g.mode == "cubic" { // which cuts off the places of its pixels
+	if !(at < low || at > high) || g.mode == "cubic" { // cubic mode handles the padding of each pixel itself
 		return at
 	}
 	switch g.padding {
@@ -98,7 +98,7 @@ func (g gridSampler[T]) pixel(at T, i int) T {
 	return at
 }
 
-// reflected brings a place between two ends, where it is thrown back.
+// reflected reflects a position into [low, high].
 func reflected[T float32 | float64](at, low, high T) T {
 	span := high - low
 	turn := func(by T) (T, bool) {
@@ -124,7 +124,7 @@ func reflected[T float32 | float64](at, low, high T) T {
 	return at
 }
 
-// index is the pixel at a whole place of direction i; false: there is none.
+// index returns the pixel at an integral position along dimension i; false if there is none.
 func (g gridSampler[T]) index(at T, i int) (int, bool) {
 	n := g.sizes[i]
 	switch g.padding {
@@ -137,10 +137,10 @@ func (g gridSampler[T]) index(at T, i int) (int, bool) {
 	if !(at >= 0 && at <= T(n-1)) {
 		return 0, false
 	}
-	return min(int(at), n-1), true // T(n-1) may be more than n-1
+	return min(int(at), n-1), true // T(n-1) may be rounded up
 }
 
-// sample reads an image.
+// sample reads an image at a position.
 func (g gridSampler[T]) sample(src []T, place []T) T {
 	switch g.mode {
 	case "nearest":
@@ -151,7 +151,7 @@ func (g gridSampler[T]) sample(src []T, place []T) T {
 	return g.linear(src, place, make([]T, 0, 3))
 }
 
-// read returns the pixel at a whole place.
+// read returns the pixel at an integral position.
 func (g gridSampler[T]) read(src []T, place []T) T {
 	at := 0
 	for i, p := range place {
@@ -164,7 +164,7 @@ func (g gridSampler[T]) read(src []T, place []T) T {
 	return src[at]
 }
 
-// linear goes through the directions that are left: fixed are the whole places of those before.
+// linear interpolates along the remaining dimensions: fixed has the integral positions along the earlier ones.
 func (g gridSampler[T]) linear(src []T, place, fixed []T) T {
 	i := len(fixed)
 	if i == len(place) {
@@ -175,7 +175,7 @@ func (g gridSampler[T]) linear(src []T, place, fixed []T) T {
 	return (low+1-place[i])*g.linear(src, place, append(fixed, low)) + part*g.linear(src, place, append(fixed, low+1))
 }
 
-// cubic reads 4 by 4 pixels.
+// cubic combines 4 by 4 pixels.
 func (g gridSampler[T]) cubic(src []T, place []T) T {
 	y, x := T(math.Floor(float64(place[0]))), T(math.Floor(float64(place[1])))
 	down, across := cubicParts(place[0]-y), cubicParts(place[1]-x)
@@ -190,7 +190,7 @@ func (g gridSampler[T]) cubic(src []T, place []T) T {
 	return sum
 }
 
-// cubicParts are the weights of four pixels in a row at a distance from the second one: Keys' kernel of -0.75.
+// cubicParts returns the weights of four adjacent pixels, at distance t from the second one: Keys' kernel with a = -0.75.
 func cubicParts[T float32 | float64](t T) [4]T {
 	const a = -0.75
 	far := func(t T) T { return ((a*t-5*a)*t+8*a)*t - 4*a }

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// elementSteps are functions of elements that TensorFlow composes of several steps.
+// elementSteps has elementwise functions that TensorFlow composes from several steps.
 func elementSteps() map[*ops.Def]steps {
 	all := map[*ops.Def]steps{
 		ops.LeakyRelu:     leakySteps,
@@ -31,7 +31,7 @@ func trunc32(x float32) float32 { return float32(math.Trunc(float64(x))) }
 
 func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// Constants of Selu, before they are rounded.
+// Constants of Selu, before rounding.
 const (
 	seluScale      = 1.0507009873554804934193349852946
 	seluScaleAlpha = 1.7580993408473768599402175208123
@@ -67,7 +67,7 @@ var unarySteps = map[*ops.Def]func(r rounding) func(x float32) float32{
 	ops.Softsign: func(r rounding) func(x float32) float32 {
 		return func(x float32) float32 { return x / r(abs32(x)+1) }
 	},
-	ops.Relu: func(rounding) func(x float32) float32 { // a negative zero stays one
+	ops.Relu: func(rounding) func(x float32) float32 { // a negative zero stays negative
 		return func(x float32) float32 {
 			if x < 0 {
 				return 0
@@ -85,7 +85,7 @@ var unarySteps = map[*ops.Def]func(r rounding) func(x float32) float32{
 	},
 }
 
-// softplusSteps has the thresholds beyond which TensorFlow leaves out a part of log(1+exp(x)).
+// softplusSteps has the thresholds beyond which TensorFlow neglects a part of log(1+exp(x)).
 func softplusSteps(d tensor.DType) func(x float32) float32 {
 	r, epsilon := roundings[d], float32(0x1p-7)
 	if d == tensor.Float16 {
@@ -159,7 +159,7 @@ func invGradSteps(r rounding) func(a, b float32) float32 {
 	return unlessFlat(func(y, dy float32) float32 { return r(-y*y) * dy })
 }
 
-// timesLog is 0 where the first operand is.
+// timesLog is 0 if the first operand is 0.
 func timesLog(log func(float32) float32) func(r rounding) func(a, b float32) float32 {
 	return func(r rounding) func(a, b float32) float32 {
 		return func(a, b float32) float32 {
@@ -171,7 +171,7 @@ func timesLog(log func(float32) float32) func(r rounding) func(a, b float32) flo
 	}
 }
 
-// leakySteps have alpha in the type of the elements.
+// leakySteps rounds alpha to the elements' type.
 func leakySteps(d tensor.DType) maker {
 	return func(s *site) (kernel, error) {
 		alpha := roundings[d](s.node.Float("alpha", 0.2))

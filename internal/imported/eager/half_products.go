@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// productSteps are products. Eigen's of float16 round each product and each sum. Products of bfloat16 are of float32, and rounded once.
+// productSteps has matrix products. Eigen rounds each product and sum of float16. Products of bfloat16 are computed in float32, and rounded once.
 var productSteps = map[*ops.Def]steps{
 	ops.MatMul: func(d tensor.DType) maker {
 		return func(s *site) (kernel, error) { return matMulBy(s, halfMultiplier(d)) }
@@ -24,10 +24,10 @@ func batchMatMulSteps(d tensor.DType) maker {
 	return func(s *site) (kernel, error) { return batchMatMulBy(s, halfMultiplier(d)) }
 }
 
-// multiplying makes the kernel of products; operands may be transposed.
+// multiplying makes a product kernel; operands may be transposed.
 type multiplying func(transA, transB bool) kernel
 
-// halfMultiplier are the products of MatMul.
+// halfMultiplier is for the products of MatMul.
 func halfMultiplier(d tensor.DType) multiplying {
 	if d == tensor.Float16 {
 		return steppedMultiplier(d)
@@ -44,11 +44,11 @@ func halfMultiplier(d tensor.DType) multiplying {
 	}
 }
 
-// CutsProducts reports whether products of matrices of bfloat16 are cut off, as by TensorFlow's own kernels. On processors with AVX-512
-// TensorFlow multiplies by oneDNN, which rounds to nearest (IsBF16SupportedByOneDNNOnThisCPU).
+// CutsProducts reports whether matrix products of bfloat16 are truncated, as in TensorFlow's own kernels. On processors with AVX-512
+// TensorFlow uses oneDNN, which rounds to nearest (IsBF16SupportedByOneDNNOnThisCPU).
 func CutsProducts() bool { return kernels.ActiveLevel() < kernels.AVX512 }
 
-// steppedMultiplier are products that round each step.
+// steppedMultiplier is for products that round each step.
 func steppedMultiplier(d tensor.DType) multiplying {
 	by := steppedProduct{roundings[d]}.multiply
 	if d == tensor.Float16 {
@@ -57,12 +57,12 @@ func steppedMultiplier(d tensor.DType) multiplying {
 	return func(transA, transB bool) kernel { return batched(transA, transB, by) }
 }
 
-// steppedProduct is a product of matrices whose steps are rounded.
+// steppedProduct is a matrix product whose steps are rounded.
 type steppedProduct struct {
-	r rounding // nil: to float16
+	r rounding // nil rounds to float16
 }
 
-// multiply adds in Eigen's order. It goes along a row of b for each element of a: most of c's elements are sums in that order.
+// multiply adds in Eigen's order. For each element of a it goes along a row of b, which is the order of summation for most elements of c.
 func (s steppedProduct) multiply(p product2, c, a, b []float32) {
 	vector := p.m == 1 || p.n == 1
 	if p.m == 1 && p.transB || p.n == 1 && p.m > 1 && !p.transA {
@@ -85,7 +85,7 @@ func (s steppedProduct) multiply(p product2, c, a, b []float32) {
 	kernels.Parallel(p.m, 1, rows)
 }
 
-// steppedParallel is the elements' products from which rows are computed on all workers.
+// steppedParallel is the number of element products from which on rows are computed by all workers.
 const steppedParallel = 1 << 16
 
 // steppedRows computes rows of a product.
@@ -93,7 +93,7 @@ type steppedRows struct {
 	steppedProduct
 	p           product2
 	c, a, right []float32
-	block       int // of k
+	block       int // number of steps in a block of k
 }
 
 // Run implements kernels.Task.
@@ -115,7 +115,7 @@ func (r *steppedRows) Run(lo, hi int) {
 	}
 }
 
-// steps adds a block of k from k0 on, in row i. Where twice, it adds even and odd steps of some columns apart.
+// steps adds a block of k, from k0 on, for row i. With twice, it sums even and odd steps of some columns separately.
 func (r *steppedRows) steps(part, odd []float32, i, k0 int, twice bool) {
 	p := r.p
 	from, to := p.pairs()
@@ -140,13 +140,13 @@ func (r *steppedRows) steps(part, odd []float32, i, k0 int, twice bool) {
 	}
 }
 
-// pairs are the columns of the result which Eigen computes as one vector at a time: it adds even and odd steps apart, in four rows at once.
+// pairs returns the columns that Eigen computes one vector at a time: it sums even and odd steps separately, for four rows at once.
 func (p product2) pairs() (from, to int) {
 	from = p.n / (2 * stepLanes) * (2 * stepLanes)
 	return from, from + (p.n-from)/stepLanes*stepLanes
 }
 
-// left is element [i,k] of op(a).
+// left returns element [i,k] of op(a).
 func (p product2) left(a []float32, i, k int) float32 {
 	if p.transA {
 		return a[k*p.m+i]
@@ -165,7 +165,7 @@ func transposed2(x []float32, rows, cols int) []float32 {
 	return t
 }
 
-// dots are products by a vector, along whose elements Eigen goes by vectors.
+// dots computes products with a vector, for which Eigen vectorizes along the sum.
 func (s steppedProduct) dots(p product2, c, a, b []float32) {
 	for i := range p.m {
 		for j := range p.n {
@@ -189,7 +189,7 @@ func (s steppedProduct) dots(p product2, c, a, b []float32) {
 	}
 }
 
-// round is r.
+// round applies r.
 func (s steppedProduct) round(v float32) float32 {
 	if s.r == nil {
 		return kernels.RoundHalf(v)
@@ -197,7 +197,7 @@ func (s steppedProduct) round(v float32) float32 {
 	return s.r(v)
 }
 
-// addTo adds x times y to dst, which may be shorter.
+// addTo adds x times y to dst; it ignores the rest of y if dst is shorter.
 func (s steppedProduct) addTo(dst []float32, x float32, y []float32) {
 	y = y[:len(dst)]
 	if s.r == nil {

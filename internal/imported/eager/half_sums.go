@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sumSteps are the ops that add or multiply along dimensions. TensorFlow's sums of bfloat16 are of float32, but for means.
+// sumSteps has the ops that sum or multiply along dimensions. TensorFlow sums bfloat16 in float32, except for means.
 var sumSteps = map[*ops.Def]steps{
 	ops.Sum:           onHalves(stepReduce(ops.Sum), nil, reduceMaker(ops.Sum)),
 	ops.EuclideanNorm: onHalves(stepReduce(ops.EuclideanNorm), nil, reduceMaker(ops.EuclideanNorm)),
@@ -20,7 +20,7 @@ var sumSteps = map[*ops.Def]steps{
 	ops.UnsortedSegmentMin: finiteSegments(minOf),
 }
 
-// onHalves are steps for float16, and for bfloat16 those of brain, where nil, m, the maker of float32's kernel.
+// onHalves returns float16's steps, and for bfloat16 brain or, if that is nil, m, the maker of float32's kernel.
 func onHalves(float16, brain steps, m maker) steps {
 	return func(d tensor.DType) maker {
 		switch {
@@ -33,13 +33,13 @@ func onHalves(float16, brain steps, m maker) steps {
 	}
 }
 
-// stepper adds, or multiplies, and rounds each result.
+// stepper adds or multiplies, and rounds each result.
 type stepper struct {
 	r     rounding
 	times bool
 }
 
-// start is the neutral element.
+// start returns the neutral element.
 func (s stepper) start() float32 {
 	if s.times {
 		return 1
@@ -54,7 +54,7 @@ func (s stepper) two(a, b float32) float32 {
 	return s.r(a + b)
 }
 
-// Eigen's vectors of 16-bit numbers have that many, and its sums along rows go by leaves of that many vectors.
+// Eigen's 16-bit vectors have stepLanes lanes, and its sums along rows split into leaves of halfLeaf or brainLeaf vectors.
 const (
 	stepLanes      = 8
 	halfLeaf       = 200
@@ -65,7 +65,7 @@ const (
 	leastGemvBlock = 128
 )
 
-// row reduces numbers that lie together, in Eigen's order: vectors of 8 in turn to four, and halves where there are many.
+// row reduces adjacent numbers in Eigen's order: vectors of 8 into four accumulators, and long rows by halves.
 func (s stepper) row(x []float32, leaf, first int) float32 {
 	n := len(x)
 	if n <= stepLanes*leaf {
@@ -119,7 +119,7 @@ func (s stepper) across(v [stepLanes]float32) float32 {
 	return s.r(v[0] + v[4] + (v[2] + v[6]) + (v[1] + v[5] + (v[3] + v[7])))
 }
 
-// column reduces n numbers that lie step apart. In vectors, which Eigen reduces four by four, the order is another.
+// column reduces n numbers that are step apart. Eigen reduces vectors in another order, four by four.
 func (s stepper) column(x []float32, n, step int, vector bool) float32 {
 	at, acc := 0, s.start()
 	if vector && n >= leastUnrolled {
@@ -140,7 +140,7 @@ func (s stepper) column(x []float32, n, step int, vector bool) float32 {
 	return acc
 }
 
-// leafOf is how many vectors the leaves of sums have.
+// leafOf returns the number of vectors in a leaf of sums.
 func leafOf(d tensor.DType) int {
 	if d == tensor.Float16 {
 		return halfLeaf
@@ -199,13 +199,13 @@ func squared(c call, x []float32, r rounding) ([]float32, error) {
 	return y, nil
 }
 
-// block is how many dimensions in a row are reduced, or are not.
+// block merges adjacent dimensions that are reduced, or that are not.
 type block struct {
 	size int
 	gone bool
 }
 
-// blocks joins the dimensions of a reduction that are alike.
+// blocks merges adjacent dimensions of a reduction that are alike.
 func (r span) blocks() (all []block) {
 	for k, n := range r.in {
 		if n == 1 {
@@ -240,7 +240,7 @@ func (s stepper) reduce(c call, dst, src []float32, r span, leaf int) error {
 		s.middle(dst, src, lane{b[0].size, b[1].size, b[2].size})
 	case len(b) == 3:
 		s.ends(dst, src, lane{b[0].size, b[1].size, b[2].size})
-	default: // TensorFlow moves what is reduced to the end first
+	default: // TensorFlow first moves the reduced dimensions to the end
 		if err := c.room(len(src), 4); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (s stepper) rows(dst, src []float32, leaf int) {
 	}
 }
 
-// middle reduces the dimension n of a lane: vectors of results that lie in one row are computed as vectors.
+// middle reduces dimension n of a lane: Eigen computes results as vectors where a whole vector is in one row.
 func (s stepper) middle(dst, src []float32, l lane) {
 	l.each(func(line, first int) {
 		at := line / stepLanes * stepLanes
@@ -270,7 +270,7 @@ func (s stepper) middle(dst, src []float32, l lane) {
 	})
 }
 
-// ends reduces the outer and the inner dimension of a lane.
+// ends reduces the outer and inner dimensions of a lane.
 func (s stepper) ends(dst, src []float32, l lane) {
 	for k := range dst {
 		acc := s.start()
@@ -283,7 +283,7 @@ func (s stepper) ends(dst, src []float32, l lane) {
 	}
 }
 
-// stepSoftmax rounds what is shifted, its powers, their sum, and its inverse or logarithm.
+// stepSoftmax rounds the shifted values, their powers, their sum, and its inverse or logarithm.
 func stepSoftmax(log bool) steps {
 	return func(d tensor.DType) maker {
 		r := roundings[d]
@@ -322,7 +322,7 @@ func stepCumulate(times bool) steps {
 	}
 }
 
-// finiteSegments are maxima or minima of segments: the neutral element of the type is its least or largest finite number.
+// finiteSegments is the max or min of segments: the neutral element is the type's lowest or largest finite number.
 func finiteSegments(of reduction) steps {
 	return func(d tensor.DType) maker {
 		largest := float32(0x1.fep127)

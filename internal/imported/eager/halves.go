@@ -12,20 +12,20 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Kernels that compute have no code of their own for the two floats of 16 bits. Their inputs are widened to float32, which is exact,
-// the kernel of float32 runs, and its result is rounded. Where TensorFlow rounds the steps of a computation too, the kernel is one of
-// steppedOps in place of that of float32. Kernels that move elements, which take all types, are left as they are.
+// Kernels that compute have no code of their own for the two 16-bit float types. Their inputs are widened to float32, which is exact,
+// the float32 kernel runs, and its result is rounded. If TensorFlow also rounds the steps of a computation, a kernel from
+// steppedOps runs instead of the float32 one. Kernels that only move elements take all types and need nothing special.
 
-// rounding rounds to a type of 16 bits.
+// rounding rounds to a 16-bit type.
 type rounding func(float32) float32
 
-// roundings are those of the types, to nearest with ties to even.
+// roundings has the rounding to each type, to nearest with ties to even.
 var roundings = map[tensor.DType]rounding{tensor.Float16: kernels.RoundHalf, tensor.BFloat16: kernels.RoundBrain}
 
-// steps are a maker of kernels on float32 that round as their type of 16 bits does.
+// steps returns the maker of a float32 kernel that rounds like the 16-bit type.
 type steps func(d tensor.DType) maker
 
-// steppedOps are the ops with steps of their own.
+// steppedOps has the ops with their own steps.
 var steppedOps = sync.OnceValue(func() map[*ops.Def]steps {
 	all := map[*ops.Def]steps{}
 	for _, family := range []map[*ops.Def]steps{elementSteps(), sumSteps, productSteps} {
@@ -34,7 +34,7 @@ var steppedOps = sync.OnceValue(func() map[*ops.Def]steps {
 	return all
 })
 
-// halved returns the maker m of an op, which takes no type of 16 bits, as one that does.
+// halved adds 16-bit types to the maker m of an op.
 func halved(op *ops.Def, m maker) maker {
 	if !widens(op) {
 		return m
@@ -62,7 +62,7 @@ func halved(op *ops.Def, m maker) maker {
 	}
 }
 
-// widens reports whether the kernels of an op take 16-bit floats by way of float32. TensorFlow refuses these for QuantizeAndDequantize.
+// widens reports whether an op's kernels take 16-bit floats by way of float32. TensorFlow refuses these for QuantizeAndDequantize.
 func widens(op *ops.Def) bool {
 	if every()[op.Name] || themselves()[op.Name] || quantizeDequantizeOps[op] != nil || slices.ContainsFunc(slices.Concat(op.Inputs(), op.Outputs()), ops.Arg.Resource) {
 		return false
@@ -70,12 +70,12 @@ func widens(op *ops.Def) bool {
 	return widened()[op.Name] || slices.ContainsFunc(op.Attrs(), func(a ops.Attr) bool { return a.Kind == "type" && slices.ContainsFunc(a.Types, tensor.DType.Half) })
 }
 
-// RoundsOnce reports whether the kernel of an op computes with a type of 16 bits in float32, and rounds its results to nearest.
+// RoundsOnce reports whether the kernel of an op computes a 16-bit type in float32 and only rounds its results, to nearest.
 func RoundsOnce(op *ops.Def, d tensor.DType) bool {
 	return op != nil && d.Half() && widens(op) && !RoundsSteps(op, d)
 }
 
-// RoundsSteps reports whether the kernel of an op rounds the steps of its computation too, as TensorFlow does with the type of 16 bits.
+// RoundsSteps reports whether the kernel of an op also rounds the steps of its computation, as TensorFlow does with 16-bit types.
 func RoundsSteps(op *ops.Def, d tensor.DType) bool {
 	switch {
 	case !d.Half() || steppedOps()[op] == nil:
@@ -86,17 +86,17 @@ func RoundsSteps(op *ops.Def, d tensor.DType) bool {
 	return true
 }
 
-// widened are the ops whose definitions let elements be of any type, and whose kernels compute.
+// widened has ops whose definitions allow elements of any type, and whose kernels compute.
 var widened = sync.OnceValue(func() map[string]bool {
 	return opNames(`ConjugateTranspose EditDistance Einsum Equal ListDiff LowerBound NotEqual ScatterNd SparseFillEmptyRowsGrad
 		SparseTensorDenseMatMul TensorScatterAdd TensorScatterMax TensorScatterMin TensorScatterSub Unique UniqueV2 UniqueWithCounts
 		UniqueWithCountsV2 UpperBound`)
 })
 
-// themselves are ops that compute, and whose kernels take 16-bit floats themselves.
+// themselves has ops that compute, and whose kernels handle 16-bit floats themselves.
 var themselves = sync.OnceValue(func() map[string]bool { return opNames("AddN AccumulateNV2 Cast") })
 
-// opNames is a set of names.
+// opNames returns a set of names.
 func opNames(names string) map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(names) {
@@ -105,20 +105,20 @@ func opNames(names string) map[string]bool {
 	return all
 }
 
-// types reports whether an attribute states the type of an input or an output.
+// types reports whether an attribute states the type of an input or output.
 func types(op *ops.Def, attr string) bool {
 	of := func(a ops.Arg) bool { return a.TypeAttr == attr }
 	return slices.ContainsFunc(op.Inputs(), of) || slices.ContainsFunc(op.Outputs(), of)
 }
 
-// halves are the attributes of a node that are types of 16 bits.
+// halves has the attributes of a node that are 16-bit types.
 type halves struct {
 	op    *ops.Def
 	attrs map[string]tensor.DType
 	first tensor.DType
 }
 
-// kernel returns the kernel that widens inputs for k, a kernel of float32, and rounds its outputs.
+// kernel returns a kernel that widens the inputs of k, a float32 kernel, and rounds its outputs.
 func (h halves) kernel(k kernel) kernel {
 	return func(c call) error {
 		wide := c
@@ -150,14 +150,14 @@ func (h halves) kernel(k kernel) kernel {
 	}
 }
 
-// retyped gives a tensor another type.
+// retyped converts a tensor to another type.
 func (c call) retyped(v *Value, d tensor.DType) error {
 	t, err := recastTo(c, v.T, d)
 	v.T = t
 	return err
 }
 
-// halvesToo is a kernel of tensors of one type, and of one result of that type, for 16-bit floats too.
+// halvesToo extends a kernel, whose inputs and result have the same type, to 16-bit floats.
 func halvesToo(k kernel) kernel {
 	return func(c call) error {
 		d := c.t(0).DType

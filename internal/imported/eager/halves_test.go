@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Why results in 16 bits are others than TensorFlow's.
+// Reasons why 16-bit results differ from TensorFlow's.
 const (
 	inSteps   = "TensorFlow rounds each step in 16 bits; we compute in float32 and round the result"
 	nearTie   = "a function of float32 that is off in its last place decides where a tie goes"
@@ -22,7 +22,7 @@ const (
 	uncertain = "what TensorFlow writes there depends on what was in memory, or on how NaN compares"
 )
 
-// halfDifferences are the ops whose results in 16 bits may be others than TensorFlow's, and why.
+// halfDifferences has the ops whose 16-bit results may differ from TensorFlow's, and why.
 var halfDifferences = opReasons(map[string]string{
 	inSteps: `AccumulateNV2 AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BiasAddGrad Conv2DBackpropFilter Conv2DBackpropInput Conv3D Conv3DBackpropFilterV2
 		Conv3DBackpropInputV2 Cross CumulativeLogsumexp DepthwiseConv2dNative DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput
@@ -35,7 +35,7 @@ var halfDifferences = opReasons(map[string]string{
 	uncertain: "Lgamma LowerBound UpperBound TopKV2",
 })
 
-// opReasons is a map of reasons by op.
+// opReasons returns a map of reasons by op.
 func opReasons(names map[string]string) map[string]string {
 	all := map[string]string{}
 	for why, ops := range names {
@@ -46,10 +46,10 @@ func opReasons(names map[string]string) map[string]string {
 	return all
 }
 
-// TestHalves: what TensorFlow 2.15 computes in float16 and bfloat16, so do we, to the last bit. The ops of halfDifferences stay close.
+// TestHalves: float16 and bfloat16 results match TensorFlow 2.15 to the last bit. The ops of halfDifferences stay close.
 func TestHalves(t *testing.T) {
 	defer kernels.SetLevel(kernels.BestLevel())
-	kernels.SetLevel(kernels.AVX2) // of the processor that TensorFlow's answers come from
+	kernels.SetLevel(kernels.AVX2) // the level of the processor that computed TensorFlow's results
 	types, differ := map[probe]bool{}, map[string]bool{}
 	for _, c := range readCases[goldenCase](t, "testdata/halves.json.gz") {
 		n, in := c.node(t)
@@ -60,7 +60,7 @@ func TestHalves(t *testing.T) {
 		}
 		why := halfDifferences[c.Op]
 		if strings.HasPrefix(c.Op, "FusedBatchNorm") {
-			c.Outputs = c.Outputs[:1] // the others are what was in memory, or statistics for a gradient
+			c.Outputs = c.Outputs[:1] // the others are uninitialized, or statistics for a gradient
 		}
 		for i := range c.Outputs {
 			want := c.Outputs[i].tensor()
@@ -88,7 +88,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// sameHalves compares tensors, those of 16 bits to the last bit. What TensorFlow takes for 0, as a bfloat16 that is subnormal, may be 0.
+// sameHalves compares tensors, 16-bit ones to the last bit. Where TensorFlow flushes a number to 0, such as a subnormal bfloat16, 0 is equal too.
 func sameHalves(got, want *tensor.Tensor) error {
 	if got == nil || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %s, expected %s", describe(got), describe(want))
@@ -108,7 +108,7 @@ func sameHalves(got, want *tensor.Tensor) error {
 	return nil
 }
 
-// closeBy reports whether the elements of a tensor lie within a sixteenth of the largest.
+// closeBy reports whether the elements of a tensor differ by less than a sixteenth of the largest.
 func closeBy(got, want *tensor.Tensor) bool {
 	if got == nil || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return false
@@ -127,7 +127,7 @@ func closeBy(got, want *tensor.Tensor) bool {
 	return true
 }
 
-// TestRoundings: the roundings in float32 are the conversions there and back, of any float32.
+// TestRoundings: the roundings in float32 equal the conversions back and forth, for any float32.
 func TestRoundings(t *testing.T) {
 	for d, r := range roundings {
 		there, back := convert.Between(tensor.Float32, d), convert.Between(d, tensor.Float32)

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// handmade is a node of an op without recorded cases. Its inputs may be what other nodes made.
+// handmade is a node of an op without recorded cases. Its inputs may be outputs of other nodes.
 type handmade struct {
 	op    string
 	attrs graph.Attrs
@@ -37,12 +37,12 @@ func (h handmade) values(env *Env) []Value {
 	return in
 }
 
-// sparseParts are the indices, the values and the shape of a sparse tensor [3, 4].
+// sparseParts are the indices, values and shape of a sparse tensor [3, 4].
 func sparseParts() []any {
 	return []any{tensorOf([]int64{0, 1, 2, 3}, 2, 2), tensorOf([]float32{5, 6}, 2), tensorOf([]int64{3, 4}, 2)}
 }
 
-// handmades are nodes of ops that keep something, or whose kernels take strings of any content.
+// handmades returns nodes of ops that keep state, or whose kernels take strings of any content.
 func handmades(t testing.TB) (all []greedySource) {
 	types := func(d ...tensor.DType) []tensor.DType { return d }
 	i64, i32 := func(v ...int64) *tensor.Tensor { return tensorOf(v, len(v)) }, func(v ...int32) *tensor.Tensor { return tensorOf(v, len(v)) }

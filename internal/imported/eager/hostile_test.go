@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// endsSoon is a context that ends when its error has been looked at some times.
+// endsSoon is a context that ends after its error has been checked a number of times.
 type endsSoon struct {
 	context.Context
 	left int
@@ -23,7 +23,7 @@ func (e *endsSoon) Err() error {
 	return nil
 }
 
-// TestLongKernelsEnd: kernels that take long for large inputs end when nobody waits for them any more.
+// TestLongKernelsEnd: kernels that run long for large inputs end with their request.
 func TestLongKernelsEnd(t *testing.T) {
 	m := tensorOf([]float64{4, 1, 2, 1, 5, 3, 2, 3, 6}, 3, 3)
 	for op, in := range map[string][]Value{
@@ -44,7 +44,7 @@ func TestLongKernelsEnd(t *testing.T) {
 	}
 }
 
-// asked is a context that counts how often it is asked whether it has ended.
+// asked is a context that counts the checks whether it has ended.
 type asked struct {
 	context.Context
 	times int
@@ -55,7 +55,7 @@ func (a *asked) Err() error {
 	return nil
 }
 
-// TestCubicKernelsAsk: kernels whose work grows with the cube of a size ask whether somebody waits for them at least once for each row, in
+// TestCubicKernelsAsk: kernels of cubic complexity check their context at least once per row, in
 // each of their parts.
 func TestCubicKernelsAsk(t *testing.T) {
 	const n = 48
@@ -63,7 +63,7 @@ func TestCubicKernelsAsk(t *testing.T) {
 	for i := range n {
 		tensor.Values[float64](tall)[i] = 1
 		for j := range n {
-			v := 1 / float64(i+j+1) // Hilbert's matrix, and more on the diagonal
+			v := 1 / float64(i+j+1) // the Hilbert matrix, with a larger diagonal
 			if i == j {
 				v++
 			}
@@ -82,7 +82,7 @@ func TestCubicKernelsAsk(t *testing.T) {
 		{"singular values", "Svd", nil, []Value{{T: m}}, 3 * n},
 		{"eigenvalues", "Eig", graph.Attrs{"compute_v": false, "Tout": tensor.Complex128}, []Value{{T: m}}, n + 10},
 		{"eigenvectors", "Eig", graph.Attrs{"Tout": tensor.Complex128}, []Value{{T: m}}, 2*n + 10},
-		{"a square root", "MatrixSquareRoot", nil, []Value{{T: m}}, 5 * n},         // Hessenberg's form, QR, the root, two products
+		{"a square root", "MatrixSquareRoot", nil, []Value{{T: m}}, 5 * n},         // Hessenberg form, QR, the root, two products
 		{"a logarithm", "MatrixLogarithm", nil, []Value{{T: pairs}}, (5 + 12) * n}, // and the series
 		{"reflections", "Qr", nil, []Value{{T: m}}, 2 * n},
 		{"the shortest solution", "MatrixSolveLs", graph.Attrs{"fast": false}, []Value{{T: m}, {T: tall}, l2}, 3 * n},
@@ -99,7 +99,7 @@ func TestCubicKernelsAsk(t *testing.T) {
 	}
 }
 
-// TestOddNumbers: infinite ranges have bins, and samplers end for parameters and types that no number fits.
+// TestOddNumbers: infinite ranges have bins, and samplers end even if no number fits their parameters and type.
 func TestOddNumbers(t *testing.T) {
 	s := newSession(t)
 	inf := math.Inf(1)

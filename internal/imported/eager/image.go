@@ -18,8 +18,8 @@ var imageOps = map[*ops.Def]maker{
 	ops.ResizeNearestNeighbor: resizeNearest,
 }
 
-// batchNorm normalises with the moments that it is given. Only the outputs that
-// inference has are made: the others are the moments again.
+// batchNorm normalizes with the given moments. It only sets the outputs that
+// inference uses: the others are the moments again.
 func batchNorm(s *site) (kernel, error) {
 	eps := float64(s.node.Float("epsilon", 1e-4))
 	if s.boolean("is_training", true) {
@@ -62,19 +62,19 @@ func normalize[T float](c call, eps float64) error {
 	if len(dst) == 0 {
 		return noMoments(c, n)
 	}
-	kernels.ScaleShift(dst, tensor.Values[T](x), nil, negative, false) // x-mean first: x*scale and mean*scale may be large
+	kernels.ScaleShift(dst, tensor.Values[T](x), nil, negative, false) // subtract the mean first: x*scale and mean*scale may be large
 	kernels.ScaleShift(dst, dst, scale, tensor.Values[T](c.t(2)), false)
 	return nil
 }
 
-// scaling maps the pixels of one dimension of an output to pixels of the input.
+// scaling maps the pixels of one dimension of the output to pixels of the input.
 type scaling struct {
 	in, out         int
 	corners, halves bool
-	divides         bool // rounds as ONNX Runtime does, which divides by the scale: TensorFlow multiplies by its inverse
+	divides         bool // divide by the scale, which rounds as ONNX Runtime does; TensorFlow multiplies by its inverse
 }
 
-// at returns where pixel i of the output lies.
+// at returns the position of pixel i of the output.
 func (r scaling) at(i int) float32 {
 	scale := float32(r.in) / float32(r.out)
 	if r.corners && r.out > 1 {
@@ -95,7 +95,7 @@ func (r scaling) at(i int) float32 {
 	}
 }
 
-// nearest returns the input's pixel of pixel i of the output.
+// nearest returns the input's pixel for pixel i of the output.
 func (r scaling) nearest(i int) int {
 	p := r.at(i)
 	switch {
@@ -151,7 +151,7 @@ func resizeNearest(s *site) (kernel, error) {
 	}, nil
 }
 
-// pixel is where a pixel of a bilinear resize lies: between two, and how far from the first.
+// pixel is the position of a pixel in a bilinear resize: between two pixels, at some distance from the first.
 type pixel struct {
 	lo, hi int
 	part   float32

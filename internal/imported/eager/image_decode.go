@@ -26,12 +26,12 @@ var codecOps = map[*ops.Def]maker{
 	ops.EncodePng:                 encodePNG,
 }
 
-// decoding are the attributes of an op that decodes an image. Each decodes images of other kinds too, but for a few.
+// decoding has the attributes of an op that decodes an image. Each op also decodes most other kinds of images.
 type decoding struct {
 	op       string
 	channels int
 	dtype    tensor.DType
-	expand   bool // animations have all frames
+	expand   bool // return all frames of an animation
 	jpeg     jpeg.Options
 }
 
@@ -57,7 +57,7 @@ func imageDecoder(s *site) (kernel, error) {
 	return d.run, nil
 }
 
-// encodedImage returns the string of a scalar.
+// encodedImage returns the string in a scalar.
 func encodedImage(t *tensor.Tensor) ([]byte, error) {
 	if err := want("contents", t, tensor.String); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func encodedImage(t *tensor.Tensor) ([]byte, error) {
 	return t.Strings[0], nil
 }
 
-// run decodes an image by its first bytes.
+// run decodes an image; its first bytes say which kind it is.
 func (d decoding) run(c call) error {
 	data, err := encodedImage(c.t(0))
 	if err != nil {
@@ -103,7 +103,7 @@ func (d decoding) only(kind string, ops ...string) error {
 	return nil
 }
 
-// pixels makes the output, and returns the bytes of an image of numbers of 8 bits.
+// pixels makes the output, and returns the bytes for an 8-bit image.
 func (d decoding) pixels(c call, shape ...int) ([]byte, error) {
 	out, err := c.output(0, d.dtype, shape...)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d decoding) pixels(c call, shape ...int) ([]byte, error) {
 	return make([]byte, out.Len()), nil
 }
 
-// widen makes the output of pixels of 8 bits.
+// widen converts 8-bit pixels to the output.
 func (d decoding) widen(c call, from []byte) {
 	switch out := c.out[0].T; d.dtype {
 	case tensor.Uint16:
@@ -133,7 +133,7 @@ func (d decoding) widen(c call, from []byte) {
 	}
 }
 
-// refused says in TensorFlow's words that an image is damaged; memory and time that there is not, in ours.
+// refused reports a damaged image in TensorFlow's words, and a lack of memory or time in ours.
 func refused(err error, text string, args ...any) error {
 	if err == nil || !errors.Is(err, jpeg.ErrFormat) && !errors.Is(err, jpeg.ErrUnsupported) && !errors.Is(err, jpeg.ErrTooLarge) && !errors.Is(err, raster.ErrFormat) {
 		return err

@@ -27,7 +27,7 @@ func encodeJPEG(s *site) (kernel, error) {
 	}, nil
 }
 
-// encodeJPEGs encodes an image with the quality of input 1.
+// encodeJPEGs encodes an image with the quality in input 1.
 func encodeJPEGs(*site) (kernel, error) {
 	return func(c call) error {
 		quality, err := integer("quality", c.t(1))
@@ -50,7 +50,7 @@ func encodedJPEG(c call, e jpeg.Encoding) error {
 		return fmt.Errorf("image must be 3-dimensional, of 1 or 3 channels, got shape %v", x.Shape)
 	}
 	e.Height, e.Width, e.Channels, e.Interrupted = x.Shape[0], x.Shape[1], x.Shape[2], c.ctx.Err
-	if err := c.room(x.Len(), 2); err != nil { // coefficients
+	if err := c.room(x.Len(), 2); err != nil { // for coefficients
 		return err
 	}
 	b, err := jpeg.Encode(x.Bytes, e)
@@ -60,7 +60,7 @@ func encodedJPEG(c call, e jpeg.Encoding) error {
 	return oneString(c, b)
 }
 
-// oneString makes a string that was made the output.
+// oneString sets the output to a string that was just allocated.
 func oneString(c call, b []byte) error {
 	out, err := c.output(0, tensor.String)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestOddImages: images without channels, boxes that overflow and very wide results neither panic nor go on for ever.
+// TestOddImages: images without channels, boxes that overflow and very wide results neither panic nor run forever.
 func TestOddImages(t *testing.T) {
 	const huge = 1 << 13
 	f := func(shape ...int) *tensor.Tensor { return tensor.New(tensor.Float32, shape...) }
@@ -55,7 +55,7 @@ func TestOddImages(t *testing.T) {
 	}
 }
 
-// TestSearchForABoxEnds: the search for a part that shows enough of an object ends when nobody waits for it any more.
+// TestSearchForABoxEnds: the search for a part that shows enough of an object ends with its context.
 func TestSearchForABoxEnds(t *testing.T) {
 	s := newSession(t)
 	n := &graph.Node{Name: "n", Op: "StatelessSampleDistortedBoundingBox", Attrs: graph.Attrs{"max_attempts": int64(math.MaxInt32), "area_range": []float32{0.01, 0.02}}}
@@ -65,7 +65,7 @@ func TestSearchForABoxEnds(t *testing.T) {
 	}
 }
 
-// TestLongImagesEnd: kernels of large images end when nobody waits for them any more.
+// TestLongImagesEnd: kernels of large images end with their context.
 func TestLongImagesEnd(t *testing.T) {
 	x, size := tensor.New(tensor.Float32, 1, 8, 8, 1), tensorOf([]int32{8, 8}, 2)
 	one, zero, first := tensorOf([]float32{1, 1}, 2), tensorOf([]float32{0, 0}, 2), tensorOf([]int32{0}, 1)

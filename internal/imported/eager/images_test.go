@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// byImages are the ops that images.json.gz has cases of.
+// byImages are the ops with cases in images.json.gz.
 const byImages = "TestImages compares recorded cases: see interop/eager_images.py"
 
 func init() {
@@ -17,10 +17,10 @@ func init() {
 	}
 }
 
-// imageDifferences are the recorded cases in which we differ from TensorFlow, and why.
+// imageDifferences has the recorded cases in which we differ from TensorFlow, and why.
 var imageDifferences = map[string]string{}
 
-// TestImages: what TensorFlow 2.15 computes with images and refuses, so do we: pixels bit for bit.
+// TestImages: we compute and refuse what TensorFlow 2.15 does with images, with the same bits for pixels.
 func TestImages(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readCases[goldenSequence](t, "testdata/images.json.gz") {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// indexShuffle gives each index a place in a random order of 0..max_index, without making the order: by a Simon block cipher of few rounds
-// (Beaulieu et al. 2013), which is applied until the result is small enough (Black and Rogaway 2002).
+// indexShuffle returns each index's place in a random order of 0..max_index, without storing the order: by a Simon block cipher of few
+// rounds (Beaulieu et al. 2013), which is applied until the result is small enough (Black and Rogaway 2002).
 func indexShuffle(s *site) (kernel, error) {
 	rounds := s.count("rounds", 4, maxRounds)
 	if rounds < 4 || rounds%2 != 0 {
@@ -62,7 +62,7 @@ const maxRounds = 1 << 10
 // leastBlock is the smallest block of the cipher, in bits.
 const leastBlock = 16
 
-// shuffled is the place of an index. An index beyond the largest may have none, which TensorFlow looks for without end.
+// shuffled returns the place of an index. An index beyond the largest may have none, and TensorFlow would search for it forever.
 func shuffled(c call, index uint64, key [3]uint32, most uint64, rounds int) (uint64, error) {
 	if most == 0 {
 		return 0, nil
@@ -74,7 +74,7 @@ func shuffled(c call, index uint64, key [3]uint32, most uint64, rounds int) (uin
 		if index = s.encrypt(index); index <= most {
 			return index, nil
 		}
-		if index == start { // and so on
+		if index == start { // it would repeat forever
 			return 0, fmt.Errorf("an index is above max_index, %d, and has no place: expected 0 to max_index", most)
 		}
 		if i%uninterrupted == 0 {
@@ -85,11 +85,11 @@ func shuffled(c call, index uint64, key [3]uint32, most uint64, rounds int) (uin
 	}
 }
 
-// simon is a cipher of blocks of two words.
+// simon is a cipher on blocks of two words.
 type simon struct {
 	width int // of a word, in bits
 	mask  uint64
-	keys  []uint64 // of the rounds
+	keys  []uint64 // keys of the rounds
 }
 
 func newSimon(key [3]uint32, width, rounds int) simon {
@@ -106,7 +106,7 @@ func newSimon(key [3]uint32, width, rounds int) simon {
 	return s
 }
 
-// left turns the bits of a word to the left.
+// left rotates the bits of a word to the left.
 func (s simon) left(x uint64, by int) uint64 { return (x<<by | x>>(s.width-by)) & s.mask }
 
 func (s simon) mixed(x uint64) uint64 { return s.left(x, 1)&s.left(x, 8) ^ s.left(x, 2) }
@@ -120,7 +120,7 @@ func (s simon) encrypt(block uint64) uint64 {
 	return a<<s.width | b
 }
 
-// bits64 is an integer as 64 bits, with its sign.
+// bits64 returns an integer as 64 bits, sign-extended.
 func bits64(t *tensor.Tensor, i int) uint64 {
 	switch t.DType {
 	case tensor.Int32:

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestIndexShuffleBeyond: all indices up to the largest have places of their own; one beyond has a place or is an error, but no search without end.
+// TestIndexShuffleBeyond: all indices up to the largest have distinct positions; the next one has a position or fails, but the search ends.
 func TestIndexShuffleBeyond(t *testing.T) {
 	c := call{ctx: t.Context()}
 	key := [3]uint32{1, 2, 3}

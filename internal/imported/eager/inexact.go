@@ -2,10 +2,10 @@ package eager
 
 import "github.com/goestimator/goestimator/internal/runtime/kernels"
 
-// inexactNumber are the types of the elements of matrices.
+// inexactNumber has the element types of matrices.
 type inexactNumber interface{ float | complexNumber }
 
-// widen returns numbers in the type that matrices of them are computed in: float64 of real ones, complex128 of complex ones.
+// widen converts numbers to the type that matrices are computed in: float64 for real numbers, complex128 for complex ones.
 func widen[W kernels.Field, T inexactNumber](src []T) []W {
 	dst := make([]W, len(src))
 	switch dst := any(dst).(type) {
@@ -39,7 +39,7 @@ func widen[W kernels.Field, T inexactNumber](src []T) []W {
 	return dst
 }
 
-// narrowTo writes numbers as elements: of complex ones the real parts where the elements are real.
+// narrowTo converts numbers to elements; it takes the real parts of complex numbers if the elements are real.
 func narrowTo[T inexactNumber, W kernels.Field](dst []T, src []W) {
 	switch src := any(src).(type) {
 	case []float64:

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inplaceOps change rows of a tensor, and put sizes and axes into the order of another layout.
+// inplaceOps change rows of a tensor, or permute sizes and axes to another layout.
 var inplaceOps = map[*ops.Def]maker{
 	ops.InplaceUpdate:        plain(inplace(func(out, rows *tensor.Tensor, to, from, n int) error { copyCells(out, to, rows, from, n); return nil })),
 	ops.InplaceAdd:           plain(inplace(changeCells(addition))),
@@ -24,13 +24,13 @@ func changeCells(how change) func(out, rows *tensor.Tensor, to, from, n int) err
 	}
 }
 
-// part is a view of n elements.
+// part returns a view of n elements.
 func part(t *tensor.Tensor, from, n int) *tensor.Tensor {
 	size := t.DType.Size()
 	return &tensor.Tensor{DType: t.DType, Shape: []int{n}, Bytes: t.Bytes[from*size : (from+n)*size]}
 }
 
-// inplace returns x with row i[k] changed by v[k] for all k. Rows count modulo their number.
+// inplace returns x with row i[k] changed by v[k] for all k. Row indices are taken modulo the number of rows.
 func inplace(set func(out, rows *tensor.Tensor, to, from, n int) error) kernel {
 	return func(c call) error {
 		x, v := c.t(0), c.t(2)
@@ -66,7 +66,7 @@ func inplace(set func(out, rows *tensor.Tensor, to, from, n int) error) kernel {
 	}
 }
 
-// formats reads the attributes of two layouts, which have the same letters, and returns where each of the first is in the second.
+// formats reads the attributes of two layouts, which have the same letters, and returns the index in the second of each letter of the first.
 func (s *site) formats() []int {
 	from, to := s.str("src_format", "NHWC"), s.str("dst_format", "NCHW")
 	where := make([]int, 0, 5)
@@ -83,7 +83,7 @@ func (s *site) formats() []int {
 	return where
 }
 
-// formatDims maps axes of one layout to those of another.
+// formatDims maps axes of one layout to axes of another.
 func formatDims(s *site) (kernel, error) {
 	where := s.formats()
 	return func(c call) error {
@@ -93,7 +93,7 @@ func formatDims(s *site) (kernel, error) {
 		}
 		n := len(where)
 		for i, v := range at {
-			if v = (v + n) % n; v < 0 { // far below: TensorFlow takes the last axis
+			if v = (v + n) % n; v < 0 { // very negative axes: TensorFlow takes the last axis
 				v = n - 1
 			}
 			at[i] = where[v]
@@ -102,7 +102,7 @@ func formatDims(s *site) (kernel, error) {
 	}, nil
 }
 
-// formatVector puts sizes, or pairs of them, into the order of another layout. Where there are two fewer, they are the spatial ones.
+// formatVector permutes sizes, or pairs of them, to another layout. If there are two fewer, they are the spatial ones.
 func formatVector(s *site) (kernel, error) {
 	where := s.formats()
 	from, to := s.str("src_format", "NHWC"), s.str("dst_format", "NCHW")
@@ -130,7 +130,7 @@ func formatVector(s *site) (kernel, error) {
 	}, nil
 }
 
-// spatial returns where each spatial size of a layout is in another, which may have them in another order.
+// spatial returns the index of each spatial size of a layout in another layout, whose order may differ.
 func spatial(from, to string) (where []int) {
 	keep := func(s string) (kept []byte) {
 		for i := range len(s) {

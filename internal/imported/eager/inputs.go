@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// layout says where the inputs of an op's definition are among a node's inputs: attributes count inputs of several tensors.
+// layout has the range of a node's inputs for each input of the op's definition: attributes give the sizes of lists.
 type layout map[string]inputRange
 
-// inputRange is which inputs of a node an input of the definition is.
+// inputRange is the range of a node's inputs for one input of the definition.
 type inputRange struct{ from, to int }
 
 func (s *site) layout() layout {
@@ -31,7 +31,7 @@ func (s *site) layout() layout {
 	return l
 }
 
-// inputs are a call's inputs by name. The first input that does not fit is kept as an error, so that makers need not check each.
+// inputs gives access to a call's inputs by name. It keeps the first invalid input as an error, so that makers need not check each.
 type inputs struct {
 	c   call
 	l   layout
@@ -44,7 +44,7 @@ func (in *inputs) fail(format string, args ...any) {
 	}
 }
 
-// values are the tensors of an input that has several.
+// values returns the tensors of an input that is a list.
 func (in *inputs) values(name string) []Value {
 	at, ok := in.l[name]
 	if !ok || at.to > len(in.c.in) {
@@ -54,7 +54,7 @@ func (in *inputs) values(name string) []Value {
 	return in.c.in[at.from:at.to]
 }
 
-// tensor returns an input, an empty one where there is none.
+// tensor returns an input, or an empty tensor if there is none.
 func (in *inputs) tensor(name string) *tensor.Tensor {
 	v := in.values(name)
 	if len(v) == 1 && v[0].T != nil {
@@ -79,7 +79,7 @@ func (in *inputs) int(name string) int64 {
 	return int64(n)
 }
 
-// truth returns a boolean scalar, false where the op has no such input.
+// truth returns a boolean scalar, or false if the op has no such input.
 func (in *inputs) truth(name string) bool {
 	if !in.has(name) {
 		return false
@@ -92,7 +92,7 @@ func (in *inputs) truth(name string) bool {
 	return t.Bytes[0] != 0
 }
 
-// text returns a string scalar, "" where the op has no such input.
+// text returns a string scalar, or "" if the op has no such input.
 func (in *inputs) text(name string) string {
 	if !in.has(name) {
 		return ""
@@ -137,7 +137,7 @@ func (in *inputs) dataset(name string) dataset.Dataset {
 	return all[0]
 }
 
-// datasets returns an input of several datasets.
+// datasets returns an input that is a list of datasets.
 func (in *inputs) datasets(name string) []dataset.Dataset {
 	var all []dataset.Dataset
 	for _, v := range in.values(name) {
@@ -151,7 +151,7 @@ func (in *inputs) datasets(name string) []dataset.Dataset {
 	return all
 }
 
-// element returns an input of several values as an element of a dataset.
+// element returns a list input as an element of a dataset.
 func (in *inputs) element(name string) dataset.Element { return toElement(in.values(name)) }
 
 func toElement(values []Value) dataset.Element {
@@ -170,7 +170,7 @@ func fromElement(e dataset.Element) []Value {
 	return values
 }
 
-// setElement makes the components of an element the outputs. Their types must be those that the node states.
+// setElement sets the outputs to the components of an element. Their types must be the ones that the node states.
 func (c call) setElement(e dataset.Element, types []tensor.DType) error {
 	if len(e) != len(types) || len(e) != len(c.out) {
 		return fmt.Errorf("Number of components does not match: expected %d types but got %d.", len(types), len(e))
@@ -180,7 +180,7 @@ func (c call) setElement(e dataset.Element, types []tensor.DType) error {
 		if v.T != nil {
 			got = v.T.DType
 		}
-		if got != types[i] && types[i] != tensor.Resource && !(got == tensor.String && types[i] == tensor.Variant) { // variants: see parseDataset
+		if got != types[i] && types[i] != tensor.Resource && !(got == tensor.String && types[i] == tensor.Variant) { // for variants, see parseDataset
 			return fmt.Errorf("Data type mismatch at component %d: expected %v but got %v.", i, types[i], got)
 		}
 		c.out[i] = Value(v)
@@ -188,10 +188,10 @@ func (c call) setElement(e dataset.Element, types []tensor.DType) error {
 	return nil
 }
 
-// errInputs says that a run has nothing that lasts: datasets need it.
+// errInputs says that a run has no Resources, which datasets need.
 var errInputs = errors.New("datasets need Env.Resources")
 
-// pass returns what the passes over datasets of a run share.
+// pass returns what the passes over datasets in a run share.
 func (c call) pass() (*dataset.Pass, error) {
 	if c.env == nil || c.env.Resources == nil {
 		return nil, errInputs

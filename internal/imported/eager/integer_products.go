@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// integerOps are products of integers of 8 bits: see their definitions.
+// integerOps are products of 8-bit integers: see their definitions.
 var integerOps = map[*ops.Def]maker{
 	ops.IntegerMatMul: integerMatMul,
 	ops.IntegerConv2D: integerConv2D,
@@ -36,7 +36,7 @@ func (c call) integerProduct(n int) (p kernels.ByteProduct, err error) {
 	return p, nil
 }
 
-// integerOutput makes the result, and notes it in the product.
+// integerOutput allocates the result, and sets it in the product.
 func (c call) integerOutput(p *kernels.ByteProduct, d tensor.DType, shape ...int) error {
 	out, err := c.output(0, d, shape...)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// drawn returns a tensor of random elements of 8 bits.
+// drawn returns a tensor of random 8-bit elements.
 func drawn(r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
 	t := tensor.New(d, shape...)
 	for i := range t.Bytes {
@@ -22,7 +22,7 @@ func drawn(r *rand.Rand, d tensor.DType, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// integerInputs are inputs of a product of 8 bits: zero points, bias, scale, addend and zero point of the result.
+// integerInputs returns the inputs of an 8-bit product: zero points, bias, scale, addend and the result's zero point.
 func integerInputs(a, b *tensor.Tensor, zeroA, zeroB int32, n int) []Value {
 	bias, add := tensor.New(tensor.Int32, n), tensor.New(tensor.Float32, n)
 	for i := range n {
@@ -36,7 +36,7 @@ func integerInputs(a, b *tensor.Tensor, zeroA, zeroB int32, n int) []Value {
 	return in
 }
 
-// runNode computes a node of one result.
+// runNode computes a node with one result.
 func runNode(t *testing.T, n *graph.Node, in ...Value) (*tensor.Tensor, error) {
 	t.Helper()
 	k, err := Prepare(n)
@@ -48,7 +48,7 @@ func runNode(t *testing.T, n *graph.Node, in ...Value) (*tensor.Tensor, error) {
 	return out[0].T, err
 }
 
-// TestIntegerProducts compares products and convolutions of 8 bits, and what is made of their sums, with those of float64.
+// TestIntegerProducts compares 8-bit products and convolutions, and what is computed from their sums, with float64.
 func TestIntegerProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	float := func(x *tensor.Tensor, zero int32) *tensor.Tensor {
@@ -105,7 +105,7 @@ func TestIntegerProducts(t *testing.T) {
 	}
 }
 
-// wanted is what becomes of a sum of column i.
+// wanted returns the result for a sum in column i.
 func wanted(sum float64, i int, in []Value, to tensor.DType) float64 {
 	sum += in[4].T.Float(i)
 	if to == tensor.Int32 {
@@ -122,7 +122,7 @@ func wanted(sum float64, i int, in []Value, to tensor.DType) float64 {
 	return min(max(math.RoundToEven(float64(x))+in[7].T.Float(0), low), high)
 }
 
-// TestIntegerProductsOfOtherSizes are refused, with the input that does not fit.
+// TestIntegerProductsOfOtherSizes: inputs of wrong sizes are refused, and named.
 func TestIntegerProductsOfOtherSizes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	n := &graph.Node{Name: "n", Op: ops.IntegerMatMul.Name, Attrs: graph.Attrs{"Ta": tensor.Uint8, "Tb": tensor.Int8, "Tout": tensor.Int32}, Outputs: make([]graph.Type, 1)}
@@ -135,7 +135,7 @@ func TestIntegerProductsOfOtherSizes(t *testing.T) {
 	}
 }
 
-// TestQuantizedPadding has zero points beyond 8 bits: padding is their low bits, or where they are below 0 counts for nothing.
+// TestQuantizedPadding uses zero points beyond 8 bits: padding is their low bits, or counts for nothing if they are negative.
 func TestQuantizedPadding(t *testing.T) {
 	g := kernels.Window{Batch: 2, InH: 3, InW: 4, InC: 2, OutH: 3, OutW: 4, OutC: 3, KH: 3, KW: 3, StrideH: 1, StrideW: 1, DilH: 1, DilW: 1, PadTop: 1, PadLeft: 1}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// VariableInfo says what a variable is. Where it has no value, Shape is nil and Bytes 0.
+// VariableInfo describes a variable. If it has no value, Shape is nil and Bytes is 0.
 type VariableInfo struct {
 	Container, Name string
 	DType           tensor.DType
@@ -17,7 +17,7 @@ type VariableInfo struct {
 	Bytes           int
 }
 
-// Variables lists the variables, the largest first. It waits for none that is being updated: these have no size.
+// Variables lists the variables, the largest first. It does not wait for one that is being updated: its Shape is nil and its Bytes 0.
 func (r *Resources) Variables() (all []VariableInfo) {
 	r.mu.RLock()
 	vars := make(map[string]Variable, len(r.vars))
@@ -45,7 +45,7 @@ func (r *Resources) Variables() (all []VariableInfo) {
 	return all
 }
 
-// QueueInfo says what a queue is.
+// QueueInfo describes a queue.
 type QueueInfo struct {
 	Name           string
 	Size, Capacity int

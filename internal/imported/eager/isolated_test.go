@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestIsolatedRoom: what sessions with a state of their own keep in queues is bounded together.
+// TestIsolatedRoom: the queues of sessions with their own state share a limit.
 func TestIsolatedRoom(t *testing.T) {
 	all := NewResources()
 	all.room = queue.NewRoom(300)

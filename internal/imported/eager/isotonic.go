@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// isotonicOps fit values that do not increase.
+// isotonicOps fit nonincreasing values.
 var isotonicOps = map[*ops.Def]maker{ops.IsotonicRegression: func(s *site) (kernel, error) {
 	d := s.dtype("output_dtype", tensor.Float32)
 	return func(c call) error { return isotonic(c, d) }, nil
 }}
 
-// pool is neighbours that have one value, their mean.
+// pool is a run of neighbors with the same value, their mean.
 type pool struct {
 	sum   float64
 	count int
@@ -21,8 +21,8 @@ type pool struct {
 
 func (p pool) mean() float64 { return p.sum / float64(p.count) }
 
-// isotonic replaces each row by the values next to it, in the sense of least squares, that do not increase: neighbours that do are
-// pooled (the algorithm of pool adjacent violators, Best and Chakravarti 1990). Its second output numbers the pools of each row.
+// isotonic replaces each row by the closest nonincreasing values, in the least squares sense: increasing neighbors are
+// pooled (the pool adjacent violators algorithm, Best and Chakravarti 1990). Its second output numbers the pools of each row.
 func isotonic(c call, d tensor.DType) error {
 	t := c.t(0)
 	out, err := c.output(0, d, t.Shape...)
@@ -66,7 +66,7 @@ func isotonic(c call, d tensor.DType) error {
 	return nil
 }
 
-// floatSetter returns what sets an element of a tensor of floats.
+// floatSetter returns a function that sets an element of a float tensor.
 func floatSetter(t *tensor.Tensor) (func(i int, v float64), error) {
 	switch t.DType {
 	case tensor.Float32:

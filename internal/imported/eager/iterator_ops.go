@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// iteratorOps make iterators and take elements out of them. They may wait: they end with the context of their run.
+// iteratorOps make iterators and take elements from them. They may wait: they end with the context of their run.
 var iteratorOps = map[*ops.Def]maker{
 	ops.Iterator:                   sharedIterator,
 	ops.IteratorV2:                 sharedIterator,
@@ -50,18 +50,18 @@ type iterator struct {
 	types componentTypes
 }
 
-// componentTypes are the types of the components of elements.
+// componentTypes has the types of an element's components.
 type componentTypes []tensor.DType
 
-// optional is an element, or none.
+// optional is an element, or nothing.
 type optional struct {
 	has   bool
 	e     dataset.Element
-	bytes int // of the element
-	depth int // of lists and optionals in each other
+	bytes int // memory of the element
+	depth int // nesting depth of lists and optionals
 }
 
-// setOptional makes an element output 0.
+// setOptional sets output 0 to an element.
 func (c call) setOptional(e dataset.Element) error {
 	o := &optional{has: true, e: e, bytes: tensorHeader}
 	for _, v := range e {
@@ -77,12 +77,12 @@ type errEnd struct{}
 
 func (errEnd) Error() string { return "End of sequence" }
 
-// Is makes it ErrRange, which has a status of its own.
+// Is makes the error match ErrRange, which has a status of its own.
 func (errEnd) Is(target error) bool { return target == ErrRange }
 
 func outputTypes(s *site) []tensor.DType { return list[tensor.DType](s, "output_types") }
 
-// sharedIterator makes an iterator that steps share, or finds it.
+// sharedIterator finds or creates an iterator that steps share.
 func sharedIterator(s *site) (kernel, error) {
 	types, at := outputTypes(s), s.place()
 	return func(c call) error {
@@ -92,7 +92,7 @@ func sharedIterator(s *site) (kernel, error) {
 	}, nil
 }
 
-// iterator returns the iterator of a place.
+// iterator returns the iterator at a place.
 func (c call) iterator(at place, types []tensor.DType) (*iterator, error) {
 	if c.env == nil || c.env.Resources == nil {
 		return nil, errInputs
@@ -105,7 +105,7 @@ func (c call) iterator(at place, types []tensor.DType) (*iterator, error) {
 	return it, it.types.fit(types)
 }
 
-// fit fails where others are expected. None stand for any.
+// fit fails if other types are expected. No types mean any.
 func (own componentTypes) fit(types []tensor.DType) error {
 	if len(types) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func (own componentTypes) fit(types []tensor.DType) error {
 	return nil
 }
 
-// oneShotIterator makes an iterator over the dataset that a function gives, when it is used first.
+// oneShotIterator makes an iterator over a function's dataset when it is first used.
 func oneShotIterator(s *site) (kernel, error) {
 	types, at, factory := outputTypes(s), s.place(), s.function("dataset_factory")
 	return func(c call) error {
@@ -165,7 +165,7 @@ func anonymousIterator(s *site) (kernel, error) {
 	}, nil
 }
 
-// iteratorAt returns the iterator that is input i.
+// iteratorAt returns the iterator in input i.
 func (c call) iteratorAt(i int) (*iterator, error) {
 	if i < len(c.in) {
 		if it, ok := c.in[i].Resource.(*iterator); ok {
@@ -175,7 +175,7 @@ func (c call) iteratorAt(i int) (*iterator, error) {
 	return nil, fmt.Errorf("input %d: expected an iterator", i)
 }
 
-// datasetAt returns the dataset that is input i.
+// datasetAt returns the dataset in input i.
 func (c call) datasetAt(i int) (dataset.Dataset, error) {
 	if i < len(c.in) {
 		if d, ok := c.in[i].Resource.(dataset.Dataset); ok {
@@ -272,7 +272,7 @@ func optionalGetValue(s *site) (kernel, error) {
 	}, nil
 }
 
-// overAll begins a pass of the run over the dataset that is input 0.
+// overAll begins a pass of this run over the dataset in input 0.
 func (c call) overAll() (dataset.Iterator, error) {
 	d, err := c.datasetAt(0)
 	if err != nil {
@@ -302,7 +302,7 @@ func reduceDataset(s *site) (kernel, error) {
 		before := c.env.mark()
 		e, err := dataset.Reduce(c.ctx, it, state, func(ctx context.Context, e dataset.Element) (dataset.Element, error) {
 			next, err := call(ctx, e)
-			c.env.drop(before, fromElement(next)) // the elements so far are garbage
+			c.env.drop(before, fromElement(next)) // earlier elements are garbage
 			return next, err
 		})
 		if err != nil {
@@ -348,7 +348,7 @@ func cardinality(c call) error {
 	return nil
 }
 
-// datasetOptions gives no options: they say how a pass is computed, and are not kept.
+// datasetOptions returns no options: they say how a pass is computed, and are not kept.
 func datasetOptions(c call) error {
 	if _, err := c.datasetAt(0); err != nil {
 		return err
@@ -357,7 +357,7 @@ func datasetOptions(c call) error {
 	return nil
 }
 
-// iteratorToString gives the text that finds an iterator in later steps.
+// iteratorToString returns a string handle that finds an iterator in later steps.
 func iteratorToString(c call) error {
 	it, err := c.iteratorAt(0)
 	if err != nil {
@@ -373,7 +373,7 @@ func iteratorToString(c call) error {
 // handlePrefix begins the string handles of iterators.
 const handlePrefix = "iterator"
 
-// handled finds what a string handle names. The op gave the handle on this device.
+// handled finds the resource of a string handle, which op must have made on this device.
 func handled[T any](c call, prefix, what, op string) (it *T, err error) {
 	b, err := text("string_handle", c.t(0))
 	if err != nil {

@@ -26,7 +26,7 @@ func (s session) numbers(n int64) Value {
 	return s.run("RangeDataset", int64s(nil), int64(0), n, int64(1))
 }
 
-// TestIterators: steps take elements in turn, by the iterator or by its text, and begin anew.
+// TestIterators: steps take elements in turn, by the iterator or by its string handle, and can restart it.
 func TestIterators(t *testing.T) {
 	s := newSession(t)
 	it := s.run("IteratorV2", int64s(graph.Attrs{"shared_name": []byte("it")}))
@@ -47,7 +47,7 @@ func TestIterators(t *testing.T) {
 	s.refuse("expected a dataset", "MakeIterator", nil, it, it)
 }
 
-// TestLostNames: the text of an iterator keeps nothing that nobody else has.
+// TestLostNames: a string handle does not keep an iterator alive.
 func TestLostNames(t *testing.T) {
 	s := newSession(t)
 	for range 3 {
@@ -98,7 +98,7 @@ func TestIteratorsEnd(t *testing.T) {
 	end(nil, func(it Value) { s.run("DeleteIterator", nil, it, Value{Resource: deleter{}}) })
 }
 
-// TestDatasetFiles: files that nobody allows are refused by the name of what allows them.
+// TestDatasetFiles: files that are not allowed are refused, and the error names what would allow them.
 func TestDatasetFiles(t *testing.T) {
 	s := newSession(t)
 	it := s.run("IteratorV2", int64s(graph.Attrs{"output_types": []tensor.DType{tensor.String}}))
@@ -106,7 +106,7 @@ func TestDatasetFiles(t *testing.T) {
 	s.refuse("no files may be", "IteratorGetNext", graph.Attrs{"output_types": []tensor.DType{tensor.String}}, it)
 }
 
-// TestDatasetFunctionsPay: what a function of a dataset makes is paid by the session, whose account lasts.
+// TestDatasetFunctionsPay: the session, whose account is lasting, pays for what a dataset's function makes.
 func TestDatasetFunctionsPay(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: 1 << 20})
 	defer memory.Close()
@@ -124,7 +124,7 @@ func TestDatasetFunctionsPay(t *testing.T) {
 	s.env.Resources.Close()
 }
 
-// TestCardinality: a dataset that has another one twice, again and again, is counted at once.
+// TestCardinality: the elements of a dataset that contains another one twice, and so on, are counted quickly.
 func TestCardinality(t *testing.T) {
 	s := newSession(t)
 	d := s.numbers(3)

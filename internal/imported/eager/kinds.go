@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The kernels of an op take, for each type attribute, the element types of the op's definition but for float16, bfloat16 and
-// complex numbers; of integers that index or count, int32 and int64. The tables below say which ops take more, and which less.
-// TestKinds holds them to what the kernels do with recorded cases in all types.
+// For each type attribute, the kernels of an op support the element types in the op's definition except float16, bfloat16 and
+// complex numbers; of integers that index or count, only int32 and int64. The tables below list exceptions in both directions.
+// TestKinds checks them against what the kernels do with recorded cases in all types.
 
-// kinds are the element types that a type attribute of an op may be.
+// kinds are the element types that a type attribute of an op supports.
 type kinds = []tensor.DType
 
 var (
@@ -29,8 +29,8 @@ var (
 	complexKinds = kinds{tensor.Complex64, tensor.Complex128}
 )
 
-// every are the ops that take all types of their definition: they move elements, look at shapes, or compute in float32 or
-// float64 and round. Integers that index are int32 and int64 here too.
+// every has the ops that support all types of their definition: they move elements, look at shapes, or compute in float32 or
+// float64 and round. Indexing integers are int32 and int64 here too.
 var every = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
@@ -58,7 +58,7 @@ var every = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// fewer are the attributes of ops that take less than the rule says, or another set.
+// fewer has the attributes of ops that support fewer types than the rule says, or others.
 var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	all := map[string]map[string]kinds{}
 	set := func(names, attr string, k kinds) {
@@ -102,7 +102,7 @@ var fewer = sync.OnceValue(func() map[string]map[string]kinds {
 	return all
 })
 
-// setQuantized says what ops take quantized numbers: those on them, of the types of TensorFlow's kernels, and those that move elements.
+// setQuantized says which ops take quantized numbers: quantized ops, with the types of TensorFlow's kernels, and ops that move elements.
 func setQuantized(set func(names, attr string, k kinds)) {
 	bytes, words := kinds{tensor.QUint8}, kinds{tensor.QInt32}
 	all := kinds{tensor.QInt8, tensor.QUint8, tensor.QInt16, tensor.QUint16, tensor.QInt32}
@@ -129,7 +129,7 @@ func setQuantized(set func(names, attr string, k kinds)) {
 	set("QuantizedConcat", "T", kinds{tensor.QUint8, tensor.QInt32})
 }
 
-// onComplex are the ops that compute with complex numbers besides what the other tables say.
+// onComplex has the ops that also compute with complex numbers, besides what the other tables say.
 var onComplex = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range strings.Fields(`
@@ -152,7 +152,7 @@ var onComplex = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// takes returns the element types that the kernels of an op take for a type attribute, of the types of the definition; none: any.
+// takes returns the types among of, the definition's, that the kernels of an op support for a type attribute; a nil of means any.
 func takes(op *ops.Def, attr string, of kinds) kinds {
 	all := takesReal(op, attr, of)
 	var more kinds
@@ -170,7 +170,7 @@ func takes(op *ops.Def, attr string, of kinds) kinds {
 	return all
 }
 
-// takesReal is takes but for what is in onComplex, and for 16-bit floats that are widened.
+// takesReal is takes without onComplex, and without 16-bit floats that are widened.
 func takesReal(op *ops.Def, attr string, of kinds) kinds {
 	if k, ok := fewer()[op.Name][attr]; ok {
 		return k
@@ -188,7 +188,7 @@ func takesReal(op *ops.Def, attr string, of kinds) kinds {
 	return slices.DeleteFunc(slices.Clone(of), func(d tensor.DType) bool { return slices.Contains(halfKinds, d) })
 }
 
-// indexes reports whether types are of what indexes or counts: small integers and int32.
+// indexes reports whether the types are for indices or counts: small integers and int32.
 func indexes(of kinds) bool {
 	return slices.Contains(of, tensor.Int32) && !slices.ContainsFunc(of, func(d tensor.DType) bool {
 		return d != tensor.Int16 && d != tensor.Uint16 && d != tensor.Int8 && d != tensor.Int32 && d != tensor.Int64

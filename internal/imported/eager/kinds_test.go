@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestKinds: the element types that takes announces are the ones that the kernels take. Each recorded case is run in all types.
+// TestKinds: the types that takes returns are the ones that the kernels support. Each recorded case is run in all types.
 func TestKinds(t *testing.T) {
 	p := &probes{taken: map[probe]bool{}, refused: map[probe][]error{}}
 	for _, c := range slices.Concat(readGolden(t), readCases[goldenCase](t, "testdata/edges.json.gz")) {
@@ -55,7 +55,7 @@ func announced(op, attr string, d tensor.DType) bool {
 	return checkType(def, typeAttrs(def)[at], d) == nil
 }
 
-// probe is an op with attributes, which a case has of the same type, in another type.
+// probe is an op whose attributes, which have the same type in a case, are set to another type.
 type probe struct {
 	op, attrs string
 	typ       tensor.DType
@@ -77,7 +77,7 @@ func (p *probes) step(t *testing.T, c goldenCase) {
 	p.sequence(t, goldenSequence{Steps: []goldenStep{s}, Error: c.Error})
 }
 
-// sequence runs steps again with each of their types replaced by each other.
+// sequence runs steps again, with each of their types replaced by each other type.
 func (p *probes) sequence(t *testing.T, c goldenSequence) {
 	if c.Error != "" {
 		c.Steps = c.Steps[:len(c.Steps)-1]
@@ -110,7 +110,7 @@ type retyped struct {
 	from, to tensor.DType
 }
 
-// node returns the node, and the attributes that are of the new type; false where the definition does not let them be.
+// node returns the node, and the attributes with the new type; false if the definition does not allow it.
 func (r retyped) node(t *testing.T) (n *graph.Node, changed []string, ok bool) {
 	n = &graph.Node{Name: "n", Op: r.Op, Attrs: graph.Attrs{}}
 	known := typeAttrs(ops.Find(r.Op))
@@ -129,7 +129,7 @@ func (r retyped) node(t *testing.T) (n *graph.Node, changed []string, ok bool) {
 	return n, changed, true
 }
 
-// run runs a step and notes how that went; false where the next cannot follow.
+// run runs a step and notes the outcome; it returns false if the next step cannot run.
 func (p *probes) run(t *testing.T, env *Env, r retyped, done [][]Value) ([]Value, bool) {
 	n, changed, ok := r.node(t)
 	of := probe{r.Op, strings.Join(changed, " "), r.to}
@@ -150,7 +150,7 @@ func (p *probes) run(t *testing.T, env *Env, r retyped, done [][]Value) ([]Value
 	}
 	out, err := Run(context.Background(), n, in, env)
 	switch {
-	case len(changed) == 0, of == probe{"Cast", "DstT SrcT", r.to}: // nothing to do
+	case len(changed) == 0, of == probe{"Cast", "DstT SrcT", r.to}: // nothing to note
 	case err == nil:
 		p.taken[of] = true
 	case ofType(err):
@@ -159,13 +159,13 @@ func (p *probes) run(t *testing.T, env *Env, r retyped, done [][]Value) ([]Value
 	return out, err == nil
 }
 
-// ofType reports whether an error is of a type: no other message has these words.
+// ofType reports whether an error is about a type: no other messages have these words.
 func ofType(err error) bool {
 	m := err.Error()
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, errPanic) || strings.Contains(m, "expected type") || strings.Contains(m, "expected int32 or int64, got")
 }
 
-// inType returns the values of t, or ones, as another type.
+// inType returns the values of t, or ones, in another type.
 func inType(t *tensor.Tensor, d tensor.DType) *tensor.Tensor {
 	o := tensor.New(d, t.Shape...)
 	for i := range o.Len() {
@@ -191,7 +191,7 @@ var setters = map[tensor.DType]func(*tensor.Tensor, int, float64){
 	tensor.Bool: func(o *tensor.Tensor, i int, v float64) { tensor.Values[bool](o)[i] = v != 0 },
 }
 
-// TestKindsNameOps: the tables name ops that have kernels, and attributes that these have.
+// TestKindsNameOps: the tables name ops with kernels, and attributes that they have.
 func TestKindsNameOps(t *testing.T) {
 	for name := range every() {
 		if !Supported(name) {
@@ -207,12 +207,12 @@ func TestKindsNameOps(t *testing.T) {
 	}
 }
 
-// TestCheck: what is refused without a run, and what is not.
+// TestCheck: what is refused without running, and what is not.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		op    string
 		attrs graph.Attrs
-		want  string // "": it is taken
+		want  string // "" if it is accepted
 	}{
 		{"MatMul", graph.Attrs{"T": tensor.Float32}, ""},
 		{"MatMul", graph.Attrs{"T": tensor.Float16}, ""},

@@ -9,22 +9,22 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 )
 
-// lasting is a resource that outlives steps and has something to end: iterators, readers and writers of files.
+// lasting is a resource that outlives steps and has to be closed: iterators, readers and writers of files.
 type lasting interface{ Close() }
 
-// place is where a node's resource is found: by its shared name, or else by the node's in its session.
+// place is where a node's resource is found: by its shared name, or else by the node's name in its session.
 type place struct{ container, shared, name string }
 
 func (s *site) place() place {
 	return place{s.container(), s.str("shared_name", ""), s.node.Name}
 }
 
-// lastingThings are the lasting resources of a Resources.
+// lastingThings has the lasting resources of a Resources.
 type lastingThings struct {
 	room  *dataset.Room
 	all   map[queueKey]lasting
-	named map[string]any // weak pointers, by what string handles say
-	names map[any]string // of weak pointers
+	named map[string]any // weak pointers, by the name in string handles
+	names map[any]string // names of weak pointers
 	next  int
 }
 
@@ -35,7 +35,7 @@ func newLastingThings() lastingThings {
 	return lastingThings{room: dataset.NewRoom(roomOfInputs), all: map[queueKey]lasting{}, named: map[string]any{}, names: map[any]string{}}
 }
 
-// lasting returns the resource of a place, which make makes where there is none.
+// lasting returns the resource at a place; if there is none, it calls make.
 func (r *Resources) lasting(e *Env, at place, make func() lasting) lasting {
 	key := queueKey{at.container, e.Session, at.name}
 	if at.shared != "" {
@@ -51,7 +51,7 @@ func (r *Resources) lasting(e *Env, at place, make func() lasting) lasting {
 	return l
 }
 
-// nameOf returns what a string handle says of a resource, which it does not keep alive.
+// nameOf returns a name for a resource, for string handles. The name does not keep the resource alive.
 func nameOf[T any](r *Resources, it *T) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func nameOf[T any](r *Resources, it *T) string {
 	return name
 }
 
-// named returns the resource that a string handle says, nil where there is none.
+// named returns the resource with a name from a string handle, or nil if there is none.
 func named[T any](r *Resources, name string) *T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func named[T any](r *Resources, name string) *T {
 	return w.Value()
 }
 
-// unname forgets the name of a weak pointer.
+// unname drops the name of a weak pointer.
 func (r *Resources) unname(w any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (t *lastingThings) unname(w any) {
 	delete(t.names, w)
 }
 
-// weakly returns the weak pointer of what has a name.
+// weakly returns a weak pointer to a resource that may have a name.
 func weakly(l lasting) any {
 	switch l := l.(type) {
 	case *iterator:
@@ -97,7 +97,7 @@ func weakly(l lasting) any {
 	return nil
 }
 
-// end takes resources out, to be closed by the caller without the mutex. The mutex is held.
+// end removes resources, which the caller closes without holding the mutex. The mutex is held.
 func (t *lastingThings) end(which func(k queueKey) bool) (ended []lasting) {
 	maps.DeleteFunc(t.all, func(k queueKey, l lasting) bool {
 		if !which(k) {

@@ -31,7 +31,7 @@ var layoutOps = map[*ops.Def]maker{
 	ops.InvertPermutation: plain(invertPermutation),
 }
 
-// sameType fails unless all values have the type of the first.
+// sameType fails unless all values have the first one's type.
 func sameType(in []Value) error {
 	for i, v := range in {
 		if v.T.DType != in[0].T.DType {
@@ -63,7 +63,7 @@ func pack(s *site) (kernel, error) {
 	}, nil
 }
 
-// concat joins parts along the dimension that input `at` says.
+// concat joins parts along the dimension given by input `at`.
 func concat(c call, parts []Value, at int) error {
 	if len(parts) == 0 {
 		return fmt.Errorf("expected at least one tensor")
@@ -134,7 +134,7 @@ func unpack(s *site) (kernel, error) {
 	}, nil
 }
 
-// cut makes one output of each size along dimension k. Parts of the first
+// cut makes one output per size along dimension k. Parts along the first
 // dimension alias t.
 func cut(c call, t *tensor.Tensor, k int, sizes []int) error {
 	outer, inner := product(t.Shape[:k]), product(t.Shape[k+1:])
@@ -159,7 +159,7 @@ func cut(c call, t *tensor.Tensor, k int, sizes []int) error {
 	return nil
 }
 
-// rows returns n elements of t from the i-th as a view of the given shape.
+// rows returns n elements of t from index i, as a view of the given shape.
 func rows(t *tensor.Tensor, shape []int, i, n int) *tensor.Tensor {
 	v := &tensor.Tensor{DType: t.DType, Shape: shape}
 	if t.DType == tensor.String {
@@ -253,7 +253,7 @@ func slice(c call) error {
 	return c.box(t, sizes, from)
 }
 
-// box makes output 0 of a box of t's elements.
+// box sets output 0 to a box of t's elements.
 func (c call) box(t *tensor.Tensor, shape []int, from stride) error {
 	out, err := c.output(0, t.DType, shape...)
 	if err != nil {
@@ -315,7 +315,7 @@ func tile(c call) error {
 	return copyBox(fine, out, contiguous(fine), t, from)
 }
 
-// spread returns where the elements of a tensor lie that is broadcast to a shape.
+// spread returns the strides of a tensor that is broadcast to a shape.
 func spread(in, shape []int) stride {
 	s := contiguous(in)
 	skip := len(shape) - len(in)
@@ -346,7 +346,7 @@ func broadcastTo(c call) error {
 
 func reverse(c call) error {
 	t := c.t(0)
-	if len(t.Shape) == 0 { // TensorFlow does not look at the axes
+	if len(t.Shape) == 0 { // TensorFlow ignores the axes then
 		c.set(0, t)
 		return nil
 	}
@@ -354,7 +354,7 @@ func reverse(c call) error {
 	if err != nil {
 		return err
 	}
-	if t.Len() == 0 { // nor does it look at their values
+	if t.Len() == 0 { // and their values
 		c.set(0, t)
 		return nil
 	}

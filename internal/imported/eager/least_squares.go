@@ -9,19 +9,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// leastSquares solves systems of more or fewer equations than unknowns. Fast solves the normal equations by Cholesky's
-// decomposition, with a regularizer; otherwise the shortest of the best solutions is found by singular values, without one.
+// leastSquares solves over- and underdetermined systems. With fast it solves the normal equations by Cholesky
+// decomposition, with a regularizer; else it finds the shortest of the best solutions by singular values, without one.
 func leastSquares(s *site) (kernel, error) {
 	fast := s.boolean("fast", true)
 	return floats(func(c call) error { return leastSquaresEach[float32](c, fast) }, func(c call) error { return leastSquaresEach[float64](c, fast) }).on(0), nil
 }
 
-// system is one system of equations: a [m,n] times x [n,k] is b [m,k].
+// system is a system of equations: a [m,n] times x [n,k] is b [m,k].
 type system struct {
 	m, n, k int
 	a, b    []float64
 	l2      float64
-	eps     float64 // singular values that are so much smaller than the largest one, times the number of them, are 0
+	eps     float64 // singular values below eps times their number times the largest one count as 0
 	ended   func() bool
 }
 
@@ -65,7 +65,7 @@ func leastSquaresEach[T float](c call, fast bool) error {
 	return nil
 }
 
-// epsilon is the distance from 1 to the next number of a type.
+// epsilon is the distance from 1 to the next larger number of a type.
 func epsilon[T float]() float64 {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return 0x1p-23
@@ -73,7 +73,7 @@ func epsilon[T float]() float64 {
 	return 0x1p-52
 }
 
-// normal solves (aᵀa + l2)x = aᵀb, or, where there are fewer equations than unknowns, x = aᵀ(aaᵀ + l2)⁻¹b.
+// normal solves (aᵀa + l2)x = aᵀb, or, if there are fewer equations than unknowns, x = aᵀ(aaᵀ + l2)⁻¹b.
 func (q system) normal() ([]float64, error) {
 	if q.m == 0 || q.n == 0 || q.k == 0 {
 		return make([]float64, q.n*q.k), nil
@@ -89,7 +89,7 @@ func (q system) normal() ([]float64, error) {
 	return timesMatrix(at, y, q.n, q.m, q.k), nil
 }
 
-// symmetric solves a system of a positive definite matrix of n rows, with the regularizer on its diagonal.
+// symmetric solves a system with a positive definite matrix of n rows, with the regularizer on its diagonal.
 func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
 	m := kernels.Matrix[float64]{N: n, A: a, Ended: q.ended}
 	for i := range n {
@@ -104,7 +104,7 @@ func (q system) symmetric(a, b []float64, n int) ([]float64, error) {
 	return b, nil
 }
 
-// shortest is the pseudoinverse of a, times b.
+// shortest returns the pseudoinverse of a, times b.
 func (q system) shortest() ([]float64, error) {
 	if q.m == 0 || q.n == 0 || q.k == 0 {
 		return make([]float64, q.n*q.k), nil
@@ -125,7 +125,7 @@ func (q system) shortest() ([]float64, error) {
 	return timesMatrix(d.right, y, q.n, r, q.k), nil
 }
 
-// flipped is the transpose of a [m,n].
+// flipped returns the transpose of a [m,n].
 func flipped(a []float64, m, n int) []float64 {
 	t := make([]float64, len(a))
 	for i := range m {
@@ -136,14 +136,14 @@ func flipped(a []float64, m, n int) []float64 {
 	return t
 }
 
-// timesMatrix is a [m,k] times b [k,n].
+// timesMatrix returns a [m,k] times b [k,n].
 func timesMatrix(a, b []float64, m, k, n int) []float64 {
 	c := make([]float64, m*n)
 	dense(product2{m: m, n: n, k: k}, c, a, b)
 	return c
 }
 
-// luOf decomposes square matrices into L below and U from the diagonal on, and says which row each row was.
+// luOf decomposes square matrices into L below and U from the diagonal on, and returns the permutation of the rows.
 func luOf(s *site) (kernel, error) {
 	d := s.dtype("output_idx_type", tensor.Int32)
 	return inexact(luEach[float32, float64](d), luEach[float64, float64](d), luEach[complex64, complex128](d), luEach[complex128, complex128](d)), nil

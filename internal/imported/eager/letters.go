@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// longUpper are the characters whose capital letters are several, by Unicode's SpecialCasing.
+// longUpper has the characters whose upper case has several characters, by Unicode's SpecialCasing.
 var longUpper = map[rune]string{
 	0x00df: "\u0053\u0053", 0x0149: "\u02bc\u004e", 0x01f0: "\u004a\u030c", 0x0390: "\u0399\u0308\u0301", 0x03b0: "\u03a5\u0308\u0301",
 	0x0587: "\u0535\u0552", 0x1e96: "\u0048\u0331", 0x1e97: "\u0054\u0308", 0x1e98: "\u0057\u030a", 0x1e99: "\u0059\u030a", 0x1e9a: "\u0041\u02be",
@@ -28,7 +28,7 @@ var longUpper = map[rune]string{
 	0xfb15: "\u0544\u053b", 0xfb16: "\u054e\u0546", 0xfb17: "\u0544\u053d",
 }
 
-// upperText writes a text in capital letters. What is no character becomes U+FFFD.
+// upperText converts a text to upper case. Invalid characters become U+FFFD.
 func upperText(text []byte) []byte {
 	return eachLetter(text, func(b []byte, _ int, r rune) []byte {
 		if long := longUpper[r]; long != "" {
@@ -38,7 +38,7 @@ func upperText(text []byte) []byte {
 	})
 }
 
-// lowerText writes a text in small letters: a sigma that ends a word has a form of its own.
+// lowerText converts a text to lower case: a sigma at the end of a word has its own form.
 func lowerText(text []byte) []byte {
 	return eachLetter(text, func(b []byte, at int, r rune) []byte {
 		switch {
@@ -64,7 +64,7 @@ func eachLetter(text []byte, f func(b []byte, at int, r rune) []byte) []byte {
 	return out
 }
 
-// endsWord reports whether the letter of two bytes at a place has a letter before it and none behind it.
+// endsWord reports whether the two-byte letter at an index has a letter before it and none after it.
 func endsWord(text []byte, at int) bool {
 	before, _ := utf8.DecodeLastRune(text[:at])
 	after, _ := utf8.DecodeRune(text[at+2:])

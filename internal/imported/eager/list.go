@@ -9,38 +9,38 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tensorList is TensorFlow's list of tensors. Each is a value of its own that never changes, but what loops do, to change the
-// latest in one place, takes the same time however long it is (persistent arrays: Baker, Shallow Binding Makes Functional Arrays
-// Fast, 1991): the latest version has the elements, each before it knows the difference to the next. The versions of a list share
+// tensorList is TensorFlow's list of tensors. Each list is an immutable value, but what loops do, changing one element of the
+// latest version, takes constant time whatever the length (persistent arrays: Baker, Shallow Binding Makes Functional Arrays
+// Fast, 1991): the latest version has the elements, each earlier one knows its difference to the next. The versions of a list share
 // a lock, so that nodes may use them at the same time.
 type tensorList struct {
 	dtype tensor.DType
-	shape []int // of elements: -1 is any size; nil where even the rank is any
-	most  int   // elements that may be pushed, -1: any number
+	shape []int // of elements: -1 is any size; nil is any rank
+	most  int   // the maximum number of pushed elements, -1: any number
 	n     int
-	bytes int // of all elements
-	depth int // of lists and optionals in each other, at most
+	bytes int // memory of all elements
+	depth int // maximum nesting depth of lists and optionals
 
-	mu   *sync.Mutex // of all versions: guards what follows
+	mu   *sync.Mutex // shared by all versions, guards the fields below
 	all  []Value     // of the latest version: elements without a value were never set
-	next *tensorList // of another: the version that differs from this
-	at   int         // in the element here,
-	old  Value       // which is this
+	next *tensorList // of an earlier version: the version that differs from this one
+	at   int         // in this element,
+	old  Value       // which has this value here
 }
 
-// MemoryBytes is what all elements take.
+// MemoryBytes returns the bytes that all elements take.
 func (l *tensorList) MemoryBytes() int { return l.bytes }
 
-// listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.
+// listHeader is the memory of an element's slot, tensorHeader the memory of a set element besides its own bytes.
 const (
 	listHeader   = int(unsafe.Sizeof(Value{}))
 	tensorHeader = int(unsafe.Sizeof(tensor.Tensor{}))
 )
 
-// maxDepth is how deep lists and optionals may be in each other. TensorFlow's messages may be 100 deep.
+// maxDepth is the maximum nesting depth of lists and optionals. TensorFlow's messages may be nested 100 deep.
 const maxDepth = 32
 
-// newList returns a list of n elements that were not set.
+// newList returns a list of n unset elements.
 func newList(c call, dtype tensor.DType, shape []int, n int) (*tensorList, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("expected a list of at least 0 elements, got %d", n)
@@ -54,7 +54,7 @@ func newList(c call, dtype tensor.DType, shape []int, n int) (*tensorList, error
 	return &tensorList{dtype: dtype, shape: shape, most: -1, n: n, bytes: n * listHeader, depth: 1, mu: new(sync.Mutex), all: make([]Value, n)}, nil
 }
 
-// elements returns what the elements are.
+// elements returns all elements.
 func (l *tensorList) elements() []Value {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,10 +78,10 @@ func (l *tensorList) root() []Value {
 	for i := len(path) - 1; i >= 0; i-- {
 		v := path[i]
 		all := top.all
-		if v.at >= v.n { // top has an element more
+		if v.at >= v.n { // top has one more element
 			top.at, top.old = v.at, all[v.at]
 			all = all[:v.n]
-		} else if v.at >= top.n { // top has an element less
+		} else if v.at >= top.n { // top has one less element
 			top.at, top.old = v.at, Value{}
 			all = append(all[:top.n], v.old)
 		} else {
@@ -94,7 +94,7 @@ func (l *tensorList) root() []Value {
 	return l.all
 }
 
-// with returns the list with another element; at its end it is one longer.
+// with returns the list with element i replaced, or appended if i is its length.
 func (l *tensorList) with(c call, i int, v Value) (*tensorList, error) {
 	if err := l.fits(v); err != nil {
 		return nil, err
@@ -139,12 +139,12 @@ func (l *tensorList) without() *tensorList {
 	return w
 }
 
-// version returns a list like this one, for other elements.
+// version returns a list with the properties of this one, for other elements.
 func (l *tensorList) version(n, bytes int) *tensorList {
 	return &tensorList{dtype: l.dtype, shape: l.shape, most: l.most, n: n, bytes: bytes, depth: l.depth, mu: l.mu}
 }
 
-// holds notes that v is an element now. It fails where the list is too large, or too deep.
+// holds updates the list for a new element v. It fails if the list becomes too large, or too deep.
 func (l *tensorList) holds(c call, v Value) error {
 	if l.bytes > c.env.limit() {
 		return fmt.Errorf("%w: a list of %d bytes, the limit is %d", ErrLimit, l.bytes, c.env.limit())
@@ -153,7 +153,7 @@ func (l *tensorList) holds(c call, v Value) error {
 	return tooDeep(l.depth)
 }
 
-// depth is how deep lists and optionals are in each other in a value.
+// depth returns the nesting depth of lists and optionals in a value.
 func depth(v Value) int {
 	switch r := v.Resource.(type) {
 	case *tensorList:
@@ -173,7 +173,7 @@ func tooDeep(depth int) error {
 	return nil
 }
 
-// weight is what an element takes besides its place, in bytes.
+// weight returns the memory of an element besides its slot, in bytes.
 func weight(v Value) int {
 	switch r := v.Resource.(type) {
 	case *tensorList:
@@ -186,7 +186,7 @@ func weight(v Value) int {
 	return sizeOf(v.T)
 }
 
-// sizeOf is what a tensor takes, in bytes.
+// sizeOf returns the memory of a tensor, in bytes.
 func sizeOf(t *tensor.Tensor) int {
 	if t == nil {
 		return 0
@@ -198,7 +198,7 @@ func sizeOf(t *tensor.Tensor) int {
 	return n
 }
 
-// fits fails for a value that the list is not made for.
+// fits fails for a value of the wrong type or shape.
 func (l *tensorList) fits(v Value) error {
 	dtype, shape := tensor.Variant, []int{}
 	if v.T != nil {
@@ -213,7 +213,7 @@ func (l *tensorList) fits(v Value) error {
 	return nil
 }
 
-// merged is the shape that both partial shapes agree to.
+// merged returns the shape that agrees with both partial shapes.
 func merged(a, b []int) ([]int, error) {
 	switch {
 	case a == nil:
@@ -237,10 +237,10 @@ func merged(a, b []int) ([]int, error) {
 	return out, nil
 }
 
-// sizes is the shape of a tensor; of a scalar it is not nil, as that of any rank is.
+// sizes returns the shape of a tensor. It is not nil for a scalar, as nil means any rank.
 func sizes(t *tensor.Tensor) []int { return append([]int{}, t.Shape...) }
 
-// elementShape is the shape of all elements, as far as the list, what is asked for and those that are set say.
+// elementShape returns the shape of all elements, as far as the list, asked and the set elements determine it.
 func (l *tensorList) elementShape(asked []int, all []Value) ([]int, error) {
 	shape, err := merged(l.shape, asked)
 	if err != nil {
@@ -256,7 +256,7 @@ func (l *tensorList) elementShape(asked []int, all []Value) ([]int, error) {
 	return shape, nil
 }
 
-// get returns an element; one that was not set is zeros.
+// get returns an element; an unset one is zeros.
 func (l *tensorList) get(c call, i int, asked []int) (Value, error) {
 	if i < 0 || i >= l.n {
 		return Value{}, fmt.Errorf("Trying to access element %d in a list with %d elements.", i, l.n)

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// listOps are on lists of tensors, which TensorFlow's TensorArray is.
+// listOps work on lists of tensors, such as TensorFlow 2's TensorArray.
 var listOps = map[*ops.Def]maker{
 	ops.EmptyTensorList:        madeList(growing),
 	ops.TensorListReserve:      madeList(reserved),
@@ -30,7 +30,7 @@ var listOps = map[*ops.Def]maker{
 	ops.TensorListSplit: plain(listSplit), ops.TensorListScatterIntoExistingList: plain(listScatterInto),
 }
 
-// list returns the list of input 0.
+// list returns the list in input 0.
 func (c call) list() (*tensorList, error) {
 	l, ok := c.in[0].Resource.(*tensorList)
 	if !ok {
@@ -61,16 +61,16 @@ func partial(t *tensor.Tensor) ([]int, error) {
 	if _, err := elements(slices.DeleteFunc(slices.Clone(v), func(d int) bool { return d < 0 })); err != nil {
 		return nil, err
 	}
-	return append([]int{}, v...), nil // not nil, whatever v is
+	return append([]int{}, v...), nil // never nil
 }
 
-// reserved returns how many elements a new list has, and how many may be pushed: any number.
+// reserved returns the number of elements of a new list, and how many may be pushed: any number.
 func reserved(c call) (n, most int, err error) {
 	n, err = integer("num_elements", c.t(1))
 	return n, -1, err
 }
 
-// growing returns the same of a list without elements.
+// growing returns the same for an initially empty list.
 func growing(c call) (n, most int, err error) {
 	most, err = integer("max_num_elements", c.t(1))
 	return 0, most, err
@@ -99,7 +99,7 @@ func madeList(size func(call) (n, most int, err error)) maker {
 	}
 }
 
-// unstacked returns the tensors along the first axis, as views. Rows may be many although they are empty.
+// unstacked returns views of the rows of t. There may be many rows even if they are empty.
 func (c call) unstacked(t *tensor.Tensor) ([]*tensor.Tensor, error) {
 	if len(t.Shape) == 0 {
 		return nil, fmt.Errorf("Tensor must be at least a vector, but saw shape: []")
@@ -239,7 +239,7 @@ func listPop(c call) error {
 		return fmt.Errorf("Trying to pop from an empty list.")
 	}
 	var shape []int
-	if l.element(l.n-1) == (Value{}) { // the shape is of no interest else
+	if l.element(l.n-1) == (Value{}) { // else the shape is not needed
 		if shape, err = partial(c.t(1)); err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func listPop(c call) error {
 	return nil
 }
 
-// resized returns a list of n elements, the further ones not set.
+// resized returns a list of n elements; new elements are unset.
 func (l *tensorList) resized(c call, n int) (*tensorList, error) {
 	w, err := newList(c, l.dtype, l.shape, n)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stacked sets output 0 to tensors, one that was not set as zeros, one after the other. They may be none.
+// stacked sets output 0 to the picked tensors, stacked, with unset ones as zeros. There may be none.
 func (c call) stacked(l *tensorList, picked []Value, asked []int) error {
 	if l.dtype == tensor.Variant {
 		return c.stackedVariants(picked)
@@ -25,7 +25,7 @@ func (c call) stacked(l *tensorList, picked []Value, asked []int) error {
 	}
 	n := out.Len() / max(len(picked), 1)
 	for i, v := range picked {
-		if v.T != nil { // what was never set is zeros
+		if v.T != nil { // unset elements are zeros
 			copyCells(out, i*n, v.T, 0, n)
 		}
 	}
@@ -74,7 +74,7 @@ func listGather(c call) error {
 	return c.stacked(l, picked, shape)
 }
 
-// listScatter makes a list of rows at their indices, V2 one of as many elements as it says; -1: as many as the indices need.
+// listScatter makes a list of rows at their indices. V2 states the number of elements; -1 means as many as the indices need.
 func listScatter(c call) error {
 	indices, err := c.integers("indices", c.t(1))
 	if err != nil {
@@ -123,7 +123,7 @@ func listScatter(c call) error {
 	return nil
 }
 
-// listConcat joins elements along their first axis, and says how long each is there.
+// listConcat joins elements along their first axis, and returns their sizes there.
 func listConcat(s *site) (kernel, error) {
 	return func(c call) error {
 		l, err := c.list()
@@ -144,7 +144,7 @@ func listConcat(s *site) (kernel, error) {
 	}, nil
 }
 
-// listSplit makes a list of parts along the first axis, of those lengths.
+// listSplit makes a list of parts of given sizes along the first axis.
 func listSplit(c call) error {
 	t, all := c.t(0), c.t(2)
 	shape, err := partial(c.t(1))
@@ -192,7 +192,7 @@ func listSplit(c call) error {
 	return nil
 }
 
-// listScatterInto sets elements of a list, which becomes longer where it has to.
+// listScatterInto sets elements of a list, which grows if necessary.
 func listScatterInto(c call) error {
 	l, err := c.list()
 	if err != nil {
@@ -232,7 +232,7 @@ func listScatterInto(c call) error {
 	return w.holds(c, Value{})
 }
 
-// joined sets the outputs to elements joined along their first axis, and to how long each is there.
+// joined sets the outputs to the elements joined along their first axis, and their sizes there.
 func (c call) joined(dtype tensor.DType, shape []int, all []Value) error {
 	var rest []int
 	var err error

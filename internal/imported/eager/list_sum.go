@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/dataset"
 )
 
-// variant reports whether a value is a list or an optional: what TensorFlow adds, and makes zeros of, element by element.
+// variant reports whether a value is a list or optional, for which TensorFlow adds, and makes zeros, element by element.
 func variant(v Value) bool {
 	switch v.Resource.(type) {
 	case *tensorList, *optional, *raggedVariant, *variantArray:
@@ -16,7 +16,7 @@ func variant(v Value) bool {
 	return false
 }
 
-// zeros returns zeros of the types and shapes that a value has. Elements of lists that were not set stay so.
+// zeros returns zeros of a value's types and shapes. Unset elements of lists stay unset.
 func (c call) zeros(v Value) (Value, error) {
 	switch r := v.Resource.(type) {
 	case *tensorList:
@@ -34,7 +34,7 @@ func (c call) zeros(v Value) (Value, error) {
 	return Value{T: t}, err
 }
 
-// sum adds two values: tensors of one shape, or lists or optionals element by element. What was not set adds nothing.
+// sum adds two values: tensors of the same shape, or lists or optionals element by element. Unset elements count as zero.
 func (c call) sum(a, b Value) (Value, error) {
 	switch {
 	case a == Value{}:
@@ -96,7 +96,7 @@ func (c call) sumOptionals(a, b *optional) (Value, error) {
 	return c.eachIn(a, func(i int, v Value) (Value, error) { return c.sum(v, Value(b.e[i])) })
 }
 
-// eachOf returns a list of what f makes of the elements of l.
+// eachOf returns a list of f's results for the elements of l.
 func (c call) eachOf(l *tensorList, shape []int, f func(i int, v Value) (Value, error)) (Value, error) {
 	w, err := newList(c, l.dtype, shape, l.n)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c call) eachOf(l *tensorList, shape []int, f func(i int, v Value) (Value, 
 	return Value{Resource: w}, nil
 }
 
-// eachIn returns an optional of what f makes of the components of o.
+// eachIn returns an optional of f's results for the components of o.
 func (c call) eachIn(o *optional, f func(i int, v Value) (Value, error)) (Value, error) {
 	e := make(dataset.Element, len(o.e))
 	for i, v := range o.e {

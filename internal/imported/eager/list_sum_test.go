@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSumsOfLists: lists are added element by element, and lists and optionals in them, too. What was not set adds nothing.
+// TestSumsOfLists: lists are added element by element, and so are lists and optionals in them. Unset elements count as zero.
 func TestSumsOfLists(t *testing.T) {
 	s := newSession(t)
 	any, f32 := int64(-1), graph.Attrs{"element_dtype": tensor.Float32}
@@ -62,7 +62,7 @@ func TestListsOfLists(t *testing.T) {
 	s.refuse("in each other", "OptionalFromValue", nil, outer)
 }
 
-// TestListsAtOnce: nodes of a step use versions of a list at the same time.
+// TestListsAtOnce: nodes of a step use versions of a list concurrently.
 func TestListsAtOnce(t *testing.T) {
 	c := call{ctx: context.Background(), env: &Env{}}
 	first, err := newList(c, tensor.Int64, []int{}, 8)

@@ -75,7 +75,7 @@ func TestLists(t *testing.T) {
 	s.expect(s.run("TensorListGetItem", nil, words, int64(1), any), `string[] "b"`)
 }
 
-// TestListLimit: a list takes no more than a tensor may.
+// TestListLimit: a list may take no more memory than a tensor.
 func TestListLimit(t *testing.T) {
 	s := newSession(t)
 	s.env.Limit = 1 << 12
@@ -83,7 +83,7 @@ func TestListLimit(t *testing.T) {
 	if _, err := s.try("TensorListReserve", f32, int64(-1), int64(1<<30)); !errors.Is(err, ErrLimit) {
 		t.Errorf("got %v", err)
 	}
-	// Rows without elements take memory, too: a few bytes of a request say how many there are.
+	// Rows without elements take memory too: a few bytes of a request can state a large number of them.
 	rows, indices := tensor.New(tensor.Float32, 1<<26, 0), tensorOf([]int64{0}, 1)
 	if _, err := s.try("TensorListFromTensor", f32, rows, int64(-1)); !errors.Is(err, ErrLimit) {
 		t.Errorf("rows without elements: got %v", err)
@@ -105,7 +105,7 @@ func TestListLimit(t *testing.T) {
 	t.Error("a list of 40000 bytes was made")
 }
 
-// TestVersions: all versions of a list keep what they hold, in whatever order they are made and read.
+// TestVersions: all versions of a list keep their elements, in whatever order they are made and read.
 func TestVersions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	c := call{ctx: context.Background(), env: &Env{}}

@@ -18,11 +18,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// listType is what TensorFlow calls a list of tensors on its way between tasks.
+// listType is TensorFlow's type name for a list of tensors that is sent between tasks.
 const listType = "tensorflow::TensorList"
 
-// EncodeVariant returns a list of tensors as a tensor of variants, in TensorFlow's form (core/kernels/tensor_list.cc). What else is
-// not a tensor cannot leave its task: [ErrUnsupported].
+// EncodeVariant returns a list of tensors as a variant tensor, in TensorFlow's format (core/kernels/tensor_list.cc). Other values
+// that are not tensors cannot leave their task: the error is [ErrUnsupported].
 func (p Payer) EncodeVariant(v Value) (*tensor.Tensor, error) {
 	l, ok := v.Resource.(*tensorList)
 	if !ok {
@@ -38,8 +38,8 @@ func (p Payer) EncodeVariant(v Value) (*tensor.Tensor, error) {
 	})
 }
 
-// message returns a list as a message. Its metadata are the number of elements that were not set and their
-// indices, the element type, the most elements, and the elements' shape.
+// message returns a list as a message. Its metadata has the number of unset elements and their
+// indices, the element type, the maximum number of elements, and the elements' shape.
 func (l *tensorList) message() (*tensor_go_proto.VariantTensorDataProto, error) {
 	m := &tensor_go_proto.VariantTensorDataProto{TypeName: listType}
 	var unset []uint64
@@ -66,7 +66,7 @@ func (l *tensorList) message() (*tensor_go_proto.VariantTensorDataProto, error) 
 	return m, nil
 }
 
-// encodedSize is about what an element takes as a message and encoded, together.
+// encodedSize is roughly the memory of an element as a message and encoded, together.
 func encodedSize(v Value) (n int) {
 	if l, ok := v.Resource.(*tensorList); ok {
 		n = 2*tensorHeader + (listHeader+binary.MaxVarintLen64)*l.n
@@ -85,7 +85,7 @@ func encodedSize(v Value) (n int) {
 	return n + graphdef.ProtoSize(v.T, false) + binary.MaxVarintLen64*v.T.Len()
 }
 
-// encodedElement returns nil for an element that was not set.
+// encodedElement returns nil for an unset element.
 func encodedElement(v Value) (*tensor_go_proto.TensorProto, error) {
 	switch r := v.Resource.(type) {
 	case *tensorList:
@@ -100,7 +100,7 @@ func encodedElement(v Value) (*tensor_go_proto.TensorProto, error) {
 	return nil, fmt.Errorf("a value of type %T to another task: %w", v.Resource, ErrUnsupported)
 }
 
-// DecodeVariant returns the list of tensors that a tensor of one variant holds.
+// DecodeVariant returns the list of tensors that a scalar variant tensor holds.
 func (p Payer) DecodeVariant(t *tensor.Tensor) (Value, error) { return p.decodeVariant(t, 0) }
 
 func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {
@@ -108,7 +108,7 @@ func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {
 		return Value{}, fmt.Errorf("expected one variant, got a tensor of %v%v", t.DType, t.Shape)
 	}
 	m := &tensor_go_proto.VariantTensorDataProto{}
-	cost := 2 * protocost.Of(mem.BufferSlice{mem.SliceBuffer(t.Strings[0])}, m, 0) // values are read into as much again, or less
+	cost := 2 * protocost.Of(mem.BufferSlice{mem.SliceBuffer(t.Strings[0])}, m, 0) // values are decoded into at most as much memory again
 	if err := p.Account.ReserveModel(cost); err != nil {
 		return Value{}, err
 	}
@@ -133,13 +133,13 @@ func (p Payer) decodeVariant(t *tensor.Tensor, within int) (Value, error) {
 	return Value{Resource: l}, nil
 }
 
-// placesOf is what the elements that were not set take, with their indices: a byte of metadata may stand for each.
+// placesOf returns the memory of the unset elements and their indices: each may take a single byte of metadata.
 func placesOf(metadata []byte) int {
 	count, _ := binary.Uvarint(metadata)
 	return int(min(count, uint64(len(metadata)))) * (8 + listHeader)
 }
 
-// listOf returns the list of a message, which is in as many others as within says.
+// listOf returns the list in a message; within is the number of lists around it.
 func (p Payer) listOf(m *tensor_go_proto.VariantTensorDataProto, within int) (*tensorList, error) {
 	if m.GetTypeName() != listType {
 		return nil, fmt.Errorf("%q %w: expected %q", clip([]byte(m.GetTypeName())), ErrUnsupported, listType)
@@ -177,7 +177,7 @@ func (p Payer) listOf(m *tensor_go_proto.VariantTensorDataProto, within int) (*t
 	return l, nil
 }
 
-// listElement reads an element. It shares the memory of its message where it can.
+// listElement reads an element. It shares the memory of its message if possible.
 func (p Payer) listElement(e *tensor_go_proto.TensorProto, within int) (Value, error) {
 	if tensor.DType(e.GetDtype()) != tensor.Variant {
 		if err := complete(e); err != nil {
@@ -196,14 +196,14 @@ func (p Payer) listElement(e *tensor_go_proto.TensorProto, within int) (Value, e
 	return p.decodeVariant(t, within)
 }
 
-// complete fails for a tensor that has fewer values than elements, which it then repeats. Nobody sends such elements.
+// complete fails for a tensor with fewer values than elements, whose last value would be repeated. Nobody sends such elements.
 func complete(e *tensor_go_proto.TensorProto) error {
 	most, n := graphdef.NumValues(e)+len(e.GetTensorContent()), 1
 	for _, d := range e.GetTensorShape().GetDim() {
 		if d.GetSize() <= 0 {
-			return nil // empty, or refused where it is read
+			return nil // empty, or refused when it is read
 		}
-		if d.GetSize() > int64(most/n) { // content has a byte for each element, or more
+		if d.GetSize() > int64(most/n) { // content has at least one byte per element
 			return fmt.Errorf("%w: a tensor with more elements than its message has, %d", ErrLimit, most)
 		}
 		n *= int(d.GetSize())
@@ -211,7 +211,7 @@ func complete(e *tensor_go_proto.TensorProto) error {
 	return nil
 }
 
-// listMetadata reads what a message says of a list, and the indices of the elements that were not set, which ascend.
+// listMetadata reads the properties of a list in a message, and the indices of unset elements, in ascending order.
 func listMetadata(b []byte) (l *tensorList, unset []int, err error) {
 	next := func() (n uint64) {
 		n, k := binary.Uvarint(b)

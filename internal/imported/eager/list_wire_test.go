@@ -15,10 +15,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// listMessage is what TensorFlow 2.15 makes of a list of three floats[2, ?], of which the second is ones.
+// listMessage is TensorFlow 2.15's message for a list of three elements float[2, ?], where only the second is set, to ones.
 const listMessage = "\n\x16tensorflow::TensorList\x12\x1f\x02\x00\x02\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x12\x02\x08\x02\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x1a\x16\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01*\x08\x00\x00\x80?\x00\x00\x80?"
 
-// TestListWire: lists, also in each other, are encoded as TensorFlow does, and read again.
+// TestListWire: lists, also nested ones, are encoded as in TensorFlow, and read back.
 func TestListWire(t *testing.T) {
 	s := newSession(t)
 	list := s.run("TensorListReserve", graph.Attrs{"element_dtype": tensor.Float32}, tensorOf([]int32{2, -1}, 2), tensor.Scalar(int32(3)))
@@ -60,7 +60,7 @@ func TestListWire(t *testing.T) {
 	}
 }
 
-// TestListWireHostile: messages that are no lists are refused, whatever they are, and lists that are too deep or much larger than their messages.
+// TestListWireHostile: invalid messages are refused, and so are lists that are too deep or much larger than their messages.
 func TestListWireHostile(t *testing.T) {
 	p := Payer{}
 	try := func(b []byte) error {
@@ -72,7 +72,7 @@ func TestListWireHostile(t *testing.T) {
 		_ = try(b[:i])
 		for _, flip := range []byte{1, 0x40, 0xff} {
 			b[i] ^= flip
-			_ = try(b) // no panic; memory is bounded by the message
+			_ = try(b) // it must not panic; memory is bounded by the message
 			b[i] ^= flip
 		}
 	}
@@ -103,7 +103,7 @@ func TestListWireHostile(t *testing.T) {
 		if v, err := p.DecodeVariant(deep); err == nil {
 			l.all[0] = v
 		} else {
-			return // as it must be in the end
+			return // as expected eventually
 		}
 		if deep, err = p.EncodeVariant(Value{Resource: l}); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestListWireHostile(t *testing.T) {
 	t.Errorf("a list %d deep was read", maxDepth+1)
 }
 
-// TestListWireIsPaid: places of elements that were not set are paid for before they are made, whatever their number is in a message.
+// TestListWireIsPaid: slots for unset elements are paid for before they are allocated, whatever number a message states.
 func TestListWireIsPaid(t *testing.T) {
 	const n = 1 << 17
 	metadata := binary.AppendUvarint(nil, n)
@@ -138,7 +138,7 @@ func TestListWireIsPaid(t *testing.T) {
 	}
 }
 
-// TestListWireSize: what a list's message is paid for covers it, for each kind of elements.
+// TestListWireSize: what is paid for a list's message covers its memory, for each kind of element.
 func TestListWireSize(t *testing.T) {
 	s := newSession(t)
 	for _, x := range []*tensor.Tensor{

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// localNorms are the attributes of a local response normalization.
+// localNorms has the attributes of a local response normalization.
 type localNorms struct {
 	radius            int
 	bias, alpha, beta float32
@@ -17,7 +17,7 @@ func readLocalNorms(s *site) localNorms {
 	return localNorms{s.count("depth_radius", 5, math.MaxInt32), s.node.Float("bias", 1), s.node.Float("alpha", 1), s.node.Float("beta", 0.5)}
 }
 
-// norms fills n with bias and alpha times the squares around each element of a pixel.
+// norms sets n to bias + alpha times the sum of squares around each element of a pixel.
 func (l localNorms) norms(n, x []float32) {
 	for j := range x {
 		var sum float32
@@ -30,7 +30,7 @@ func (l localNorms) norms(n, x []float32) {
 
 func power(x, y float32) float32 { return float32(math.Pow(float64(x), float64(y))) }
 
-// localNorm divides each element by a power of the squares around it in its pixel.
+// localNorm divides each element by a power of the sum of squares around it in its pixel.
 func localNorm(s *site) (kernel, error) {
 	l := readLocalNorms(s)
 	return func(c call) error {

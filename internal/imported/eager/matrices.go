@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// matrixOps are on matrices [..., m, n]. They compute in float64 and complex128.
+// matrixOps work on matrices [..., m, n]. They compute in float64 and complex128.
 var matrixOps = map[*ops.Def]maker{
 	ops.Cholesky:              plain(inexact(mapSquares[float32](cholesky[float64]), mapSquares[float64](cholesky[float64]), mapSquares[complex64](cholesky[complex128]), mapSquares[complex128](cholesky[complex128]))),
 	ops.MatrixInverse:         inverse,
@@ -21,12 +21,12 @@ var matrixOps = map[*ops.Def]maker{
 	ops.SelfAdjointEigV2:      eigen,
 }
 
-// inexact takes the kernel of input 0's type.
+// inexact selects the kernel for input 0's type.
 func inexact(f32, f64, c64, c128 kernel) kernel {
 	return floats(f32, f64).complexes(c64, c128).on(0)
 }
 
-// eachSquare calls f for each matrix of input 0, in turn, after it has paid for scratch of as many matrices.
+// eachSquare calls f for each matrix of input 0, in turn, after paying for scratch memory.
 func eachSquare[T inexactNumber, W kernels.Field](c call, f func(i int, m kernels.Matrix[W]) error) error {
 	t := c.t(0)
 	r := len(t.Shape) - 2
@@ -53,10 +53,10 @@ func eachSquare[T inexactNumber, W kernels.Field](c call, f func(i int, m kernel
 	return c.ctx.Err()
 }
 
-// errSingular is what a singular matrix gives, in TensorFlow's words.
+// errSingular is TensorFlow's error for a singular matrix.
 var errSingular = errors.New("Input matrix is not invertible.")
 
-// mapSquares makes a kernel that makes a matrix of each matrix.
+// mapSquares makes a kernel that maps matrices to matrices.
 func mapSquares[T inexactNumber, W kernels.Field](f func(m kernels.Matrix[W]) (kernels.Matrix[W], error)) kernel {
 	return func(c call) error {
 		dst, err := outputOf[T](c, 0, c.t(0).Shape...)
@@ -78,7 +78,7 @@ func cholesky[W kernels.Field](m kernels.Matrix[W]) (kernels.Matrix[W], error) {
 	return kernels.Cholesky(m), nil
 }
 
-// inverse is that of a matrix, or of its adjoint.
+// inverse is the inverse of a matrix, or of its adjoint.
 func inverse(s *site) (kernel, error) {
 	if s.boolean("adjoint", false) {
 		return inexact(mapSquares[float32](ofAdjoint[float64]), mapSquares[float64](ofAdjoint[float64]), mapSquares[complex64](ofAdjoint[complex128]), mapSquares[complex128](ofAdjoint[complex128])), nil
@@ -96,7 +96,7 @@ func matrixSolve(s *site) (kernel, error) {
 	return inexact(solveEach[float32](general[float64](flip)), solveEach[float64](general[float64](flip)), solveEach[complex64](general[complex128](flip)), solveEach[complex128](general[complex128](flip))), nil
 }
 
-// solver returns x of m·x = b, for b of k columns. It may overwrite both.
+// solver returns the x with m·x = b, for b of k columns. It may overwrite both.
 type solver[W kernels.Field] func(m kernels.Matrix[W], b []W, k int) ([]W, error)
 
 // general solves with a matrix, or with its adjoint.

@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// band are the diagonals of a matrix from lower to upper: 0 is the main one, and those above it are positive. A tensor of
-// diagonals has a row for each, the uppermost first. A diagonal that is shorter than the longest lies on one side of its row.
+// band is a range of a matrix's diagonals, from lower to upper: 0 is the main one, and the ones above it are positive. A tensor of
+// diagonals has a row for each, the uppermost first. A diagonal shorter than the longest is aligned to one side of its row.
 type band struct {
 	lower, upper         int
-	leftAbove, leftBelow bool // on which side shorter diagonals lie, above the main one and below it
+	leftAbove, leftBelow bool // shorter diagonals above or below the main one are aligned left, else right
 	rows, columns        int
 	longest              int
 }
 
-// alignments are the values of attribute align. Ops before V3 have none.
+// alignments has the values of attribute align. Ops before V3 do not have it.
 var alignments = map[string]band{
 	"LEFT_LEFT":   {leftAbove: true, leftBelow: true},
 	"LEFT_RIGHT":  {leftAbove: true},
@@ -24,7 +24,7 @@ var alignments = map[string]band{
 	"RIGHT_RIGHT": {},
 }
 
-// banded makes a maker of a kernel for the diagonals that input k says, for the main one where there is no such input.
+// banded returns the maker of a kernel for the diagonals given by input k, or for the main one if there is no such input.
 func banded(k int, align string, f func(c call, b band) error) maker {
 	return func(s *site) (kernel, error) {
 		b, ok := alignments[s.str("align", align)]
@@ -43,7 +43,7 @@ func banded(k int, align string, f func(c call, b band) error) maker {
 	}
 }
 
-// choose reads which diagonals there are: one, or the lowest and the uppermost.
+// choose reads the range of diagonals: one, or the lowest and the uppermost.
 func (b *band) choose(k *tensor.Tensor) error {
 	if k.DType != tensor.Int32 || len(k.Shape) > 1 {
 		return fmt.Errorf("diag_index must be a scalar or vector of int32, received shape: %v", k.Shape)
@@ -60,7 +60,7 @@ func (b *band) choose(k *tensor.Tensor) error {
 	return nil
 }
 
-// within takes the sizes of the matrices from the last two dimensions of a shape, and checks that they have the diagonals.
+// within reads the sizes of the matrices from the last two dimensions of a shape, and checks that they have the diagonals.
 func (b *band) within(shape []int) error {
 	if len(shape) < 2 {
 		return fmt.Errorf("input must be at least 2-dim, received shape: %v", shape)
@@ -78,7 +78,7 @@ func (b *band) within(shape []int) error {
 	return nil
 }
 
-// shape is that of the diagonals of so many matrices.
+// shape returns the shape of the diagonals of a batch of matrices.
 func (b *band) shape(batch []int) []int {
 	if b.lower == b.upper {
 		return slices.Concat(batch, []int{b.longest})
@@ -86,7 +86,7 @@ func (b *band) shape(batch []int) []int {
 	return slices.Concat(batch, []int{b.upper - b.lower + 1, b.longest})
 }
 
-// each calls f for all elements of the diagonals of n matrices: at is the place in the tensor of diagonals, cell in the matrices.
+// each calls f for all elements of the diagonals of n matrices: at is the index into the diagonals, cell into the matrices.
 func (b *band) each(n int, f func(at, cell int)) {
 	count := b.upper - b.lower + 1
 	for m := range n {
@@ -105,7 +105,7 @@ func (b *band) each(n int, f func(at, cell int)) {
 	}
 }
 
-// matricesOf makes matrices of diagonals.
+// matricesOf makes matrices from diagonals.
 func matricesOf(c call, b band) error {
 	t := c.t(0)
 	batch, err := b.fit(c)
@@ -125,8 +125,8 @@ func matricesOf(c call, b band) error {
 	return nil
 }
 
-// fit sets the sizes of the matrices: those that inputs 2 and 3 say, or where these are -1 the least. It returns the dimensions
-// before them.
+// fit sets the sizes of the matrices from inputs 2 and 3, or, where they are -1, to the smallest possible. It returns the
+// dimensions before them.
 func (b *band) fit(c call) (batch []int, err error) {
 	shape, count := c.t(0).Shape, b.upper-b.lower+1
 	last := len(shape) - 1
@@ -179,7 +179,7 @@ func padCells(out, value *tensor.Tensor) error {
 	return nil
 }
 
-// diagonalsOf takes diagonals out of matrices.
+// diagonalsOf extracts diagonals of matrices.
 func diagonalsOf(c call, b band) error {
 	t := c.t(0)
 	if err := b.within(t.Shape); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cells views a tensor's elements as cells of T's size, for moving them about
+// cells views a tensor's elements as cells of T's size, to move them
 // whatever their type.
 func cells[T any](t *tensor.Tensor) []T {
 	if s, ok := any(&t.Strings).(*[]T); ok {
@@ -20,7 +20,7 @@ func cells[T any](t *tensor.Tensor) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(t.Bytes))), len(t.Bytes)/int(unsafe.Sizeof(z)))
 }
 
-// copyCells copies n elements of src from its i-th to dst's j-th; both have the same type.
+// copyCells copies n elements of src, from index i, to dst, from index j; both have the same type.
 func copyCells(dst *tensor.Tensor, j int, src *tensor.Tensor, i, n int) {
 	if src.DType == tensor.String {
 		copy(dst.Strings[j:j+n], src.Strings[i:i+n])
@@ -30,7 +30,7 @@ func copyCells(dst *tensor.Tensor, j int, src *tensor.Tensor, i, n int) {
 	copy(dst.Bytes[j*size:(j+n)*size], src.Bytes[i*size:(i+n)*size])
 }
 
-// fillCells sets all elements of dst to src's i-th.
+// fillCells sets all elements of dst to element i of src.
 func fillCells(dst, src *tensor.Tensor, i int) {
 	n := dst.Len()
 	if n == 0 {
@@ -84,7 +84,7 @@ func copyBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor, fro
 	return nil
 }
 
-// box is what copyBox goes through.
+// box is the iteration space of copyBox.
 type box struct{ shape, to, from []int }
 
 // copyBoxOf copies src's elements from base on; dst's steps are not negative.

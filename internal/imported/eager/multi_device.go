@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// multiDeviceOps make iterators whose elements several devices take in turn. They may wait: they end with the context of their run.
+// multiDeviceOps make iterators whose elements go to several devices in turn. They may wait: they end with the context of their run.
 var multiDeviceOps = map[*ops.Def]maker{
 	ops.MultiDeviceIterator:                 sharedShards,
 	ops.AnonymousMultiDeviceIterator:        anonymousShards,
@@ -21,13 +21,13 @@ var multiDeviceOps = map[*ops.Def]maker{
 	ops.DeleteMultiDeviceIterator:           plain(deleteShards),
 }
 
-// multiDevice is an iterator for several devices: a shard is a device's.
+// multiDevice is an iterator for several devices: each has a shard.
 type multiDevice struct {
 	*dataset.Shards
 	types componentTypes
 }
 
-// newMultiDevice returns what makes the iterator of a node.
+// newMultiDevice returns a function that makes the iterator of a node.
 func newMultiDevice(s *site) func() lasting {
 	devices, types := len(list[[]byte](s, "devices")), outputTypes(s)
 	if devices == 0 {
@@ -36,7 +36,7 @@ func newMultiDevice(s *site) func() lasting {
 	return func() lasting { return &multiDevice{dataset.NewShards(devices), types} }
 }
 
-// sharedShards makes an iterator that steps share, or finds it.
+// sharedShards finds or creates an iterator that steps share.
 func sharedShards(s *site) (kernel, error) {
 	make, types, at := newMultiDevice(s), outputTypes(s), s.place()
 	return func(c call) error {
@@ -140,7 +140,7 @@ func shardsFromString(s *site) (kernel, error) {
 	}, nil
 }
 
-// deleteShards closes an iterator; its devices' iterators go with their last user.
+// deleteShards closes an iterator; its devices' iterators end with their last user.
 func deleteShards(c call) error {
 	it, ok := c.in[0].Resource.(*multiDevice)
 	if !ok {
@@ -153,7 +153,7 @@ func deleteShards(c call) error {
 	return nil
 }
 
-// generatorDataset makes elements by functions, which the iterators of devices ask for their shards.
+// generatorDataset makes elements by functions, through which devices' iterators read their shards.
 func generatorDataset(s *site) func(in *inputs) (dataset.Dataset, error) {
 	begin, next, end := s.function("init_func"), s.function("next_func"), s.function("finalize_func")
 	return func(in *inputs) (dataset.Dataset, error) {

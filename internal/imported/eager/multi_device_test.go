@@ -17,7 +17,7 @@ func (s session) twoDevices(op string, more graph.Attrs) Value {
 	return s.run(op, attrs)
 }
 
-// TestMultiDeviceIterators: devices take elements in turn, by the iterator or by its text, and a pass that is begun anew has another number.
+// TestMultiDeviceIterators: devices take elements in turn, by the iterator or by its string handle, and a restarted pass has a new number.
 func TestMultiDeviceIterators(t *testing.T) {
 	s := newSession(t)
 	it := s.twoDevices("MultiDeviceIterator", graph.Attrs{"shared_name": []byte("it")})
@@ -45,13 +45,13 @@ func TestMultiDeviceIterators(t *testing.T) {
 	s.refuse("expected a multi device iterator as resource", "MultiDeviceIterator", graph.Attrs{"devices": [][]byte{nil}, "shared_name": []byte("one")}, s.other("one")...)
 }
 
-// other makes an iterator of another kind under that name.
+// other makes an iterator of another kind with that name.
 func (s session) other(name string) []any {
 	s.run("IteratorV2", int64s(graph.Attrs{"shared_name": []byte(name)}))
 	return nil
 }
 
-// TestMultiDeviceIteratorsEnd: they end with their session, with their container, and when they are deleted; so does who waits.
+// TestMultiDeviceIteratorsEnd: they end with their session, with their container, and when they are deleted; so do waiting calls.
 func TestMultiDeviceIteratorsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		op    string
@@ -86,7 +86,7 @@ func TestMultiDeviceIteratorsEnd(t *testing.T) {
 	}
 }
 
-// TestRemoteCall: a function is called on devices of the task, and on no others.
+// TestRemoteCall: a function can be called on the task's devices, and on no others.
 func TestRemoteCall(t *testing.T) {
 	s := control(t)
 	bad := errors.New("a bad name")

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// clusterOps are on clusters of points.
+// clusterOps work on clusters of points.
 var clusterOps = map[*ops.Def]maker{
 	ops.NearestNeighbors: plain(nearestNeighbors),
 }
@@ -19,12 +19,12 @@ type neighbor struct {
 	distance float32
 }
 
-// nearer orders neighbors. NaN is as far as any distance is: the first center is nearer then.
+// nearer orders neighbors by distance. NaN compares equal to any distance; then the lower center is nearer.
 func nearer(a, b neighbor) bool {
 	return a.distance < b.distance || !(b.distance < a.distance) && a.center < b.center
 }
 
-// nearestOne is the nearest of neighbors, and the first of those at NaN where there are any.
+// nearestOne returns the nearest neighbor, or the first one at distance NaN if there is any.
 func nearestOne(near []neighbor) (best neighbor) {
 	best = near[0]
 	for _, v := range near[1:] {
@@ -35,7 +35,7 @@ func nearestOne(near []neighbor) (best neighbor) {
 	return best
 }
 
-// nearest returns the k nearest of neighbors, in order.
+// nearest returns the k nearest neighbors, in order.
 func nearest(near []neighbor, k int) []neighbor {
 	switch k {
 	case 0:
@@ -50,7 +50,7 @@ func nearest(near []neighbor, k int) []neighbor {
 	return top.Extract()
 }
 
-// nearestNeighbors finds the k centers that are nearest to each point, the nearest first, and their squared distances.
+// nearestNeighbors finds the k centers nearest to each point, the nearest first, and their squared distances.
 func nearestNeighbors(c call) error {
 	points, centers := c.t(0), c.t(1)
 	if points.DType != tensor.Float32 || centers.DType != tensor.Float32 || len(points.Shape) != 2 || len(centers.Shape) != 2 || points.Shape[1] != centers.Shape[1] {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ngramTree has the n-grams of a pool: a node for each beginning, and the column that counts it, -1 for none.
+// ngramTree has the n-grams of a pool: a node for each prefix, with the column that counts it, or -1.
 type ngramTree[T comparable] struct {
 	longer map[T]*ngramTree[T]
 	column int
@@ -24,7 +24,7 @@ func (n *ngramTree[T]) next(v T) *ngramTree[T] {
 	return n.longer[v]
 }
 
-// ngramRange are the lengths that count, and how many elements may be left out between two of an n-gram.
+// ngramRange has the lengths that count, and how many elements may be skipped between two elements of an n-gram.
 type ngramRange struct{ least, most, skips int }
 
 func ngramCounts(s *site) (kernel, error) {
@@ -62,7 +62,7 @@ func sameTexts(texts []string, t *tensor.Tensor) bool {
 	return slices.EqualFunc(texts, t.Strings, func(s string, b []byte) bool { return s == string(b) })
 }
 
-// ngramCounter counts n-grams of elements of one type. It keeps the tree of the pool that it saw last, which as good as always is a constant.
+// ngramCounter counts n-grams of elements of one type. It keeps the tree of the last pool, which is almost always a constant.
 type ngramCounter[T comparable] struct {
 	r      ngramRange
 	values func(*tensor.Tensor) []T
@@ -75,7 +75,7 @@ func numberCounter[T int32 | int64](r ngramRange) *ngramCounter[T] {
 	return &ngramCounter[T]{r: r, values: values, same: func(pool []T, t *tensor.Tensor) bool { return slices.Equal(pool, values(t)) }}
 }
 
-// ngramPool is a pool, and the tree that is made of it.
+// ngramPool is a pool, with the tree made from it.
 type ngramPool[T comparable] struct {
 	elements        []T
 	starts, columns []int
@@ -140,7 +140,7 @@ func (g *ngramCounter[T]) count(c call) error {
 	return nil
 }
 
-// poolTree makes the tree of a pool, and says how many columns there are.
+// poolTree makes the tree of a pool, and returns the number of columns.
 func poolTree[T comparable](r ngramRange, pool []T, starts, columns []int) (*ngramTree[T], int, error) {
 	tree, width, next := &ngramTree[T]{column: -1}, 0, 0
 	for _, v := range columns {
@@ -174,7 +174,7 @@ func poolTree[T comparable](r ngramRange, pool []T, starts, columns []int) (*ngr
 	return tree, width, nil
 }
 
-// countRow adds up the n-grams of a row. Single elements count once, whatever is left out.
+// countRow counts the n-grams of a row. Single elements count once, whatever the number of skips.
 func countRow[T comparable](c call, r ngramRange, dst []float32, row []T, tree *ngramTree[T]) error {
 	least, left := r.least, uninterrupted
 	for step := 1; step <= r.skips+1 && step*(least-1) < len(row); step++ {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ngramOps make texts of several texts, and read packed ones.
+// ngramOps join strings, and read packed ones.
 var ngramOps = map[*ops.Def]maker{
 	ops.StringNGrams:        stringNGrams,
 	ops.UnsortedSegmentJoin: unsortedSegmentJoin,
@@ -20,7 +20,7 @@ var ngramOps = map[*ops.Def]maker{
 	ops.Fingerprint:         plain(fingerprints),
 }
 
-// ngrams are the attributes of StringNGrams.
+// ngrams has the attributes of StringNGrams.
 type ngrams struct {
 	sep, left, right []byte
 	widths           []int64
@@ -35,13 +35,13 @@ func (g ngrams) padding(width int) int {
 	return min(g.pad, width-1)
 }
 
-// count returns how many of one width a row of n words has.
+// count returns the number of n-grams of one width in a row of n words.
 func (g ngrams) count(n, width int) int {
 	pad := g.padding(width)
 	return max(0, n+2*pad-width+1)
 }
 
-// widthsOf returns which widths a row of n words has: where it has none, its whole, once, if that is wanted.
+// widthsOf returns the widths for a row of n words. If none fits, the whole row becomes one n-gram, if that is wanted.
 func (g ngrams) widthsOf(n int) (widths []int, total int) {
 	for _, w := range g.widths {
 		total += g.count(n, int(w))
@@ -57,7 +57,7 @@ func (g ngrams) widthsOf(n int) (widths []int, total int) {
 	return []int{n + 2*pad}, 1
 }
 
-// append adds the n-grams of one width of a row.
+// append appends the n-grams of one width for a row.
 func (g ngrams) append(out [][]byte, words [][]byte, width int, room *textRoom) ([][]byte, error) {
 	pad := g.padding(width)
 	if n := len(words) + 2*max(g.pad, 0); n == width && g.count(len(words), width) == 0 {
@@ -80,7 +80,7 @@ func (g ngrams) append(out [][]byte, words [][]byte, width int, room *textRoom) 
 	return out, nil
 }
 
-// stringNGrams joins each so many neighbours of the rows of a ragged tensor of words.
+// stringNGrams joins runs of adjacent words in the rows of a ragged tensor.
 func stringNGrams(s *site) (kernel, error) {
 	g := ngrams{[]byte(s.str("separator", "")), []byte(s.str("left_pad", "")), []byte(s.str("right_pad", "")), list[int64](s, "ngram_widths"), s.node.Int("pad_width", 0), s.boolean("preserve_short_sequences", false)}
 	for _, w := range g.widths {
@@ -175,7 +175,7 @@ func unsortedSegmentJoin(s *site) (kernel, error) {
 	}, nil
 }
 
-// fingerprints gives the 8 bytes of a hash of each row.
+// fingerprints returns the 8 bytes of a hash for each row.
 func fingerprints(c call) error {
 	t := c.t(0)
 	method, err := text("method", c.t(1))

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// linearOps are products of matrices and what goes with them.
+// linearOps are matrix products and related ops.
 var linearOps = map[*ops.Def]maker{
 	ops.MatMul:        matMul,
 	ops.SparseMatMul:  matMul,
@@ -25,7 +25,7 @@ var linearOps = map[*ops.Def]maker{
 	ops.AddN:          plain(addN),
 }
 
-// product2 is a product of matrices op(a) [m,k] and op(b) [k,n].
+// product2 is a matrix product of op(a) [m,k] and op(b) [k,n].
 type product2 struct {
 	m, n, k        int
 	transA, transB bool
@@ -50,7 +50,7 @@ func productOf(a, b []int, transA, transB bool) (product2, error) {
 // dense is the product of floats, by internal/runtime/kernels.
 func dense[T float](p product2, c, a, b []T) {
 	if p.m == 0 || p.n == 0 || p.k == 0 {
-		return // c is zeroed
+		return // c is zero already
 	}
 	g := kernels.GemmArgs[T]{M: p.m, N: p.n, K: p.k, Alpha: 1, A: a, LDA: p.k, TransA: p.transA, B: b, LDB: p.n, TransB: p.transB, C: c, LDC: p.n}
 	if p.transA {
@@ -62,7 +62,7 @@ func dense[T float](p product2, c, a, b []T) {
 	kernels.Gemm(g)
 }
 
-// whole is the product of integers and of complex numbers.
+// whole is the product of integers and complex numbers.
 func whole[T integral | complexNumber](p product2, c, a, b []T) {
 	for i := range p.m {
 		for j := range p.n {
@@ -82,7 +82,7 @@ func whole[T integral | complexNumber](p product2, c, a, b []T) {
 	}
 }
 
-// multiplier returns the kernels of products along the last two dimensions, the others broadcast.
+// multiplier returns the kernels of products along the last two dimensions; the others are broadcast.
 func multiplier(transA, transB bool) *typed {
 	all := numbers(batched(transA, transB, dense[float32]), batched(transA, transB, dense[float64]), nil, nil,
 		batched(transA, transB, whole[int32]), batched(transA, transB, whole[int64]), nil, nil, nil, nil)
@@ -91,7 +91,7 @@ func multiplier(transA, transB bool) *typed {
 
 func matMul(s *site) (kernel, error) { return matMulBy(s, allMultiplier) }
 
-// allMultiplier is multiplier of all types.
+// allMultiplier is multiplier for all types.
 func allMultiplier(transA, transB bool) kernel { return multiplier(transA, transB).on(0) }
 
 func matMulBy(s *site, of multiplying) (kernel, error) {
@@ -123,7 +123,7 @@ func batchMatMulBy(s *site, of multiplying) (kernel, error) {
 	}, nil
 }
 
-// ofOneType is a kernel of two operands, in the element type of the result.
+// ofOneType is a kernel of two operands that are converted to the result's element type.
 func ofOneType(d tensor.DType, k kernel) kernel {
 	return func(c call) error {
 		in := slices.Clone(c.in)
@@ -239,7 +239,7 @@ func addN(c call) error {
 	return nil
 }
 
-// inTopK says whether the prediction of each target is among the k largest, ties included.
+// inTopK returns whether the prediction for each target is among the k largest, ties included.
 func inTopK(c call) error {
 	p, targets := c.t(0), c.t(1)
 	if p.DType != tensor.Float32 || len(p.Shape) != 2 || len(targets.Shape) != 1 || targets.Shape[0] != p.Shape[0] {

@@ -17,11 +17,11 @@ var numberTextOps = map[*ops.Def]maker{
 	ops.StringToNumber: stringToNumber,
 }
 
-// format is how AsString writes numbers: C's printf with the given flag, width and precision.
+// format says how AsString writes numbers: as C's printf with the given flag, width and precision.
 type format struct {
 	fill      string
 	width     int
-	precision int  // -1: printf's own
+	precision int  // -1: printf's default
 	verb      byte // f, e or g
 }
 
@@ -61,7 +61,7 @@ func asString(s *site) (kernel, error) {
 	}, nil
 }
 
-// of returns what writes element i of t.
+// of returns a function that writes element i of t.
 func (f format) of(t *tensor.Tensor) (func(i int) []byte, error) {
 	switch t.DType {
 	case tensor.String:
@@ -107,7 +107,7 @@ func (f format) float(v float64) []byte {
 	return f.signed(strconv.FormatFloat(v, f.verb, p, 64))
 }
 
-// complex writes a pair, whose parts have the width each.
+// complex writes a pair, whose parts each have the width.
 func (f format) complex(v complex128) []byte {
 	return fmt.Appendf(nil, "(%s,%s)", f.float(real(v)), f.float(imag(v)))
 }
@@ -122,7 +122,7 @@ func (f format) infinite(s string) []byte {
 
 func (f format) signed(s string) []byte { return f.padded(s, true) }
 
-// padded applies flag and width; only numbers take signs and zeros.
+// padded applies flag and width; only numbers get signs and zeros.
 func (f format) padded(s string, number bool) []byte {
 	if number && s[0] != '-' && (f.fill == "+" || f.fill == " ") {
 		s = f.fill + s
@@ -164,7 +164,7 @@ func stringToNumber(s *site) (kernel, error) {
 	}, nil
 }
 
-// parseNumber sets element i of t to the number that s is, white space around it aside.
+// parseNumber sets element i of t to the number in s, ignoring white space around it.
 func parseNumber(t *tensor.Tensor, i int, s []byte) error {
 	text := string(stripSpace(s))
 	switch t.DType {
@@ -188,7 +188,7 @@ func parseNumber(t *tensor.Tensor, i int, s []byte) error {
 	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 }
 
-// parseInt takes no plus sign.
+// parseInt does not accept a plus sign.
 func parseInt(s string, bits int) (int64, error) {
 	if strings.HasPrefix(s, "+") {
 		return 0, strconv.ErrSyntax
@@ -196,8 +196,8 @@ func parseInt(s string, bits int) (int64, error) {
 	return strconv.ParseInt(s, 10, bits)
 }
 
-// parseFloat takes numbers out of range as infinite or zero, nan and inf in any case and of both signs, and integers in
-// hexadecimal, but not "infinity". White space alone is 0.
+// parseFloat returns out-of-range numbers as infinite or zero. It accepts nan and inf in any case and with any sign, and hexadecimal
+// integers, but not "infinity". White space alone is 0.
 func parseFloat(text string, bits int) (float64, error) {
 	s := string(stripSpace([]byte(text)))
 	if s == "" && text != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// optimizerOps are the rules that update variables and their slots by a gradient, in TensorFlow's arithmetic: on reference variables and resource
-// variables, by a gradient of all elements or of some rows. Rows of equal index are applied one after the other.
+// optimizerOps are the rules that update variables and their slots by a gradient, in TensorFlow's arithmetic: on reference and resource
+// variables, by a gradient of all elements or of some rows. Rows with the same index are applied one after the other.
 var optimizerOps = optimizerTable()
 
 func optimizerTable() map[*ops.Def]maker {
@@ -50,7 +50,7 @@ func optimizerTable() map[*ops.Def]maker {
 	return all
 }
 
-// optimizer makes the kernel of a rule by the order of the op's inputs.
+// optimizer returns the kernel of a rule, whose arguments are in the order of the op's inputs.
 func optimizer(op *ops.Def, f32 kernels.Rule[float32], f64 kernels.Rule[float64]) maker {
 	return func(s *site) (kernel, error) {
 		u, _ := op.Update()
@@ -102,7 +102,7 @@ func ruleKernel[T kernels.Float](s *site, u ops.Update, rule kernels.Rule[T]) ke
 	}
 }
 
-// scalarOf returns a scalar input of a rule. The number of the step is an integer.
+// scalarOf returns a scalar input of a rule. The step number is an integer.
 func scalarOf[T kernels.Float](a ops.Arg, t *tensor.Tensor) (T, error) {
 	want := tensor.TypeOf[T]()
 	if a.TypeAttr == "" {
@@ -117,7 +117,7 @@ func scalarOf[T kernels.Float](a ops.Arg, t *tensor.Tensor) (T, error) {
 	return tensor.Values[T](t)[0], nil
 }
 
-// updatesFit checks that there is a row of updates for each of a vector of indices.
+// updatesFit checks that indices is a vector with one row of updates for each index.
 func updatesFit(v, indices, updates *tensor.Tensor) error {
 	if len(v.Shape) == 0 {
 		return fmt.Errorf("%w: expected a variable of at least one dimension", errShapes)

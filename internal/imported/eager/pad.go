@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// margins are how many elements come before and after each dimension.
+// margins are the numbers of elements before and after each dimension.
 type margins struct{ before, after []int }
 
 func paddings(t *tensor.Tensor, shape []int) (margins, []int, error) {
@@ -53,7 +53,7 @@ func pad(c call) error {
 	return copyBox(t.Shape, out, to, t, contiguous(t.Shape))
 }
 
-// mirrorEdge reads whether a mirror leaves the border out: 1 if so.
+// mirrorEdge returns 1 if the mirror leaves out the border, else 0.
 func mirrorEdge(s *site) (int, error) {
 	switch mode := s.str("mode", ""); mode {
 	case "REFLECT":
@@ -73,7 +73,7 @@ func mirrorPad(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		// One dimension after the other: each is padded with what is there.
+		// One dimension after the other: each mirrors the result so far.
 		for k := range t.Shape {
 			if err := m.within(k, t.Shape[k], edge); err != nil {
 				return err
@@ -87,7 +87,7 @@ func mirrorPad(s *site) (kernel, error) {
 	}, err
 }
 
-// within fails unless dimension k, of size n, has as many elements as its mirrors need.
+// within fails unless dimension k, of size n, has enough elements for its mirrors.
 func (m margins) within(k, n, edge int) error {
 	if m.before[k] > n-edge || m.after[k] > n-edge {
 		return fmt.Errorf("paddings must be no greater than the dimension size: %d, %d greater than %d", m.before[k], m.after[k], n-edge)
@@ -112,7 +112,7 @@ func mirror(c call, t *tensor.Tensor, k, edge int, m margins) (*tensor.Tensor, e
 	return out, nil
 }
 
-// mirrored is which of n elements the mirror has at i, which may lie outside.
+// mirrored returns the index in [0, n) that a mirror shows at i, which may lie outside.
 func mirrored(i, n, edge int) int {
 	switch {
 	case i < 0:

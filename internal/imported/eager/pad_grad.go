@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mirrorPadGrad adds what lies in the mirrors to what they show.
+// mirrorPadGrad adds the gradients in the mirrors to the elements that they show.
 func mirrorPadGrad(s *site) (kernel, error) {
 	edge, err := mirrorEdge(s)
 	return func(c call) error {
@@ -38,7 +38,7 @@ func mirrorPadGrad(s *site) (kernel, error) {
 	}, err
 }
 
-// unmirror makes dimension k n elements long; before them come `before` mirrors.
+// unmirror shrinks dimension k to n elements; `before` mirrored elements precede them.
 func unmirror(c call, t *tensor.Tensor, k, before, n, edge int) (*tensor.Tensor, error) {
 	shape := slices.Clone(t.Shape)
 	shape[k] = n

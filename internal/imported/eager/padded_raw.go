@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// decodePaddedRaw takes the bytes of strings as numbers: each string is cut off at, or filled with zeros to, a fixed length in bytes.
+// decodePaddedRaw reads the bytes of strings as numbers: each string is cut off at, or padded with zeros to, a fixed length in bytes.
 func decodePaddedRaw(s *site) (kernel, error) {
 	d, little := s.dtype("out_type", tensor.Invalid), s.boolean("little_endian", true)
 	size := d.Size()

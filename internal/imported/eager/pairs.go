@@ -11,15 +11,15 @@ func pairs[T, R tensor.Element](f func(a, b T) R) kernel {
 	return pairsOf(tensor.Values[T], outputOf[R], f)
 }
 
-// called is pairs for functions that take far longer than a call, such as divisions. All functions of a type share one loop, where pairs compiles one for
-// each function.
+// called is pairs for functions that take far longer than a call, such as divisions. All functions of a type share one loop, while pairs
+// compiles one for each function.
 //
 //go:noinline
 func called[T, R tensor.Element](f func(a, b T) R) kernel {
 	return pairsOf(tensor.Values[T], outputOf[R], f)
 }
 
-// pairsOf is pairs with ways to read the inputs and to make the output.
+// pairsOf is pairs with functions that read the inputs and make the output.
 func pairsOf[T, R any](of func(*tensor.Tensor) []T, make func(c call, i int, shape ...int) ([]R, error), f func(a, b T) R) kernel {
 	return func(c call) error {
 		if err := sameType(c.in[:2]); err != nil {
@@ -59,7 +59,7 @@ func pairsOf[T, R any](of func(*tensor.Tensor) []T, make func(c call, i int, sha
 	}
 }
 
-// pairWalk goes through a broadcast pair of tensors; dst shrinks as it is filled.
+// pairWalk iterates over a broadcast pair of tensors; dst shrinks as it is filled.
 type pairWalk[T, R any] struct {
 	f    func(a, b T) R
 	dst  []R

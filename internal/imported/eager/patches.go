@@ -20,7 +20,7 @@ var patchOps = map[*ops.Def]maker{
 		dilateGradFilter[int64], dilateGradFilter[uint8], dilateGradFilter[uint16], dilateGradFilter[uint32], dilateGradFilter[uint64]),
 }
 
-// patches puts the elements of each window into the channels of a pixel of the result.
+// patches puts the elements of each window into the channels of one output pixel.
 func patches(s *site) (kernel, error) {
 	w, err := window.Read(s.node)
 	if err != nil {
@@ -53,10 +53,10 @@ func patches(s *site) (kernel, error) {
 	}, nil
 }
 
-// copyPatches fills y, which is zeros, with the windows of x. It ends with the request.
+// copyPatches fills y, which is all zeros, with the windows of x. It ends with the request.
 func copyPatches(c call, y, x *tensor.Tensor, g kernels.Volume) error {
 	left, row := 0, g.KW*g.InC
-	for i := range y.Len() / row { // a row of a window
+	for i := range y.Len() / row { // one row of a window
 		if left -= row; left < 0 {
 			if err := c.ctx.Err(); err != nil {
 				return err

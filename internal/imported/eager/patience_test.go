@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestPatience: what takes long for one element or one text looks whether the request has ended.
+// TestPatience: ops that take long for one element or one text check whether the request has ended.
 func TestPatience(t *testing.T) {
 	s := newSession(t)
 	long := strings.Repeat("ab", 1<<13)
@@ -47,7 +47,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestHostileNgrams: a width that no sum with a place fits into, and separators that would take all memory.
+// TestHostileNgrams: a width that overflows in any sum with an index, and separators that would take all memory.
 func TestHostileNgrams(t *testing.T) {
 	s := newSession(t)
 	attrs := func(width int64, sep string) graph.Attrs {
@@ -58,7 +58,7 @@ func TestHostileNgrams(t *testing.T) {
 	s.refuse("too large", "TFText>NgramsStringJoin", attrs(1000, strings.Repeat("-", 1<<20)), make([]string, 1000), tensorOf([]int64{0, 1000}, 2))
 }
 
-// TestEndOfWideImages: float32 has no number for the last pixel.
+// TestEndOfWideImages: the last pixel's index has no float32.
 func TestEndOfWideImages(t *testing.T) {
 	const n = 1<<24 + 4
 	g := gridSampler[float32]{padding: "border", sizes: []int{n}}

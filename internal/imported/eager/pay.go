@@ -7,26 +7,26 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Payer says who pays for what kernels allocate, and how. The zero value: nobody counts.
+// Payer says which account pays for the memory of kernels, and how. The zero value counts nothing.
 type Payer struct {
 	Account *budget.Account
-	// Rows says that the rows which are computed were sent one by one, so that what a model makes of them is its own affair.
+	// Rows says that the computed rows were sent one by one, so that memory which depends on the model alone is charged to it.
 	Rows bool
-	// Fixed says that the sizes of the outputs follow from the model and the number of rows: no value that was sent decides them.
+	// Fixed says that the sizes of the outputs depend only on the model and the number of rows, not on the values that were sent.
 	Fixed bool
-	// Lasting says that the account, a lasting one, pays for each large tensor as long as it lives. Without it, the account pays until
-	// the request ends.
+	// Lasting says that the account outlives requests, and pays for each large tensor as long as it lives. Without it, the account pays
+	// until the request ends.
 	Lasting bool
 }
 
-// leastPaid is the size in bytes from which on a lasting account pays for a piece of memory. What is smaller is bounded by the
-// numbers of nodes, iterations and elements.
+// leastPaid is the size in bytes from which a lasting account pays for a piece of memory. The number of nodes, iterations and elements
+// bounds the smaller ones.
 const leastPaid = 4 << 10
 
-// counted reports whether somebody pays.
+// counted reports whether an account pays.
 func (e *Env) counted() bool { return e != nil && e.Payer.Account != nil }
 
-// payer returns who pays.
+// payer returns the account that pays, and how.
 func (e *Env) payer() Payer {
 	if e == nil {
 		return Payer{}
@@ -34,8 +34,8 @@ func (e *Env) payer() Payer {
 	return e.Payer
 }
 
-// Take counts n bytes that are about to be allocated. What grew, as the values of inputs or the product of their sizes say,
-// is the request's doing, all else is the model's.
+// Take counts n bytes that are about to be allocated. Memory that grew with the values of inputs, or the product of their sizes,
+// is charged to the request, all other memory to the model.
 func (p Payer) Take(n int, grew bool) error {
 	switch {
 	case p.Rows && p.Fixed && !p.Lasting:
@@ -47,7 +47,7 @@ func (p Payer) Take(n int, grew bool) error {
 	}
 }
 
-// Fits reports whether Take would do now, without refusing anything.
+// Fits reports whether Take would succeed, without refusing anything.
 func (p Payer) Fits(n int, grew bool) bool {
 	if p.models(grew) {
 		return p.Account.FitsModel(n)
@@ -55,10 +55,10 @@ func (p Payer) Fits(n int, grew bool) bool {
 	return p.Account.Fits(n)
 }
 
-// models reports whether what grew, or did not, is the model's doing.
+// models reports whether memory is charged to the model; grew is as in Take.
 func (p Payer) models(grew bool) bool { return p.Lasting || p.Rows && (p.Fixed || !grew) }
 
-// Make returns the tensor that make makes, of about n bytes, which are paid for before.
+// Make returns the tensor that make makes, of about n bytes, after paying for it.
 func (p Payer) Make(n int, make func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	if p.Account == nil || !p.Lasting || n < leastPaid {
 		return make()
@@ -73,7 +73,7 @@ func (p Payer) Make(n int, make func() (*tensor.Tensor, error)) (*tensor.Tensor,
 	return t, err
 }
 
-// payFor makes a lasting account pay for a tensor that was made elsewhere, while that lives.
+// payFor makes a lasting account pay, while t lives, for a tensor that was made elsewhere.
 func (p Payer) payFor(t *tensor.Tensor) error {
 	n := sizeOf(t)
 	if p.Account == nil || !p.Lasting || n < leastPaid {
@@ -88,8 +88,8 @@ func (p Payer) payFor(t *tensor.Tensor) error {
 	return nil
 }
 
-// grown returns room for one more element. A lasting account pays for the elements of the array, as long as the array lives: they may be
-// too small to be paid for one by one.
+// grown returns all with room for one more element. A lasting account pays for the array's elements as long as the array lives: they may
+// be too small to be paid for one by one.
 func grown[T any](p Payer, all []T, header int) ([]T, error) {
 	if len(all) < cap(all) {
 		return all, nil
@@ -107,7 +107,7 @@ func grown[T any](p Payer, all []T, header int) ([]T, error) {
 	return more, nil
 }
 
-// lend makes a lasting account pay for a tensor while that lives; false where there is nothing to pay for.
+// lend makes a lasting account pay for n bytes while t lives; it reports false if there is nothing to pay for.
 func (p Payer) lend(t *tensor.Tensor, n int) bool {
 	switch {
 	case len(t.Bytes) > 0:
@@ -132,14 +132,14 @@ func (c call) pay(n int) error {
 	return err
 }
 
-// keep makes a lasting account pay for a tensor whose n bytes the kernel has just paid for.
+// keep makes a lasting account pay, while t lives, for the n bytes of t that the kernel has just paid for.
 func (c call) keep(t *tensor.Tensor, n int) {
 	if c.lent != nil && n >= leastPaid && c.env.Payer.lend(t, n) {
 		*c.lent -= n
 	}
 }
 
-// settle ends what a lasting account pays for while a kernel runs: strings that it made, and lists, are paid for while they live.
+// settle releases what a lasting account pays for while a kernel runs, except strings and lists that it made: these are paid for while they live.
 func (c call) settle() {
 	p, left := c.env.Payer, *c.lent
 	for _, v := range c.out {
@@ -160,7 +160,7 @@ func (c call) settle() {
 	p.Account.ReleaseModel(left)
 }
 
-// mark notes what is paid for.
+// mark returns the present state of the account.
 func (e *Env) mark() budget.Mark {
 	if !e.counted() || e.Payer.Lasting {
 		return budget.Mark{}
@@ -168,14 +168,14 @@ func (e *Env) mark() budget.Mark {
 	return e.Payer.Account.Mark()
 }
 
-// drop gives back what was paid for since the mark, but for what the values take: the rest is garbage.
+// drop releases what was paid for since the mark, except the size of values: the rest is garbage.
 func (e *Env) drop(since budget.Mark, values []Value) {
 	if e.counted() && !e.Payer.Lasting {
 		e.Payer.Account.ReleaseSince(since, held(values))
 	}
 }
 
-// given is what the inputs take, in bytes.
+// given returns the size of the inputs in bytes.
 func (c call) given() (n int) {
 	for _, v := range c.in {
 		n += sizeOf(v.T)
@@ -183,7 +183,7 @@ func (c call) given() (n int) {
 	return n
 }
 
-// held is what values take, in bytes.
+// held returns the size of values in bytes.
 func held(values []Value) (n int) {
 	for _, v := range values {
 		n += weight(v)

@@ -19,14 +19,14 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// TestPayers draws who pays: the model for what follows from rows that were sent, the request for all else.
+// TestPayers checks who pays: the model for what follows from rows that were sent, the request for all else.
 func TestPayers(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
 	column, row := tensor.New(tensor.Float32, 4096, 1), tensor.New(tensor.Float32, 1, 4096) // together 64 MiB
 	texts, messages := tensor.New(tensor.String, 1024), tensor.New(tensor.String, 256)
 	texts.Strings[0] = bytes.Repeat([]byte("a"), 4<<10)
-	messages.Strings[0] = append([]byte{0x0a, 0x80, 0x80, 0x04}, make([]byte, 1<<16)...) // 64 K numbers: where others are padded, these have 64 MiB
+	messages.Strings[0] = append([]byte{0x0a, 0x80, 0x80, 0x04}, make([]byte, 1<<16)...) // 64 K numbers: padding the others takes 64 MiB
 	numbers := graph.Attrs{"message_type": []byte("t.M"), "field_names": [][]byte{[]byte("i")}, "output_types": []tensor.DType{tensor.Int32}, "descriptor_source": append([]byte("bytes://"), unhex(protoFile)...)}
 	rows := graph.Attrs{"PARAMS_RAGGED_RANK": int64(1), "OUTPUT_RAGGED_RANK": int64(1), "Tvalues": tensor.Float32, "Tindices": tensor.Int64, "Tsplits": tensor.Int64}
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestPayers(t *testing.T) {
 	}
 }
 
-// TestFits: what fits is what can be taken, from each account.
+// TestFits: Fits and Take agree for each kind of account.
 func TestFits(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
@@ -79,7 +79,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestContainersArePaid: what is put into tables and queues is paid for before it is copied.
+// TestContainersArePaid: values put into tables and queues are paid for before they are copied.
 func TestContainersArePaid(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 20})
 	defer memory.Close()

@@ -2,12 +2,12 @@ package eager
 
 import "github.com/goestimator/goestimator/internal/imported/pieces"
 
-// piecesWork pays for what package pieces takes while it divides, normalizes or joins texts, and ends it with the request.
+// piecesWork pays for the memory package pieces uses to divide, normalize or join texts, and ends that work with the request.
 type piecesWork struct{ room textRoom }
 
 func newPiecesWork(c call) *piecesWork { return &piecesWork{c.textRoom()} }
 
-// next is the room of one text: the limit is that of each.
+// next returns the room for one text: the limit is per text.
 func (w *piecesWork) next() pieces.Room {
 	w.room.left = w.room.c.env.limit()
 	return func(bytes int) error {

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// argmaxAttrs are the attributes of max pools that say where the maxima were.
+// argmaxAttrs are the attributes of max pools that return the positions of the maxima.
 type argmaxAttrs struct {
 	w     *window.Attrs
-	batch bool         // places count from the first image, and not from each
-	dtype tensor.DType // of places
+	batch bool         // positions count from the first image, not within each image
+	dtype tensor.DType // of the positions
 }
 
 func readArgmax(s *site) (a argmaxAttrs, err error) {
@@ -21,7 +21,7 @@ func readArgmax(s *site) (a argmaxAttrs, err error) {
 	return a, err
 }
 
-// setPlace sets element i of int32 or int64 numbers.
+// setPlace sets element i of an int32 or int64 tensor.
 func setPlace(t *tensor.Tensor, i, v int) {
 	if t.DType == tensor.Int32 {
 		tensor.Values[int32](t)[i] = int32(v)
@@ -30,7 +30,7 @@ func setPlace(t *tensor.Tensor, i, v int) {
 	tensor.Values[int64](t)[i] = int64(v)
 }
 
-// maxPoolArgmax pools, and says where each maximum was: the first of equal ones. A number that is none is a maximum where it is the first of
+// maxPoolArgmax pools, and returns the position of each maximum, the first of equal ones. A NaN is the maximum only if it comes first in
 // its window.
 func maxPoolArgmax(s *site) (kernel, error) {
 	a, err := readArgmax(s)
@@ -41,7 +41,7 @@ func maxPoolArgmax(s *site) (kernel, error) {
 		a.pool(poolArgmax[uint8]), a.pool(poolArgmax[uint16]), a.pool(poolArgmax[uint32]), a.pool(poolArgmax[uint64])).on(0), nil
 }
 
-// pool allocates the places, and leaves the rest to f.
+// pool allocates the positions, and leaves the rest to f.
 func (a argmaxAttrs) pool(f func(c call, g kernels.Window, batch bool) error) kernel {
 	return func(c call) error {
 		g, err := a.w.Pool(c.t(0).Shape)
@@ -93,7 +93,7 @@ func poolArgmax[T number](c call, g kernels.Window, batch bool) error {
 	return nil
 }
 
-// maxPoolGradArgmax adds the gradients where the maxima were.
+// maxPoolGradArgmax adds the gradients at the positions of the maxima.
 func maxPoolGradArgmax(s *site) (kernel, error) {
 	a, err := readArgmax(s)
 	if err != nil {
@@ -103,7 +103,7 @@ func maxPoolGradArgmax(s *site) (kernel, error) {
 		a.back(gradArgmax[uint8]), a.back(gradArgmax[uint16]), a.back(gradArgmax[uint32]), a.back(gradArgmax[uint64])).on(0), nil
 }
 
-// back checks gradients and places, and leaves the rest to f.
+// back checks gradients and positions, and leaves the rest to f.
 func (a argmaxAttrs) back(f func(c call, places []int, batch bool) error) kernel {
 	return func(c call) error {
 		x, grad, at := c.t(0), c.t(1), c.t(2)

@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// maxPool is of floats by their kernels, and of integers.
+// maxPool pools floats by their kernels, and integers by wholeMaxPool.
 func maxPool(s *site) (kernel, error) {
 	w, err := window.Read(s.node)
 	if err != nil {
@@ -21,7 +21,7 @@ func maxPool(s *site) (kernel, error) {
 	return k, nil
 }
 
-// wholeMaxPool sets y to the maxima of integers under each window.
+// wholeMaxPool sets y to the maximum of the integers under each window.
 func wholeMaxPool[T integral](g kernels.Window, y, x []T) {
 	for i := 0; i < len(y); i += g.InC {
 		pixel := i / g.InC

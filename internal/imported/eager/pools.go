@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// poolOps are pools of images and volumes, and their gradients; poolSizeOps take sizes and strides as inputs.
+// poolOps are pools of images and volumes and their gradients; poolSizeOps take sizes and strides as inputs.
 var poolOps = map[*ops.Def]maker{
 	ops.MaxPool:       maxPool,
 	ops.AvgPool:       windowed(pooling(images, kernels.AvgPool[float32]), pooling(images, kernels.AvgPool[float64]), 0),
@@ -34,7 +34,7 @@ var poolSizeOps = map[*ops.Def]maker{
 // poolKernel computes output 0 under the windows of a node.
 type poolKernel func(c call, w *window.Attrs) error
 
-// windowed is the maker of ops on windows, of two element types; which of their inputs are images matters where channels come first.
+// windowed returns the maker of a windowed op for two element types; at are the inputs that are images, which matters if channels come first.
 func windowed(f32, f64 poolKernel, at ...int) maker {
 	return func(s *site) (kernel, error) {
 		w, err := window.Read(s.node)
@@ -49,7 +49,7 @@ func windowed(f32, f64 poolKernel, at ...int) maker {
 	}
 }
 
-// geometry is a Window or a Volume with the sizes of the result.
+// geometry returns the Window or Volume of a pool of x, and the sizes of the result.
 type geometry[G any] func(w *window.Attrs, x []int) (g G, y []int, err error)
 
 func images(w *window.Attrs, x []int) (kernels.Window, []int, error) {
@@ -77,7 +77,7 @@ func pooling[T number, G any](over geometry[G], f func(g G, y, x []T)) poolKerne
 	}
 }
 
-// maxPoolGrad takes what was pooled, the result and its gradient.
+// maxPoolGrad takes the pool's input, its result and the result's gradient.
 func maxPoolGrad[T float, G any](over geometry[G], f func(g G, dx, x, y, dy []T)) poolKernel {
 	return func(c call, w *window.Attrs) error {
 		x, y, dy := c.t(0), c.t(1), c.t(2)
@@ -102,7 +102,7 @@ func maxPoolGrad[T float, G any](over geometry[G], f func(g G, dx, x, y, dy []T)
 	}
 }
 
-// avgPoolGrad takes the sizes of what was pooled and the gradient of the result.
+// avgPoolGrad takes the sizes of the pool's input and the gradient of its result.
 func avgPoolGrad[T float, G any](over geometry[G], f func(g G, dx, dy []T)) poolKernel {
 	return func(c call, w *window.Attrs) error {
 		shape, err := c.vector("orig_input_shape", c.t(0))
@@ -126,7 +126,7 @@ func avgPoolGrad[T float, G any](over geometry[G], f func(g G, dx, dy []T)) pool
 	}
 }
 
-// fits fails unless t has that shape.
+// fits fails unless t has the shape.
 func fits(what string, t *tensor.Tensor, shape []int) error {
 	if !slices.Equal(t.Shape, shape) {
 		return fmt.Errorf("%s: expected shape %v, got %v", what, shape, t.Shape)
@@ -134,7 +134,7 @@ func fits(what string, t *tensor.Tensor, shape []int) error {
 	return nil
 }
 
-// pooledBySizes is the maker of op with ksize and strides as inputs from one on, in place of attributes.
+// pooledBySizes returns the maker of an op whose ksize and strides are inputs, from input first on, instead of attributes.
 func pooledBySizes(op *ops.Def, first int) maker {
 	return func(s *site) (kernel, error) {
 		return func(c call) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// orthogonal is the QR decomposition of matrices, by Householder's reflections with the signs of Eigen: orthogonal initializers need it.
+// orthogonal computes the QR decomposition of matrices, by Householder reflections with Eigen's signs: orthogonal initializers need it.
 func orthogonal(s *site) (kernel, error) {
 	full := s.boolean("full_matrices", false)
 	return inexact(qr[float32, float64](full), qr[float64, float64](full), qr[complex64, complex128](full), qr[complex128, complex128](full)), nil
@@ -52,9 +52,9 @@ func qrEach[T inexactNumber, W kernels.Field](c call, full bool) error {
 	return c.ctx.Err()
 }
 
-// reflect decomposes w [m,n], which it overwrites, into q [m,p] and r [p,n], as long as somebody waits for them.
+// reflect decomposes w [m,n], which it overwrites, into q [m,p] and r [p,n]. It ends with the request.
 func reflect[W kernels.Field](c call, w []W, m, n, p int) (q, r []W) {
-	taus := make([]W, min(m, n)) // R is above the diagonal of w, the reflections are below it
+	taus := make([]W, min(m, n)) // R is on and above the diagonal of w, the reflections are below it
 	for k := 0; k < len(taus) && !c.ended(); k++ {
 		taus[k] = reflection(w, n, k)
 		for j := k + 1; j < n; j++ {
@@ -79,7 +79,7 @@ func reflect[W kernels.Field](c call, w []W, m, n, p int) (q, r []W) {
 	return q, r
 }
 
-// reflection makes column k of w the diagonal element, a real number, and the reflection that leads to it, and returns its factor.
+// reflection replaces column k of w by the real diagonal element and the reflection that yields it; it returns the reflection's factor.
 func reflection[W kernels.Field](w []W, n, k int) (tau W) {
 	head, tail := w[k*n+k], 0.0
 	for i := (k+1)*n + k; i < len(w); i += n {

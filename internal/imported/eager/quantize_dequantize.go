@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizeDequantizeOps quantize to integers and return to floating point at once.
+// quantizeDequantizeOps quantize to integers and dequantize again at once.
 var quantizeDequantizeOps = map[*ops.Def]maker{
 	ops.QuantizeAndDequantize:       throughIntegers,
 	ops.QuantizeAndDequantizeV2:     throughIntegers,
@@ -17,11 +17,11 @@ var quantizeDequantizeOps = map[*ops.Def]maker{
 	ops.QuantizeAndDequantizeV4Grad: throughIntegersGrad,
 }
 
-// integerSteps are the integers that numbers become for a while, and how.
+// integerSteps says to which integers numbers are rounded, and how.
 type integerSteps struct {
-	signed, narrow, given, halfUp bool // given: the range is, else it is that of the elements
+	signed, narrow, given, halfUp bool // given: the range is given; if not, it is the elements' range
 	axis, bits                    int
-	low, high                     float32 // of the first version
+	low, high                     float32 // of the op's first version
 }
 
 func readIntegerSteps(s *site) integerSteps {
@@ -34,7 +34,7 @@ func readIntegerSteps(s *site) integerSteps {
 	return q
 }
 
-// check fails unless the number of bits fits in an int64.
+// check fails unless the integers fit in an int64.
 func (q integerSteps) check() error {
 	most := 62
 	if q.signed {
@@ -46,7 +46,7 @@ func (q integerSteps) check() error {
 	return nil
 }
 
-// ends are the first and the last integer.
+// ends returns the first and the last integer.
 func (q integerSteps) ends() (first, last int64) {
 	if !q.signed {
 		return 0, 1<<q.bits - 1
@@ -105,7 +105,7 @@ func roundTrip[T float](c call, q integerSteps) error {
 	return nil
 }
 
-// rangesGiven returns the ends of the ranges that a node has, as an attribute or as inputs; nil where it has none.
+// rangesGiven returns the ends of a node's ranges, from its attributes or inputs; nil if it has none.
 func rangesGiven[T float](c call, q integerSteps, ch channels) (low, high []T, err error) {
 	switch {
 	case !q.given:
@@ -126,7 +126,7 @@ func rangesGiven[T float](c call, q integerSteps, ch channels) (low, high []T, e
 	return low, high, nil
 }
 
-// extremes are the least and the largest element of channel i.
+// extremes returns the minimum and the maximum of channel i.
 func extremes[T float](x []T, ch channels, i int) (low, high T) {
 	low, high = T(math.Inf(1)), T(math.Inf(-1))
 	ch.spans(i, func(from, to int) {
@@ -142,7 +142,7 @@ func extremes[T float](x []T, ch channels, i int) (low, high T) {
 	return low, high
 }
 
-// roundTripOver returns the function that rounds to the integers which a range is scaled to. Zero is one of them.
+// roundTripOver returns the function that scales a number, rounds it to an integer and scales it back. Zero stays zero.
 func roundTripOver[T float](q integerSteps, low, high T) func(x T) T {
 	first, last := q.ends()
 	var scale, inverse T
@@ -188,7 +188,7 @@ func throughIntegersGrad(s *site) (kernel, error) {
 	return floats(func(c call) error { return roundTripGrad[float32](c, axis) }, func(c call) error { return roundTripGrad[float64](c, axis) }).on(0), nil
 }
 
-// roundTripGrad passes gradients within the ranges; the ends get none.
+// roundTripGrad passes on the gradients of elements within the ranges; the ranges' own gradients are 0.
 func roundTripGrad[T float](c call, axis int) error {
 	if err := sameType(c.in); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedOps compute with integers that stand for numbers of a range, as TensorFlow's kernels without oneDNN do.
+// quantizedOps compute with integers that stand for numbers of a range, as TensorFlow's kernels do without oneDNN.
 var quantizedOps = map[*ops.Def]maker{
 	ops.QuantizeV2:                 quantize,
 	ops.Dequantize:                 dequantize,
@@ -27,7 +27,7 @@ var quantizedOps = map[*ops.Def]maker{
 	ops.QuantizedConcat:            quantizedConcat,
 }
 
-// quantizer is how a tensor is quantized, or becomes numbers again.
+// quantizer says how a tensor is quantized or dequantized.
 type quantizer struct {
 	quantizedType
 	mode         string
@@ -46,7 +46,7 @@ func (s *site) quantizer() quantizer {
 	return z
 }
 
-// ranges reads the ends of the ranges: of all elements, or one for each slice along the axis.
+// ranges reads the ranges: one of all elements, or one for each slice along the axis.
 func (z quantizer) ranges(c call) (channels, []numberRange, error) {
 	x, low, high := c.t(0), c.t(1), c.t(2)
 	along := max(z.axis, -1)
@@ -115,7 +115,7 @@ func quantize(s *site) (kernel, error) {
 	}, nil
 }
 
-// quantizes returns what quantizes the numbers of a range, and the range that is used: it holds zero, and is not too small.
+// quantizes returns the function that quantizes the numbers of a range, and the range used, which includes zero and is not too small.
 func (z quantizer) quantizes(r numberRange) (func(v float32) int32, numberRange) {
 	low := min(0, r.min)
 	epsilon := max(1, float32(math.Abs(float64(r.min))), float32(math.Abs(float64(r.max)))) * z.minimumRange
@@ -139,7 +139,7 @@ func (z quantizer) quantizes(r numberRange) (func(v float32) int32, numberRange)
 	}, r
 }
 
-// scaled quantizes by a scale alone: zero stays zero.
+// scaled quantizes by a scale alone, so that zero stays zero.
 func (z quantizer) scaled(r numberRange) (func(v float32) int32, numberRange) {
 	first := float32(z.low)
 	if z.narrow {
@@ -192,7 +192,7 @@ func dequantize(s *site) (kernel, error) {
 	}, nil
 }
 
-// numbers returns what makes numbers of quantized ones.
+// numbers returns the function that dequantizes numbers.
 func (z quantizer) numbers(r numberRange, slices int) func(v int32) float32 {
 	switch z.mode {
 	case "MIN_FIRST":
@@ -206,7 +206,7 @@ func (z quantizer) numbers(r numberRange, slices int) func(v int32) float32 {
 		if z.signed() {
 			scale = max(r.min/first, scale)
 		}
-		if z.axis < 0 || slices == 1 { // the largest of 32 bits overflows there
+		if z.axis < 0 || slices == 1 { // the largest int32 overflows there
 			return func(v int32) float32 { return float32(whole32(float32(v))) * scale }
 		}
 		return func(v int32) float32 { return float32(v) * scale }
@@ -218,7 +218,7 @@ func (z quantizer) numbers(r numberRange, slices int) func(v int32) float32 {
 	return func(v int32) float32 { return float32((float32(v)+half)*scale) + r.min }
 }
 
-// usedRange is the part of a range that quantized numbers use, and zero.
+// usedRange returns the part of a range that the quantized numbers of t use, extended down to zero.
 func usedRange(t *tensor.Tensor, r numberRange) numberRange {
 	q := quantizedTypes[tensor.QInt32]
 	low, high := int32(q.high), int32(q.low)
@@ -228,7 +228,7 @@ func usedRange(t *tensor.Tensor, r numberRange) numberRange {
 	return numberRange{min(0, q.number(low, r)), q.number(high, r)}
 }
 
-// narrows computes output 0 of 8 bits from input 0 of 32 bits, and its range.
+// narrows computes the 8-bit output 0 from the 32-bit input 0, and sets its range.
 func (c call) narrows(from, to numberRange) error {
 	x := c.t(0)
 	out, err := c.output(0, tensor.QUint8, x.Shape...)
@@ -242,7 +242,7 @@ func (c call) narrows(from, to numberRange) error {
 	return c.setRange(1, to)
 }
 
-// wide reads input 0, of quantized numbers of 32 bits, with its range.
+// wide reads input 0, 32-bit quantized numbers, and its range.
 func (c call) wide() (*tensor.Tensor, numberRange, error) {
 	x, _, err := c.quantizedInput(0, tensor.QInt32)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedOperands are two tensors of 8 bits, their zero points and the range of their products' sums.
+// quantizedOperands are two 8-bit tensors, their zero points and the range of the sums of their products.
 type quantizedOperands struct {
 	x, y         []uint8
 	zeroX, zeroY int32
 	out          numberRange
 }
 
-// product reads inputs 0 and 1 with the ranges that follow them.
+// product reads inputs 0 and 1 and the ranges that follow them.
 func (c call) product() (p quantizedOperands, a, b numberRange, err error) {
 	q := quantizedTypes[tensor.QUint8]
 	for i, to := range []*[]uint8{&p.x, &p.y} {
@@ -88,7 +88,7 @@ func transposedBytes(x []uint8, rows, cols int) []uint8 {
 	return y
 }
 
-// quantizedConv2D has padding of zero points. Where these are beyond 8 bits, only their low bits are in it, as in TensorFlow.
+// quantizedConv2D pads with zero points. If these exceed 8 bits, padding has only their low bits, as in TensorFlow.
 func quantizedConv2D(s *site) (kernel, error) {
 	w, err := window.Read(&graph.Node{Name: s.node.Name, Op: "Conv2D", Attrs: s.node.Attrs})
 	if err != nil {
@@ -125,15 +125,15 @@ func quantizedConv2D(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		// TensorFlow's windows of SAME and VALID alike begin where this puts them.
+		// TensorFlow's windows begin here both for SAME and for VALID.
 		g.PadTop, g.PadLeft = ((shape[1]-1)*stride+filter[0]-in[1])/2, ((shape[2]-1)*stride+filter[1]-in[2])/2
 		p.convolve(g, cells[int32](out))
 		return c.setRange(1, p.out)
 	}, nil
 }
 
-// convolve sets y to the sums of a convolution. A zero point below 0 has no byte that padding could be: padding counts for nothing
-// then, and what is taken from the sums of products is as often the zero point as there are elements of the image.
+// convolve sets y to the sums of a convolution. A negative zero point has no byte that padding could have: padding then counts for nothing,
+// and each product's share of the zero point is subtracted for the elements of the image alone.
 func (p *quantizedOperands) convolve(g kernels.Window, y []int32) {
 	k := g.KH * g.KW * g.InC
 	v := kernels.ByteProduct{ZeroA: p.zeroX, B: kernels.PackBytes(p.y, g.OutC, k, g.OutC, false, false), ZeroB: []int32{p.zeroY}, ByteResult: kernels.ByteResult{Ints: y}}
@@ -154,7 +154,7 @@ func (p *quantizedOperands) convolve(g kernels.Window, y []int32) {
 	}
 }
 
-// quantizedBiasAdd adds in a range that is symmetric and has room for sums.
+// quantizedBiasAdd adds in a symmetric range with room for sums.
 func quantizedBiasAdd(c call) error {
 	x, q, err := c.quantizedInput(0, c.t(0).DType)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedType is a type of quantized numbers.
+// quantizedType describes a type of quantized numbers.
 type quantizedType struct {
 	dtype     tensor.DType
 	low, high int64
@@ -24,10 +24,10 @@ var quantizedTypes = map[tensor.DType]quantizedType{
 
 func (q quantizedType) signed() bool { return q.low < 0 }
 
-// steps is the number of values.
+// steps returns the number of values.
 func (q quantizedType) steps() float64 { return float64(q.high - q.low + 1) }
 
-// values reads the elements of a tensor of quantized numbers.
+// values calls f for each element of a tensor of quantized numbers.
 func (q quantizedType) values(t *tensor.Tensor, f func(i int, v int32)) {
 	switch q.dtype {
 	case tensor.QInt8:
@@ -49,7 +49,7 @@ func eachValue[T int8 | uint8 | int16 | uint16 | int32](all []T, f func(i int, v
 	}
 }
 
-// setter returns what writes the elements of a tensor of quantized numbers.
+// setter returns the function that sets an element of a tensor of quantized numbers.
 func (q quantizedType) setter(t *tensor.Tensor) func(i int, v int32) {
 	switch q.dtype {
 	case tensor.QInt8, tensor.QUint8:
@@ -63,10 +63,10 @@ func (q quantizedType) setter(t *tensor.Tensor) func(i int, v int32) {
 	return func(i int, v int32) { all[i] = v }
 }
 
-// numberRange is the range of the numbers that quantized ones stand for.
+// numberRange is the range of the numbers that quantized numbers stand for.
 type numberRange struct{ min, max float32 }
 
-// rangeAt reads the range that two inputs from i on are, each of one element.
+// rangeAt reads a range from inputs i and i+1, each of one element.
 func (c call) rangeAt(i int) (r numberRange, err error) {
 	for k, to := range []*float32{&r.min, &r.max} {
 		t := c.t(i + k)
@@ -78,7 +78,7 @@ func (c call) rangeAt(i int) (r numberRange, err error) {
 	return r, nil
 }
 
-// setRange makes a range the outputs from i on.
+// setRange sets outputs i and i+1 to a range.
 func (c call) setRange(i int, r numberRange) error {
 	for k, v := range []float32{r.min, r.max} {
 		out, err := outputOf[float32](c, i+k)
@@ -90,7 +90,7 @@ func (c call) setRange(i int, r numberRange) error {
 	return nil
 }
 
-// quantizedInput returns input i, which must be of the type.
+// quantizedInput returns input i, which must have type d.
 func (c call) quantizedInput(i int, d tensor.DType) (*tensor.Tensor, quantizedType, error) {
 	t := c.t(i)
 	q, ok := quantizedTypes[d]
@@ -100,7 +100,7 @@ func (c call) quantizedInput(i int, d tensor.DType) (*tensor.Tensor, quantizedTy
 	return t, q, nil
 }
 
-// unclamped is the quantized number nearest to v, which may be beyond the type.
+// unclamped returns the quantized number nearest to v, which may be outside the type.
 func (q quantizedType) unclamped(v float32, r numberRange) int64 {
 	if r.min == r.max {
 		return q.low
@@ -114,12 +114,12 @@ func (q quantizedType) unclamped(v float32, r numberRange) int64 {
 	return n + q.low
 }
 
-// clamped is the quantized number nearest to v.
+// clamped returns the quantized number nearest to v within the type.
 func (q quantizedType) clamped(v float32, r numberRange) int32 {
 	return int32(min(max(q.unclamped(v, r), q.low), q.high))
 }
 
-// number is what a quantized number stands for. It goes through float32, as TensorFlow's class of such numbers does.
+// number returns what v stands for. It goes through float32, like TensorFlow's class of quantized numbers.
 func (q quantizedType) number(v int32, r numberRange) float32 {
 	if r.min == r.max {
 		return r.min
@@ -130,18 +130,18 @@ func (q quantizedType) number(v int32, r numberRange) float32 {
 	return float32(float64(first) + float64((float64(float32(v))-float64(q.low))*scale))
 }
 
-// level is the distance of two neighbours.
+// level returns the distance between neighboring quantized numbers.
 func (q quantizedType) level(r numberRange) float32 {
 	return (r.max - r.min) / float32(q.high-q.low)
 }
 
-// multiplied is the range of products of two quantized numbers.
+// multiplied returns the range of products of quantized numbers with the levels a and b.
 func (q quantizedType) multiplied(a, b float32) numberRange {
 	level := a * b
 	return numberRange{level * float32(q.low), level * float32(q.high)}
 }
 
-// whole64 and whole32 make integers as x86 processors do: what is too large becomes the lowest.
+// whole64 and whole32 convert to integers as x86 processors do: numbers out of range become the lowest integer.
 func whole64(v float64) int64 {
 	if v >= math.MinInt64 && v < math.MaxInt64 {
 		return int64(v)
@@ -156,7 +156,7 @@ func whole32(v float32) int32 {
 	return math.MinInt32
 }
 
-// normal32 returns v, or 0 where it is denormal: TensorFlow takes such numbers for zeros.
+// normal32 returns v, or 0 if it is denormal: TensorFlow flushes such numbers to zero.
 func normal32(v float32) float32 {
 	if v > -0x1p-126 && v < 0x1p-126 {
 		return 0
@@ -167,7 +167,7 @@ func normal32(v float32) float32 {
 // round32 rounds halves away from zero.
 func round32(v float32) float32 { return float32(math.Round(float64(v))) }
 
-// toNumbers is how quantized numbers become numbers where all of a tensor do.
+// toNumbers dequantizes whole tensors.
 type toNumbers struct{ first, scale float32 }
 
 func (q quantizedType) toNumbers(r numberRange) toNumbers {
@@ -181,7 +181,7 @@ func (q quantizedType) toNumbers(r numberRange) toNumbers {
 
 func (n toNumbers) of(v int32) float32 { return n.first + float32(float32(v)*n.scale) }
 
-// toQuantized is how numbers become quantized ones where all of a tensor do.
+// toQuantized quantizes whole tensors.
 type toQuantized struct{ scale, first, low, high float32 }
 
 func (q quantizedType) toQuantized(r numberRange) toQuantized {
@@ -197,7 +197,7 @@ func (t toQuantized) of(v float32) int32 {
 	return whole32(min(max(round32(float32(v*t.scale))-t.first, t.low), t.high))
 }
 
-// narrowed makes quantized numbers of 32 bits ones of 8 bits in another range.
+// narrowed requantizes from 32 bits to 8 bits in another range.
 type narrowed struct{ scale, offset int64 }
 
 func narrowing(from, to numberRange) narrowed {

@@ -15,7 +15,7 @@ func quantizedRelu(most float32) maker {
 	return plain(func(c call) error { return c.clips(most) })
 }
 
-// clips clips input 0, whose range follows it.
+// clips clips input 0; its range follows it.
 func (c call) clips(most float32) error {
 	x, q, err := c.quantizedInput(0, c.t(0).DType)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c call) clips(most float32) error {
 	return c.setRange(1, r)
 }
 
-// mostByte and meanByte are what pools do with the values of a window.
+// mostByte and meanByte reduce the values of a pool's window.
 func mostByte(values []uint8) uint8 {
 	most := values[0]
 	for _, v := range values {
@@ -58,7 +58,7 @@ func meanByte(values []uint8) uint8 {
 	return uint8(sum / len(values))
 }
 
-// quantizedPool pools images of 8 bits. The range stays.
+// quantizedPool pools 8-bit images. The range stays.
 func quantizedPool(op string, f func(values []uint8) uint8) maker {
 	return func(s *site) (kernel, error) {
 		w, err := window.Read(&graph.Node{Name: s.node.Name, Op: op, Attrs: s.node.Attrs})
@@ -126,7 +126,7 @@ func quantizedReshape(c call) error {
 	return c.setRange(1, r)
 }
 
-// quantizedConcat joins tensors in a range that holds those of all.
+// quantizedConcat joins tensors in a range that includes all of theirs.
 func quantizedConcat(s *site) (kernel, error) {
 	n := s.count("N", 0, 1<<16)
 	return func(c call) error {
@@ -169,7 +169,7 @@ func quantizedConcat(s *site) (kernel, error) {
 	}, nil
 }
 
-// inRange returns quantized numbers in another range.
+// inRange requantizes numbers to another range.
 func (c call) inRange(q quantizedType, v Value, from, to numberRange) (Value, error) {
 	if from == to {
 		return v, nil

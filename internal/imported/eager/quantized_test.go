@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestQuantized: ops on quantized tensors give what TensorFlow 2.15 does, bit for bit, and refuse what it does.
+// TestQuantized: ops on quantized tensors give TensorFlow 2.15's results, bit for bit, and its refusals.
 func TestQuantized(t *testing.T) {
 	seen, failed := map[string]bool{}, map[string]int{}
 	for _, c := range readCases[goldenCase](t, "testdata/quantized_graphs.json.gz") {

@@ -59,7 +59,7 @@ func enqueue(s *site) (kernel, error) {
 	return onQueue(func(q *queue.Queue, c call) error { return q.Enqueue(c.ctx, element(c.in[1:])) }), nil
 }
 
-// element is what the values are in a queue.
+// element returns values as an element of a queue.
 func element(values []Value) queue.Element {
 	e := make(queue.Element, len(values))
 	for i, v := range values {
@@ -79,13 +79,13 @@ func enqueueMany(s *site) (kernel, error) {
 	}), nil
 }
 
-// maxBatch bounds the elements that a step puts in at once.
+// maxBatch bounds the number of elements that a step enqueues at once.
 const maxBatch = 1 << 24
 
-// rowCost is about what a tensor takes besides its bytes.
+// rowCost is about the size of a tensor without its bytes.
 const rowCost = 128
 
-// elementsOf returns the elements that are stacked in the first dimension. They are paid for until they are in a queue, which counts them.
+// elementsOf returns the elements stacked along the first dimension. They are paid for until they are in a queue, which counts them itself.
 func (c call) elementsOf(s queue.Spec, e queue.Element) ([]queue.Element, error) {
 	if err := s.CheckMany(e); err != nil {
 		return nil, err
@@ -105,13 +105,13 @@ func (c call) elementsOf(s queue.Spec, e queue.Element) ([]queue.Element, error)
 		all[k] = make(queue.Element, len(e))
 		for i, t := range e {
 			n := product(t.Shape[1:])
-			all[k][i] = rows(t, t.Shape[1:], k*n, n).Clone() // the rest of t may go
+			all[k][i] = rows(t, t.Shape[1:], k*n, n).Clone() // so that the rest of t can be freed
 		}
 	}
 	return all, nil
 }
 
-// components sets the outputs of a node that takes elements out.
+// components returns the types of the outputs of a node that dequeues.
 func components(s *site) []tensor.DType {
 	s.unlimited()
 	types := list[tensor.DType](s, "component_types")
@@ -119,7 +119,7 @@ func components(s *site) []tensor.DType {
 	return types
 }
 
-// sameTypes fails for a node that takes other types out of a queue than this holds.
+// sameTypes fails if a node dequeues other types than the queue holds.
 func sameTypes(q *queue.Queue, types []tensor.DType) error {
 	if !slices.Equal(q.Spec().Types, types) {
 		return fmt.Errorf("expected components of the types %v, which queue '%s' has, got %v", q.Spec().Types, q.Name(), types)
@@ -144,7 +144,7 @@ func dequeue(s *site) (kernel, error) {
 	}), nil
 }
 
-// dequeueMany stacks the elements.
+// dequeueMany stacks the elements that it dequeues.
 func dequeueMany(upTo bool) maker {
 	return func(s *site) (kernel, error) {
 		types := components(s)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// contents is what an int64 or string tensor holds.
+// contents formats the elements of an int64 or string tensor.
 func contents(v Value) string {
 	if v.T.DType == tensor.String {
 		var all []string
@@ -23,7 +23,7 @@ func contents(v Value) string {
 
 func int32Of(n int32) Value { return Value{T: tensor.Scalar(n)} }
 
-// TestShuffledAsTensorFlow: the order is that of TensorFlow's RandomShuffleQueue with the graph's seed 87654321 and the op's seed 7.
+// TestShuffledAsTensorFlow: the order is RandomShuffleQueue's in TensorFlow with the graph's seed 87654321 and the op's seed 7.
 func TestShuffledAsTensorFlow(t *testing.T) {
 	s := newSession(t)
 	attrs := queueAttrs("", tensor.Int64)
@@ -44,7 +44,7 @@ func TestShuffledAsTensorFlow(t *testing.T) {
 	s.refuse("min_after_dequeue 20 must be < capacity 20", "RandomShuffleQueueV2", attrs)
 }
 
-// TestPrioritiesAsTensorFlow: elements of equal priority come in TensorFlow's order.
+// TestPrioritiesAsTensorFlow: elements of equal priority are dequeued in TensorFlow's order.
 func TestPrioritiesAsTensorFlow(t *testing.T) {
 	s := newSession(t)
 	attrs := queueAttrs("", tensor.String)
@@ -71,7 +71,7 @@ func TestPrioritiesAsTensorFlow(t *testing.T) {
 	s.refuse("Expected the priority element to be a scalar", "QueueEnqueueV2", nil, s.run("PriorityQueueV2", graph.Attrs{"component_types": []tensor.DType{}, "shared_name": []byte("none")}), []int64{1})
 }
 
-// TestPadding: elements of different sizes are padded to the largest of a batch.
+// TestPadding: elements of different sizes are padded to the largest in their batch.
 func TestPadding(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"component_types": []tensor.DType{tensor.Int64, tensor.String}, "shapes": []graph.Shape{{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}, {Dims: []graph.Dim{graph.Unknown}}}}
@@ -93,7 +93,7 @@ func TestPadding(t *testing.T) {
 	s.refuse("Shapes must be provided for all components, but received 1 dtypes and 0 shapes.", "PaddingFIFOQueueV2", graph.Attrs{"component_types": []tensor.DType{tensor.Int64}})
 }
 
-// TestSharedNames: what TensorFlow refuses as names, and containers apart.
+// TestSharedNames: names that TensorFlow refuses, and separate containers.
 func TestSharedNames(t *testing.T) {
 	s := newSession(t)
 	attrs := queueAttrs("_q", tensor.Int64)
@@ -109,7 +109,7 @@ func TestSharedNames(t *testing.T) {
 	s.refuse("Expected FIFOQueue, found PaddingFIFOQueue", "PaddingFIFOQueueV2", attrs)
 }
 
-// TestAccumulators: gradients are added up until there are enough; gradients of earlier steps are dropped.
+// TestAccumulators: gradients add up until there are enough; gradients of earlier steps are dropped.
 func TestAccumulators(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"dtype": tensor.Float32, "shape": graph.ShapeOf(2), "shared_name": []byte("a")}
@@ -138,7 +138,7 @@ func TestAccumulators(t *testing.T) {
 	s.expect(s.run("AccumulatorTakeGradient", nil, a, int32Of(2)), "float32[2] 4 8")
 }
 
-// TestSparseAccumulators: rows are averaged by how often each came.
+// TestSparseAccumulators: each row is averaged over its gradients.
 func TestSparseAccumulators(t *testing.T) {
 	s := newSession(t)
 	a := s.run("SparseConditionalAccumulator", graph.Attrs{"dtype": tensor.Float32, "shape": graph.ShapeOf(9, 2), "shared_name": []byte("a")})

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// makeQueue returns the maker of a kernel that finds a queue.
+// makeQueue returns the maker of a kernel that finds or makes a queue.
 func makeQueue(kind queue.Kind) maker {
 	return func(s *site) (kernel, error) {
 		spec, at := s.queueSpec(kind), s.sharing("queue")
@@ -76,7 +76,7 @@ func (s *site) queueSpec(kind queue.Kind) queue.Spec {
 	return spec
 }
 
-// componentShape returns the shape of a component. Where it may be partial, -1 is any size.
+// componentShape returns the shape of a component. If it may be partial, -1 stands for any size.
 func (s *site) componentShape(shape graph.Shape, partial bool) []int {
 	if shape.UnknownRank || !partial && !shape.Known() {
 		s.fail("attribute shapes: %v: expected known sizes", shape)

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// withoutShapes is the error of a queue of elements that cannot be stacked.
+// withoutShapes is the error for a queue whose elements cannot be stacked.
 func withoutShapes(k queue.Kind) error {
 	if k == queue.Priority {
 		return fmt.Errorf("%s's DequeueMany requires the components to have specified shapes.", k)
@@ -16,7 +16,7 @@ func withoutShapes(k queue.Kind) error {
 	return fmt.Errorf("%s's DequeueMany and DequeueUpTo require the components to have specified shapes.", k)
 }
 
-// fitsMany fails where n elements are more than a tensor may have, before any is taken out.
+// fitsMany fails, before any element is dequeued, if n of them exceed the size of a tensor.
 func (c call) fitsMany(s queue.Spec, n int) error {
 	most := maxBatch
 	for i, shape := range s.Shapes {
@@ -30,7 +30,7 @@ func (c call) fitsMany(s queue.Spec, n int) error {
 	return nil
 }
 
-// least is a partial shape with 0 for what is not known.
+// least returns a partial shape with 0 for its unknown sizes.
 func least(shape []int) []int {
 	shape = slices.Clone(shape)
 	for i := range shape {
@@ -39,7 +39,7 @@ func least(shape []int) []int {
 	return shape
 }
 
-// stackElements sets the outputs to the components of elements, with a new first dimension. Smaller ones are padded.
+// stackElements sets the outputs to the stacked components of elements. Smaller ones are padded.
 func (c call) stackElements(s queue.Spec, elements []queue.Element) error {
 	for i, partial := range s.Shapes {
 		shape := least(partial)
@@ -64,7 +64,7 @@ func (c call) stackElements(s queue.Spec, elements []queue.Element) error {
 	return nil
 }
 
-// copyPadded copies t to the beginning of the part of out that starts at a cell and has a larger shape.
+// copyPadded copies t to the corner of a larger shape that starts at element `at` of out.
 func copyPadded(out *tensor.Tensor, at int, shape []int, t *tensor.Tensor) {
 	if t.Len() == 0 {
 		return

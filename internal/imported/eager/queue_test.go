@@ -11,7 +11,7 @@ func queueAttrs(shared string, d tensor.DType) graph.Attrs {
 	return graph.Attrs{"component_types": []tensor.DType{d}, "shapes": []graph.Shape{graph.ShapeOf()}, "capacity": int64(3), "shared_name": []byte(shared)}
 }
 
-// TestQueues: nodes put elements in one by one and many at once, and take them out; queues are found by container, name and session.
+// TestQueues: nodes enqueue elements one by one and many at once, and dequeue them; queues are found by container, name and session.
 func TestQueues(t *testing.T) {
 	s := newSession(t)
 	types := graph.Attrs{"component_types": []tensor.DType{tensor.Int64}}

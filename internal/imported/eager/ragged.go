@@ -20,7 +20,7 @@ var raggedOps = map[*ops.Def]maker{
 	ops.RaggedTensorToVariantGradient: raggedToVariantGradient,
 }
 
-// splitsOf checks row splits: from 0 up to n.
+// splitsOf checks row splits: they must rise from 0 to n.
 func splitsOf(c call, what string, t *tensor.Tensor, n int) ([]int, error) {
 	s, err := c.integers(what, t)
 	if err != nil {
@@ -108,7 +108,7 @@ func raggedLevels(c call, first bool) (int, [][]int, error) {
 	return rows, levels, nil
 }
 
-// padRagged makes output 0 of the values in a box, padded with the default and cut to the shape asked for.
+// padRagged sets output 0 to the values in a box, padded with the default and cut to the requested shape.
 func padRagged(c call, rows int, levels [][]int) error {
 	values, def := c.t(1), c.t(2)
 	if def.DType != values.DType {

@@ -6,13 +6,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedInputs are the columns of a ragged cross: of each kind one after the other, in an order that letters say.
+// raggedInputs are the columns of a ragged cross, grouped by kind; letters give the order of the columns.
 type raggedInputs struct {
-	order                 string // of R, S and D
+	order                 string // one of R, S and D per column
 	ragged, sparse, dense int
 }
 
-// raggedCross combines ragged, sparse and dense columns row by row into a ragged one.
+// raggedCross combines ragged, sparse and dense columns row by row into a ragged tensor.
 func raggedCross(s *site) (kernel, error) {
 	x := raggedInputs{order: s.str("input_order", ""), ragged: len(list[tensor.DType](s, "ragged_values_types")),
 		sparse: s.count("Nsparse", 0, 1<<12), dense: len(list[tensor.DType](s, "dense_types"))}
@@ -41,7 +41,7 @@ func raggedCross(s *site) (kernel, error) {
 	}, nil
 }
 
-// raggedOutputs makes the values and the row splits of all combinations.
+// raggedOutputs sets the outputs to the values and the row splits of all combinations.
 func (c call) raggedOutputs(cols []crossColumn, batch int, types [2]tensor.DType, emit func(out *tensor.Tensor, k int, at []int) error) error {
 	counts, total, _, err := combinations(cols, batch)
 	if err != nil {
@@ -64,7 +64,7 @@ func (c call) raggedOutputs(cols []crossColumn, batch int, types [2]tensor.DType
 	return combine(c, cols, counts, func(k, _, _ int, at []int) error { return emit(out, k, at) })
 }
 
-// columns reads the columns in their order: ragged values, their splits, sparse indices, values and shapes, and dense ones.
+// columns reads the columns in their order. The inputs are ragged values, their splits, sparse indices, values and shapes, and dense columns.
 func (x raggedInputs) columns(c call) (cols []crossColumn, batch int, err error) {
 	if want := 2*x.ragged + 3*x.sparse + x.dense; len(c.in) != want {
 		return nil, 0, fmt.Errorf("expected %d inputs, got %d", want, len(c.in))
@@ -103,7 +103,7 @@ func (x raggedInputs) columns(c call) (cols []crossColumn, batch int, err error)
 	return cols, batch, nil
 }
 
-// batch returns how many rows the first of some kind of column has.
+// batch returns the number of rows of the first ragged column, else of the first sparse one, else of the first dense one.
 func (x raggedInputs) batch(c call, sparse, dense int) (int, error) {
 	n := -1
 	switch {

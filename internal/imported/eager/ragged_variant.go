@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedVariant is a ragged tensor as one variant: the outermost splits first.
+// raggedVariant is a ragged tensor in one variant: the outermost splits first.
 type raggedVariant struct {
 	splits []*tensor.Tensor
 	values *tensor.Tensor
 }
 
-// MemoryBytes is what it takes, in bytes.
+// MemoryBytes returns the bytes that the tensor takes.
 func (r *raggedVariant) MemoryBytes() int {
 	n := tensorHeader + sizeOf(r.values)
 	for _, s := range r.splits {
@@ -22,7 +22,7 @@ func (r *raggedVariant) MemoryBytes() int {
 	return n
 }
 
-// rows returns how many rows a ragged tensor has; a scalar has none.
+// rows returns the number of rows; it fails for a scalar.
 func (r *raggedVariant) rows() (int, error) {
 	switch {
 	case len(r.splits) > 0:
@@ -148,7 +148,7 @@ func raggedFromVariant(s *site) (kernel, error) {
 	}, nil
 }
 
-// fits fails for a ragged tensor of another rank or of other types.
+// fits fails if the ragged tensor has another rank or other types.
 func (r *raggedVariant) fits(rank int, values, splits tensor.DType) error {
 	if len(r.splits) != rank {
 		return fmt.Errorf("expected a ragged rank of %d, got %d", rank, len(r.splits))
@@ -164,7 +164,7 @@ func (r *raggedVariant) fits(rank int, values, splits tensor.DType) error {
 	return nil
 }
 
-// stackRagged makes the outputs of ragged tensors that become rows: of uniform dimensions first, then of each part's own.
+// stackRagged sets the outputs to parts stacked to a shape: first the splits of the uniform dimensions, then the parts' own splits and values.
 func (c call) stackRagged(shape []int, parts []*raggedVariant, rank int, values, splits tensor.DType) error {
 	n := 1
 	for i, d := range shape[:len(shape)-1] {
@@ -200,7 +200,7 @@ func (c call) stackRagged(shape []int, parts []*raggedVariant, rank int, values,
 	return c.joinValues(len(shape)+rank, flat, values)
 }
 
-// joinSplits makes output i of splits k of all parts, one after the other.
+// joinSplits sets output i to the concatenation of splits k of all parts.
 func (c call) joinSplits(i int, parts []*raggedVariant, k int, d tensor.DType) error {
 	n := 1
 	for _, p := range parts {
@@ -223,7 +223,7 @@ func (c call) joinSplits(i int, parts []*raggedVariant, k int, d tensor.DType) e
 	return c.outputInts(i, d, joined, len(joined))
 }
 
-// joinValues makes output i of tensors along their first axis.
+// joinValues sets output i to the concatenation of tensors along their first axis.
 func (c call) joinValues(i int, parts []*tensor.Tensor, d tensor.DType) error {
 	shape := []int{0}
 	for k, p := range parts {

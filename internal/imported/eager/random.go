@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// randomOps draw random numbers, TensorFlow's bits on processors.
+// randomOps draw random numbers, the same bits as TensorFlow on CPUs.
 var randomOps = randomTable()
 
 func randomTable() map[*ops.Def]maker {
@@ -50,15 +50,15 @@ func randomTable() map[*ops.Def]maker {
 	return all
 }
 
-// drawing is an op that draws: how, and where its numbers come from.
+// drawing is an op that draws random numbers, with the source of its streams.
 type drawing struct {
 	op    *ops.Def
-	dtype tensor.DType // of the output, where an attribute says it
+	dtype tensor.DType // of the output, if an attribute gives it
 	from  source
 	draw  func(d drawing, c call) error
 }
 
-// source gives a stream to a run, and moves the state on by so many counters.
+// source returns the stream of a run, and advances the state by a number of counters.
 type source func(c call, counters uint64) (kernels.Rand, error)
 
 func (d drawing) maker(s *site) (kernel, error) {
@@ -69,7 +69,7 @@ func (d drawing) maker(s *site) (kernel, error) {
 	return func(c call) error { return d.draw(d, c) }, nil
 }
 
-// source finds the state of an op by its inputs: a key and a counter, a seed, a variable, or what the node keeps.
+// source chooses an op's state by its inputs: a key and a counter, a seed or a variable; without them, the node keeps the state.
 func (d drawing) source(s *site) source {
 	switch {
 	case d.op.Input("key") >= 0:
@@ -83,13 +83,13 @@ func (d drawing) source(s *site) source {
 	return func(_ call, counters uint64) (kernels.Rand, error) { return g.reserve(counters), nil }
 }
 
-// in returns the input of that name.
+// in returns an input by its name.
 func (d drawing) in(c call, name string) *tensor.Tensor { return c.t(d.op.Input(name)) }
 
-// reserve returns the stream of an op that makes n numbers. TensorFlow moves the state on by 256 counters for each.
+// reserve returns the stream of an op that makes n numbers. TensorFlow advances the state by 256 counters for each.
 func (d drawing) reserve(c call, n int) (kernels.Rand, error) { return d.from(c, 256*uint64(n)) }
 
-// shape returns the shape that is asked for.
+// shape returns the requested shape.
 func (d drawing) shape(c call) ([]int, error) {
 	t := d.in(c, "shape")
 	if len(t.Shape) != 1 {
@@ -114,13 +114,13 @@ func (d drawing) keyed(c call, _ uint64) (kernels.Rand, error) {
 	return kernels.Rand{Key: tensor.Values[uint64](key)[0], Counter: [2]uint64{n[0], n[1]}}, nil
 }
 
-// TensorFlow's numbers of algorithms.
+// TensorFlow's numbers for algorithms.
 const (
 	philox    = 1
 	automatic = 3
 )
 
-// seeded is the stream of a seed of two integers.
+// seeded returns the stream of a seed of two integers.
 func seeded(seed *tensor.Tensor) (kernels.Rand, error) {
 	v, err := vector("seed", seed)
 	if err != nil || len(v) != 2 {
@@ -129,7 +129,7 @@ func seeded(seed *tensor.Tensor) (kernels.Rand, error) {
 	return kernels.Scrambled([2]uint64{uint64(v[0]), uint64(v[1])}), nil
 }
 
-// keyAndCounter makes the key and the counter of a seed, and names the algorithm where that is asked for.
+// keyAndCounter outputs the key and the counter for a seed, and also the algorithm if the op has such an output.
 func keyAndCounter(c call) error {
 	r, err := seeded(c.t(0))
 	if err != nil {

@@ -18,7 +18,7 @@ func drawBinomial(d drawing, c call) error {
 	}
 }
 
-// binomials draws numbers of successes: counts and probs have a shape together, which is the end of the result's.
+// binomials draws numbers of successes: the broadcast shape of counts and probs is the end of the result's shape.
 func binomials[T float32 | float64](d drawing, c call) error {
 	counts, probs := d.in(c, "counts"), d.in(c, "probs")
 	if err := want("probs", probs, counts.DType); err != nil {
@@ -37,13 +37,13 @@ func binomials[T float32 | float64](d drawing, c call) error {
 	}
 	n, p := broadcastAt[T](counts, own), broadcastAt[T](probs, own)
 	pairs, places := product(own), product(shape[:len(shape)-len(own)])
-	counters := 256 * (uint64(pairs) * 200 * uint64(places+3) / 4) // as the op on a variable moves the state on
+	counters := 256 * (uint64(pairs) * 200 * uint64(places+3) / 4) // the op on a variable advances the state by as many
 	return d.places(c, shape, pairs, counters, func(r kernels.Rand, i, k int) (float64, error) {
 		return kernels.Binomial(r, uint64(i), kernels.BinomialParameters[T]{Count: n(k), Probability: p(k)}), nil
 	})
 }
 
-// broadcastAt returns a function that reads element i of t as broadcast to a shape, which may be far larger than t.
+// broadcastAt returns a function that returns element i of t broadcast to a shape, which may be far larger than t.
 func broadcastAt[T tensor.Element](t *tensor.Tensor, shape []int) func(i int) T {
 	steps, values := spread(t.Shape, shape).steps, tensor.Values[T](t)
 	return func(i int) T {

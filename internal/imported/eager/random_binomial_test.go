@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestBinomialTypes: counts and probabilities are of one type, float32 or float64.
+// TestBinomialTypes: counts and probabilities have the same type, float32 or float64.
 func TestBinomialTypes(t *testing.T) {
 	all := []tensor.DType{tensor.Float32, tensor.Float64, tensor.Float16, tensor.Int32}
 	for _, counts := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// parameter returns element i of a parameter of a bounded distribution: one for all, or one for each row.
+// parameter returns a bounded distribution's parameter for row i: t has one for all, or one per row.
 func parameter[T kernels.Float](t *tensor.Tensor, i int) T {
 	if t.Len() == 1 {
 		i = 0
@@ -17,7 +17,7 @@ func parameter[T kernels.Float](t *tensor.Tensor, i int) T {
 	return tensor.Values[T](t)[i]
 }
 
-// drawBounded draws normals between bounds that may differ from row to row. It has TensorFlow's numbers where that does not divide the rows.
+// drawBounded draws normals between bounds that may differ by row. The numbers are TensorFlow's if it does not split the rows between threads.
 func drawBounded(d drawing, c call) error {
 	shape, err := d.shape(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func drawBounded(d drawing, c call) error {
 	return boundedRows(c, out, r, batch, p)
 }
 
-// boundedRows fills rows of n numbers each; the last row may be short.
+// boundedRows fills rows of n numbers each; the last row may be shorter.
 func boundedRows(c call, out *tensor.Tensor, r kernels.Rand, n int, p []*tensor.Tensor) error {
 	switch out.DType {
 	case tensor.Float32:

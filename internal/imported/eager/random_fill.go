@@ -23,7 +23,7 @@ func drawTruncated(d drawing, c call) error {
 	return d.fill(c, kernels.TruncatedNormal[float32], kernels.TruncatedNormal[float64])
 }
 
-// fill draws floats of any type. TensorFlow draws half and bfloat16 as float32, and rounds.
+// fill draws floats of any type. Like TensorFlow, it draws half and bfloat16 as float32, and rounds.
 func (d drawing) fill(c call, f32 func([]float32, kernels.Rand), f64 func([]float64, kernels.Rand)) error {
 	shape, err := d.shape(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func (d drawing) fill(c call, f32 func([]float32, kernels.Rand), f64 func([]floa
 	return nil
 }
 
-// drawBetween draws integers from minval on and below maxval.
+// drawBetween draws integers in [minval, maxval).
 func drawBetween(d drawing, c call) error {
 	switch d.dtype {
 	case tensor.Int32:
@@ -99,7 +99,7 @@ func drawRange[T kernels.RandomInt](d drawing, c call) error {
 	return err
 }
 
-// drawInts draws integers of all bits.
+// drawInts draws integers of random bits.
 func drawInts(d drawing, c call) error {
 	switch d.dtype {
 	case tensor.Int32:

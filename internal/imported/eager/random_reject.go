@@ -35,7 +35,7 @@ func drawPoisson(d drawing, c call) error {
 	})
 }
 
-// each draws a number for each place of the shape and each parameter, the parameters last.
+// each draws a number for each element of the shape and each parameter; the parameters are the last dimensions.
 func (d drawing) each(c call, name string, draw func(r kernels.Rand, i int, parameter float64) (float64, error)) error {
 	parameters, err := doubles(c, d.in(c, name))
 	if err != nil {
@@ -57,7 +57,7 @@ func (d drawing) each(c call, name string, draw func(r kernels.Rand, i int, para
 	return d.places(c, shape, len(parameters), 256*uint64(n), func(r kernels.Rand, i, k int) (float64, error) { return draw(r, i, parameters[k]) })
 }
 
-// endsWith refuses a shape that has not the parameters' shape at its end, as the ops want it whose shape is that of the result.
+// endsWith fails unless shape ends with the parameters' shape: the ops whose shape input is the whole result's shape require it.
 func endsWith(shape, own []int) error {
 	if k := len(shape) - len(own); k < 0 || !slices.Equal(shape[k:], own) {
 		return fmt.Errorf("Shape passed in must end with broadcasted shape: %v does not end with %v", shape, own)
@@ -65,7 +65,7 @@ func endsWith(shape, own []int) error {
 	return nil
 }
 
-// places draws the numbers of a shape with n parameters at its end: number i of the stream, which goes through the places of a parameter first, is of parameter k.
+// places draws numbers of a shape that ends with n parameters. Stream number i is for parameter k; all numbers of one parameter are adjacent.
 func (d drawing) places(c call, shape []int, n int, counters uint64, draw func(r kernels.Rand, i, k int) (float64, error)) error {
 	out, err := c.output(0, d.dtype, shape...)
 	if err != nil || out.Len() == 0 {
@@ -91,10 +91,10 @@ func (d drawing) places(c call, shape []int, n int, counters uint64, draw func(r
 	return done()
 }
 
-// stateless reports whether a seed or a key is an input.
+// stateless reports whether an input is a seed or a key.
 func (d drawing) stateless() bool { return d.op.Input("seed") >= 0 || d.op.Input("key") >= 0 }
 
-// doubles returns the elements of a tensor of numbers as float64.
+// doubles returns the elements of a tensor as float64.
 func doubles(c call, t *tensor.Tensor) (v []float64, err error) {
 	if t.DType.Half() {
 		if t, err = recastTo(c, t, tensor.Float32); err != nil {
@@ -109,7 +109,7 @@ func doubles(c call, t *tensor.Tensor) (v []float64, err error) {
 	return tensor.Values[float64](t), nil
 }
 
-// inDoubles returns room for the elements of t as float64, and what stores them. What is narrower than float32 is rounded to it first, as in TensorFlow.
+// inDoubles returns float64 room for t and a function that stores it. Types narrower than float32 are rounded to float32 first, as in TensorFlow.
 func inDoubles(c call, t *tensor.Tensor) (dst []float64, store func() error, err error) {
 	if t.DType == tensor.Float64 {
 		return tensor.Values[float64](t), func() error { return nil }, nil
@@ -128,8 +128,8 @@ func inDoubles(c call, t *tensor.Tensor) (dst []float64, store func() error, err
 	}, nil
 }
 
-// drawClasses draws class numbers by their logits [rows, classes]. The rows share one stream, as they do in TensorFlow where
-// it does not divide them.
+// drawClasses draws class numbers by their logits [rows, classes]. The rows share one stream, as in TensorFlow if it does not split
+// them between threads.
 func drawClasses(d drawing, c call) error {
 	logits := d.in(c, "logits")
 	n, err := integer("num_samples", d.in(c, "num_samples"))
@@ -175,7 +175,7 @@ func drawClasses(d drawing, c call) error {
 
 func rowOf(t *tensor.Tensor, row, n int) *tensor.Tensor { return rows(t, []int{n}, row*n, n) }
 
-// weigh fills sums with the sums of the exponentials of the logits, less the largest, and returns the last one.
+// weigh fills sums with the running sums of exp(logit - maximum), and returns the last.
 func weigh(sums, logits []float64) (total float64) {
 	most := -math.MaxFloat64
 	for _, v := range logits[:len(sums)] {
@@ -192,7 +192,7 @@ func weigh(sums, logits []float64) (total float64) {
 	return total
 }
 
-// drawOrder shuffles the rows of a tensor (Fisher and Yates).
+// drawOrder shuffles the rows of a tensor with the Fisher-Yates algorithm.
 func drawOrder(d drawing, c call) error {
 	t := d.in(c, "value")
 	if t.Len() <= 1 || t.Shape[0] <= 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ofVariable takes a stream of the state in a variable: two integers of the counter, then the key.
+// ofVariable returns a stream of the state in a variable: two integers for the counter, then the key.
 func (d drawing) ofVariable(c call, counters uint64) (r kernels.Rand, err error) {
 	alg := d.in(c, "algorithm")
 	if alg.DType != tensor.Int64 || len(alg.Shape) != 0 {
@@ -17,7 +17,7 @@ func (d drawing) ofVariable(c call, counters uint64) (r kernels.Rand, err error)
 	return moveState(c, tensor.Values[int64](alg)[0], counters)
 }
 
-// moveState returns the stream of the variable that is input 0, and moves the state on.
+// moveState returns the stream of the variable in input 0, and advances the state.
 func moveState(c call, alg int64, counters uint64) (r kernels.Rand, err error) {
 	if alg != philox && alg != automatic {
 		return r, fmt.Errorf("Unsupported algorithm id: %d", alg)
@@ -38,7 +38,7 @@ func moveState(c call, alg int64, counters uint64) (r kernels.Rand, err error) {
 	})
 }
 
-// skipState moves a state on as an op that makes delta numbers would.
+// skipState advances a state like an op that makes delta numbers.
 func skipState(c call) error {
 	alg, delta := c.t(1), c.t(2)
 	if alg.DType != tensor.Int64 || delta.DType != tensor.Int64 || len(alg.Shape)+len(delta.Shape) != 0 {
@@ -48,7 +48,7 @@ func skipState(c call) error {
 	return err
 }
 
-// readAndSkipState is skipState that gives the state as it was.
+// readAndSkipState is skipState, and returns the previous state.
 func readAndSkipState(c call) error {
 	alg, delta := c.t(1), c.t(2)
 	if alg.DType != tensor.Int32 || delta.DType != tensor.Uint64 || len(alg.Shape)+len(delta.Shape) != 0 {
@@ -65,7 +65,7 @@ func readAndSkipState(c call) error {
 	return err
 }
 
-// nonDeterministicInts makes integers that no seed says.
+// nonDeterministicInts returns integers that depend on no seed.
 func nonDeterministicInts(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Int64)
 	return func(c call) error {

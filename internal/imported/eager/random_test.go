@@ -20,14 +20,14 @@ type goldenDraw struct {
 	Steps []goldenStep
 }
 
-// goldenDigest is a tensor or, where there is a hash, its beginning.
+// goldenDigest is a tensor; with a hash it has only the beginning.
 type goldenDigest struct {
 	goldenTensor
 	Hash string
 }
 
-// TestRandom: random ops draw TensorFlow 2.15's numbers, and go on from run to run as they do there. Uniforms, integers and the narrow
-// types are the same bits; what takes a logarithm or a sine differs by the tolerance at most.
+// TestRandom: random ops draw TensorFlow 2.15's numbers, and continue from run to run like there. Uniforms, integers and the narrow
+// types have the same bits; numbers that need a logarithm or a sine differ by at most the tolerance.
 func TestRandom(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readCases[goldenDraw](t, "testdata/random.json.gz") {
@@ -99,7 +99,7 @@ func (g goldenDigest) compare(t *tensor.Tensor, tolerance float64) error {
 	return nil
 }
 
-// TestGenerators: a node goes on where the one of its name was, another one begins with its seeds, and without seeds nodes differ.
+// TestGenerators: a node continues the stream of its name, another one begins with its own seeds, and nodes without seeds differ.
 func TestGenerators(t *testing.T) {
 	node := func(name string, seed int64) *graph.Node {
 		return &graph.Node{Name: name, Op: "RandomUniform", Attrs: graph.Attrs{"seed": seed, "dtype": tensor.Float32}}
@@ -137,7 +137,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// TestRandomRefused: what would take too much memory or never end is an error, and the message says why.
+// TestRandomRefused: draws that take too much memory or never end fail, and the message says why.
 func TestRandomRefused(t *testing.T) {
 	s := newSession(t)
 	huge, two := []int64{1 << 40, 1 << 20}, []int64{2}

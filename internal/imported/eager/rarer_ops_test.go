@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestIsotonicRegression: values and pools of TensorFlow 2.15, also for equal neighbours and NaN.
+// TestIsotonicRegression: values and pools of TensorFlow 2.15, also for equal neighbors and NaN.
 func TestIsotonicRegression(t *testing.T) {
 	s, nan := newSession(t), float32(math.NaN())
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestIsotonicRegression(t *testing.T) {
 	}
 }
 
-// TestImageBlocks: blocks of images, by an attribute.
+// TestImageBlocks: image blocks whose size is an attribute.
 func TestImageBlocks(t *testing.T) {
 	s, two := newSession(t), graph.Attrs{"block_size": int64(2)}
 	x := make([]float32, 16)
@@ -46,14 +46,14 @@ func TestImageBlocks(t *testing.T) {
 	s.refuse("rank should be: 4", "BatchToSpace", two, tensorOf(x, 4, 4), tensorOf([]int32{0, 0, 0, 0}, 2, 2))
 }
 
-// TestAsStringOfComplex: texts of TensorFlow 2.15.
+// TestAsStringOfComplex: complex numbers have TensorFlow 2.15's texts.
 func TestAsStringOfComplex(t *testing.T) {
 	s, x := newSession(t), tensorOf([]complex64{1.5 - 2i, complex(float32(math.NaN()), 1e10)}, 2)
 	s.expect(s.run("AsString", nil, x), `string[2] "(1.500000,-2.000000)" "(nan,10000000000.000000)"`)
 	s.expect(s.run("AsString", graph.Attrs{"width": int64(9), "fill": []byte("0"), "precision": int64(1)}, x), `string[2] "(0000001.5,-000002.0)" "(      nan,10000000000.0)"`)
 }
 
-// TestWiderScatter: sums of small integers and of complex numbers by index, and the largest of slices of a variable.
+// TestWiderScatter: sums of small integers and of complex numbers by index, and the maxima of slices of a variable.
 func TestWiderScatter(t *testing.T) {
 	s, at := newSession(t), tensorOf([]int32{1, 1, 0}, 3, 1)
 	s.expect(s.run("ScatterNd", nil, at, tensorOf([]uint8{200, 100, 7}, 3), tensorOf([]int32{3}, 1)), "uint8[3] 7 44 0")
@@ -73,7 +73,7 @@ func TestWiderScatter(t *testing.T) {
 	s.expect(s.run("ReadVariableOp", graph.Attrs{"dtype": tensor.Float32}, v), "float32[3] 1 5 -7")
 }
 
-// TestNumbersOfTexts: which texts TensorFlow 2.15 takes for numbers.
+// TestNumbersOfTexts: which texts TensorFlow 2.15 accepts as numbers.
 func TestNumbersOfTexts(t *testing.T) {
 	s := newSession(t)
 	taken := []string{"-nan", "+NaN", "-INF", "0x10", "-0x1F", " +0x10 ", "0x1ffffff", "1E+3", "5.", "+.5", "-1e400", "1e-400", "  "}

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// readerOps read the files that queues name, record by record. They may wait for the queue.
+// readerOps read records from the files that queues name. They may wait for the queue.
 var readerOps = readerTable()
 
 func readerTable() map[*ops.Def]maker {
@@ -79,7 +79,7 @@ func (c call) recordFile(path, compression string) dataset.RecordFile {
 	return dataset.RecordFile{Path: path, Compression: compression, Limit: c.recordLimit()}
 }
 
-// recordLimit is the most bytes of a record, which is paid for after it was read: a quarter of what the server may hold.
+// recordLimit returns the maximum bytes of a record, which is paid for once it is read: a quarter of the server's memory.
 func (c call) recordLimit() int {
 	limit := c.env.limit()
 	if most := c.env.Payer.Account.Server().Most(); most > 0 {
@@ -88,7 +88,7 @@ func (c call) recordLimit() int {
 	return limit
 }
 
-// oneRecord are the Records of one record, whose key is the work itself.
+// oneRecord implements Records with one record, whose key is the work itself.
 type oneRecord struct {
 	b    []byte
 	done bool
@@ -106,10 +106,10 @@ func (*oneRecord) Position() int64 { return -1 }
 
 func (*oneRecord) Close() error { return nil }
 
-// reader is a reader that steps share.
+// reader is a reader shared by steps.
 type reader struct {
 	open opener
-	turn chan struct{} // holds something while somebody reads
+	turn chan struct{} // full while a step reads
 
 	mu       sync.Mutex
 	work     string
@@ -127,7 +127,7 @@ func (r *reader) Close() {
 	r.end()
 }
 
-// end forgets the work. The mutex is held.
+// end forgets the present work. The mutex is held.
 func (r *reader) end() {
 	if r.in != nil {
 		_ = r.in.Close()
@@ -215,7 +215,7 @@ func (r *reader) next(c call) (key string, record []byte, err error) {
 	return r.work, b, nil
 }
 
-// begin takes work out of the queue where there is none.
+// begin takes work out of the queue if there is none.
 func (r *reader) begin(c call) error {
 	r.mu.Lock()
 	has := r.in != nil
@@ -269,7 +269,7 @@ func readOne(c call) error {
 	}
 }
 
-// readUpTo reads records until there are enough, or work has ended that had some.
+// readUpTo reads until it has enough records, or until a piece of work ends that had some.
 func readUpTo(c call) error {
 	r, err := c.reader()
 	if err != nil {

@@ -6,21 +6,21 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/special"
 )
 
-// realSchur is the decomposition q·t·qᵀ of a square real matrix: t is upper triangular but for blocks of two rows, one for each pair of
-// complex eigenvalues, and q orthogonal. It is found by Francis's QR method with double shifts in the precision of the elements (Golub and
-// Van Loan, Matrix Computations, 7.5; the routine hqr2 of EISPACK). The order of the eigenvalues follows from the steps, which are those
-// that TensorFlow takes.
+// realSchur is the decomposition q·t·qᵀ of a square real matrix: q is orthogonal, and t upper triangular except for one block of two rows
+// for each pair of complex eigenvalues. The method is Francis's QR with double shifts in the elements' precision (Golub and Van Loan,
+// Matrix Computations, 7.5; the routine hqr2 of EISPACK). The order of the eigenvalues follows from the steps, which are the same as
+// TensorFlow's.
 type realSchur[T float] struct {
 	n     int
 	t, q  []T         // by rows; t is of the matrix divided by scale
-	scale T           // the size of the largest element
-	moved T           // what exceptional shifts took from the diagonal
+	scale T           // the absolute value of the largest element
+	moved T           // the sum that exceptional shifts subtracted from the diagonal
 	eps   T           // the distance from 1 to the next number
 	least T           // the smallest normal number
-	ended func() bool // nobody waits for the result any more: it need not be right
+	ended func() bool // the result is not needed and may be wrong
 }
 
-// realSchurOf decomposes a matrix, which it overwrites; false where it does not converge, as with numbers that are not finite, or has ended.
+// realSchurOf decomposes a matrix, which it overwrites; ok is false if it does not converge, as with infinities and NaNs, or if ended.
 func realSchurOf[T float](a []T, n int, ended func() bool) (s *realSchur[T], ok bool) {
 	s = &realSchur[T]{n: n, t: a, q: make([]T, n*n), ended: ended}
 	s.eps, s.least = T(epsilon[T]()), special.SmallestNormal[T]()
@@ -46,13 +46,13 @@ func realSchurOf[T float](a []T, n int, ended func() bool) (s *realSchur[T], ok 
 
 func root[T float](v T) T { return T(math.Sqrt(float64(v))) }
 
-// householder is a reflection, 1 - tau·v·vᵀ with the first element of v 1; it makes zeros of all but the first of the numbers that it was made of, which becomes beta.
+// householder is a reflection, 1 - tau·v·vᵀ with v[0] = 1; it maps the vector that it was made from to beta followed by zeros.
 type householder[T float] struct {
 	v         []T
 	tau, beta T
 }
 
-// reflect makes the reflection of x, and overwrites x by its vector.
+// reflect returns the reflection of x, and overwrites x with its vector.
 func (s *realSchur[T]) reflect(x []T) householder[T] {
 	tail := T(0)
 	for _, v := range x[1:] {
@@ -74,7 +74,7 @@ func (s *realSchur[T]) reflect(x []T) householder[T] {
 	return householder[T]{x, (beta - first) / beta, beta}
 }
 
-// rows applies a reflection to the rows of t from row at on, in the columns from column from on.
+// rows applies a reflection to the rows of t from row `at` on, in the columns from column `from` on.
 func (s *realSchur[T]) rows(h householder[T], at, from int) {
 	for j := from; j < s.n; j++ {
 		sum := T(0)
@@ -88,7 +88,7 @@ func (s *realSchur[T]) rows(h householder[T], at, from int) {
 	}
 }
 
-// columns applies a reflection to the columns of m from column at on, in the first rows.
+// columns applies a reflection to the columns of m from column `at` on, in the first rows.
 func (s *realSchur[T]) columns(m []T, h householder[T], at, rows int) {
 	for i := range rows {
 		row := m[i*s.n+at:][:len(h.v)]
@@ -103,7 +103,7 @@ func (s *realSchur[T]) columns(m []T, h householder[T], at, rows int) {
 	}
 }
 
-// hessenberg makes all elements zero that are more than one below the diagonal.
+// hessenberg zeroes all elements below the first subdiagonal.
 func (s *realSchur[T]) hessenberg() {
 	n := s.n
 	for k := 0; k < n-2 && !s.ended(); k++ {
@@ -122,7 +122,7 @@ func (s *realSchur[T]) hessenberg() {
 	}
 }
 
-// stepsPerRow bounds the steps of the whole matrix; three are the rule.
+// stepsPerRow bounds the steps of the whole matrix; three per row are usual.
 const stepsPerRow = 40
 
 // iterate finds the eigenvalues from the last row up.
@@ -160,7 +160,7 @@ func (s *realSchur[T]) iterate() bool {
 	return true
 }
 
-// smallBelow returns the first row of the last block that does not fall apart; zero is nothing beside the matrix.
+// smallBelow returns the first row of the last unreduced block; zero is negligible compared with the matrix.
 func (s *realSchur[T]) smallBelow(last int, zero T) int {
 	n := s.n
 	for ; last > 0; last-- {
@@ -172,7 +172,7 @@ func (s *realSchur[T]) smallBelow(last int, zero T) int {
 	return last
 }
 
-// split makes the block of rows last-1 and last triangular where its eigenvalues are real.
+// split makes the block of rows last-1 and last triangular if its eigenvalues are real.
 func (s *realSchur[T]) split(last int) {
 	n, at := s.n, last-1
 	a, d := &s.t[at*n+at], &s.t[last*n+last]
@@ -206,7 +206,7 @@ func (s *realSchur[T]) split(last int) {
 	}
 }
 
-// rotationOf returns c and r so that r·p + c·q is 0.
+// rotationOf returns c and r with r·p + c·q = 0.
 func rotationOf[T float](p, q T) (c, r T) {
 	switch {
 	case q == 0:
@@ -224,10 +224,10 @@ func rotationOf[T float](p, q T) (c, r T) {
 	}
 }
 
-// shifts are the sum's halves and the product of the two shifts of a step, as hqr2 has them.
+// shifts are the two shifts of a step as in hqr2: their sum is x + y, and their product x*y - w.
 type shifts[T float] struct{ x, y, w T }
 
-// shift returns the shifts of a step: the eigenvalues of the last two rows, and others against cycles.
+// shift returns the shifts of a step: the eigenvalues of the last two rows, or exceptional ones against cycles.
 func (s *realSchur[T]) shift(last, turns int) shifts[T] {
 	n := s.n
 	sh := shifts[T]{s.t[last*n+last], s.t[(last-1)*n+last-1], s.t[last*n+last-1] * s.t[(last-1)*n+last]}
@@ -238,7 +238,7 @@ func (s *realSchur[T]) shift(last, turns int) shifts[T] {
 		}
 	}
 	switch turns {
-	case 10: // Wilkinson's
+	case 10: // Wilkinson's ad hoc shift
 		move(sh.x)
 		size := absOf(s.t[last*n+last-1]) + absOf(s.t[(last-1)*n+last-2])
 		return shifts[T]{0.75 * size, 0.75 * size, -0.4375 * size * size}
@@ -257,7 +257,7 @@ func (s *realSchur[T]) shift(last, turns int) shifts[T] {
 	return sh
 }
 
-// step is one step of Francis's method on rows first to last.
+// step does one step of Francis's method on rows first to last.
 func (s *realSchur[T]) step(first, last int, sh shifts[T]) {
 	n, at := s.n, last-2
 	var v [3]T

@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 )
 
-// values returns the eigenvalues; of a pair that with the positive imaginary part is the first.
+// values returns the eigenvalues; of a complex pair, the one with the positive imaginary part comes first.
 func (s *realSchur[T]) values() []complex128 {
 	n := s.n
 	out := make([]complex128, n)
@@ -25,7 +25,7 @@ func (s *realSchur[T]) values() []complex128 {
 	return out
 }
 
-// pair reports whether rows i and i+1 are of a pair of complex eigenvalues.
+// pair reports whether rows i and i+1 belong to a pair of complex eigenvalues.
 func (s *realSchur[T]) pair(i int) bool { return i+1 < s.n && s.t[(i+1)*s.n+i] != 0 }
 
 // vectors returns the eigenvectors as columns, each of length 1. Their signs are TensorFlow's.
@@ -65,8 +65,8 @@ func (s *realSchur[T]) vectors(values []complex128) []complex128 {
 	return out
 }
 
-// triangular fills x with the eigenvector of t for its eigenvalue in the last rows of x. Its last element is 1, or i of a pair. least takes
-// the place of a difference between equal eigenvalues.
+// triangular fills x with the eigenvector of t for value, the eigenvalue in the last rows of x. The vector's last element is 1, or i for
+// a complex pair. Between equal eigenvalues, least replaces the difference.
 func (s *realSchur[T]) triangular(t, x []complex128, value complex128, least float64) {
 	n, last := s.n, len(x)-1
 	x[last] = 1
@@ -107,7 +107,7 @@ func (s *realSchur[T]) triangular(t, x []complex128, value complex128, least flo
 	}
 }
 
-// shorten divides a vector that has become long: of equal eigenvalues each makes the next element larger.
+// shorten scales down a vector that has grown long: with equal eigenvalues, each step makes the next element larger.
 func shorten(x []complex128) {
 	largest := 0.0
 	for _, v := range x {

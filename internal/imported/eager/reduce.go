@@ -35,14 +35,14 @@ func reduceMaker(op *ops.Def) maker {
 	}
 }
 
-// span says which output element each input element of a reduction goes to.
+// span maps each input element of a reduction to its output element.
 type span struct {
 	in, out []int
-	steps   []int // of the input's dimensions in the output, 0 for reduced ones
-	count   int   // elements that one output element is made of
+	steps   []int // in the output, per dimension of the input; 0 for reduced ones
+	count   int   // input elements per output element
 }
 
-// reduced resolves the reduction of a shape over the dimensions that axes lists.
+// reduced resolves the reduction of a shape over the dimensions in axes.
 func reduced(in []int, axes *tensor.Tensor, keep bool) (span, error) {
 	r := span{in: in, steps: make([]int, len(in)), count: 1}
 	dims, err := integers("reduction_indices", axes)
@@ -80,8 +80,8 @@ func reduced(in []int, axes *tensor.Tensor, keep bool) (span, error) {
 	return r, nil
 }
 
-// walk calls f for every input element with the output element that it goes to,
-// in the order of the input.
+// walk calls f with the index of every input element, in order,
+// and the index of its output element.
 func (r span) walk(f func(i, o int)) {
 	if slices.Contains(r.in, 0) {
 		return
@@ -109,7 +109,7 @@ func (r span) walk(f func(i, o int)) {
 	dim(0, 0)
 }
 
-// floatReduce adds and multiplies in float64, whatever the type.
+// floatReduce adds and multiplies in float64, whatever the element type.
 func floatReduce[T float](op *ops.Def, keep bool) kernel {
 	return func(c call) error {
 		r, err := reduced(c.t(0).Shape, c.t(1), keep)
@@ -160,7 +160,7 @@ func intReduce[T integral](op *ops.Def, keep bool) kernel {
 	}
 }
 
-// fold reduces elements into acc; ends are what Max and Min start from.
+// fold reduces elements into acc; ends are the initial values of Max and Min.
 func fold[A number](op *ops.Def, r span, acc []A, elem func(i int) A, ends [2]A) {
 	start := map[*ops.Def]A{ops.Max: ends[0], ops.Min: ends[1], ops.Prod: 1}[op]
 	for i := range acc {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// regexOps match regular expressions, whose syntax is RE2's as Go's is, and split strings.
+// regexOps match regular expressions, whose RE2 syntax is also Go's, and split strings.
 var regexOps = map[*ops.Def]maker{
 	ops.RegexReplace:         regexReplace,
 	ops.StaticRegexReplace:   staticRegexReplace,
@@ -26,12 +26,12 @@ var regexOps = map[*ops.Def]maker{
 type rewrite struct {
 	pattern, template string
 	re                byteRegexp
-	parts             []any // text ([]byte) and numbers of groups (int)
+	parts             []any // text ([]byte) and group numbers (int)
 	global            bool
 	takes             expressionSize
 }
 
-// keptExpression is how many bytes an expression of a request may have that is kept for the next one.
+// keptExpression is the maximum bytes of a request's compiled expression that is kept for the next request.
 const keptExpression = 1 << 20
 
 func newRewrite(pattern, template string, global bool) (*rewrite, error) {
@@ -96,7 +96,7 @@ func (r *rewrite) apply(ctx context.Context, s []byte, room *textRoom) ([]byte, 
 	if err := room.take(len(s) - at); err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, size+len(s)-at) // one that grew would be there twice
+	out := make([]byte, 0, size+len(s)-at) // growing it would hold the text twice
 	at = 0
 	for _, m := range matches {
 		out = append(out, s[at:m[0]]...)
@@ -115,27 +115,27 @@ func (r *rewrite) apply(ctx context.Context, s []byte, room *textRoom) ([]byte, 
 	return append(out, s[at:]...), nil
 }
 
-// size is what the parts take for a match.
+// size returns the size of the replacement of a match.
 func (r *rewrite) size(match []int) (n int) {
 	for _, p := range r.parts {
 		switch p := p.(type) {
 		case []byte:
 			n += len(p)
 		case int:
-			n += match[2*p+1] - match[2*p] // 0 for a group that is not in it
+			n += match[2*p+1] - match[2*p] // 0 for a group without a match
 		}
 	}
 	return n
 }
 
-// long is the length from which it is worth looking what the parts of a string will take before they are made.
+// long is the length of a string from which the size of its parts is checked before they are made.
 const long = 1 << 16
 
-// slow is the length from which it may take long to find all matches in a string: each search may look at all that is left.
+// slow is the length from which finding all matches in a string may take long: each search may read the whole rest.
 const slow = 1 << 12
 
-// fits fails where the places of all matches in s take more than the room that is left, or where ctx ends before they are counted. To find
-// them once more takes about as long.
+// fits fails if the positions of all matches in s take more than the room left, or if ctx ends first. It takes about as long as finding
+// the matches.
 func (r *rewrite) fits(ctx context.Context, s []byte, room textRoom) error {
 	each := 2 * (stringHeader + 16*(1+r.re.NumSubexp()))
 	if len(s) < slow && (len(s)+1)*each < long {
@@ -213,7 +213,7 @@ func matchAll(c call, re *regexp.Regexp) error {
 			return err
 		}
 		if !utf8.Valid(s) {
-			continue // nothing matches bytes that are no characters
+			continue // nothing matches bytes that are not characters
 		}
 		if len(s) < long {
 			dst[i] = re.Match(s)
@@ -227,7 +227,7 @@ func matchAll(c call, re *regexp.Regexp) error {
 	return nil
 }
 
-// interruptible is a text that ends with ctx.
+// interruptible is a text that ends with its context.
 type interruptible struct {
 	ctx  context.Context
 	text *bytes.Reader
@@ -267,7 +267,7 @@ func staticRegexFullMatch(s *site) (kernel, error) {
 	return func(c call) error { return matchAll(c, re) }, nil
 }
 
-// splitAll makes a sparse tensor of the parts of every string; cuts says how many there are at most, less one.
+// splitAll makes a sparse tensor of the parts of every string; cuts returns the maximum number of parts, less one.
 func splitAll(c call, cuts func(s []byte) int, parts func(s []byte) [][]byte) error {
 	in := c.t(0)
 	if in.DType != tensor.String || len(in.Shape) != 1 {
@@ -330,8 +330,8 @@ func stringSplitV2(s *site) (kernel, error) {
 
 const space = " \t\n\v\f\r"
 
-// fields splits at runs of white space. After `most` parts, where that is not
-// negative, what is left is one more, even where it is empty.
+// fields splits at runs of white space. If most is not negative, the text
+// after the first `most` parts is one more part, even if it is empty.
 func fields(s []byte, most int) [][]byte {
 	if most == 0 {
 		return [][]byte{s}
@@ -351,7 +351,7 @@ func fields(s []byte, most int) [][]byte {
 	return out
 }
 
-// stringSplit is the older op: every byte of the delimiter splits, and none splits into bytes.
+// stringSplit is the older op: every byte of the delimiter splits, and an empty delimiter splits into bytes.
 func stringSplit(s *site) (kernel, error) {
 	skip := s.boolean("skip_empty", true)
 	return func(c call) error {
@@ -393,7 +393,7 @@ func stringSplit(s *site) (kernel, error) {
 	}, nil
 }
 
-// indexByteOf returns where the first of some bytes is in s, -1 where none is.
+// indexByteOf returns the index of the first byte of s that is in set, or -1.
 func indexByteOf(s, set []byte) int {
 	for i, b := range s {
 		if bytes.IndexByte(set, b) >= 0 {
@@ -403,7 +403,7 @@ func indexByteOf(s, set []byte) int {
 	return -1
 }
 
-// countOf returns how many bytes of s are in a set.
+// countOf returns the number of bytes of s that are in set.
 func countOf(s, set []byte) int {
 	n := 0
 	for _, b := range s {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// byteRegexp matches as RE2 does, in strings that are not UTF-8, too: no part of a pattern matches a byte that is none of a character.
-// Package regexp takes such a byte for U+FFFD, which "." and classes such as [^0-9] match.
+// byteRegexp matches as RE2 does also in strings that are not UTF-8: no part of a pattern matches a byte outside of a character. Package
+// regexp reads such a byte as U+FFFD, which "." and classes such as [^0-9] match.
 type byteRegexp struct {
 	*regexp.Regexp
 	strict func() *regexp.Regexp // never matches U+FFFD
@@ -33,7 +33,7 @@ func newByteRegexp(pattern string) (byteRegexp, error) {
 	})}, nil
 }
 
-// in is the expression for a string. In one that is not UTF-8, a U+FFFD that is written there is not matched either.
+// in returns the expression for a string. In a string that is not UTF-8, it doesn't match a literal U+FFFD either.
 func (r byteRegexp) in(s []byte) *regexp.Regexp {
 	if utf8.Valid(s) {
 		return r.Regexp
@@ -41,7 +41,7 @@ func (r byteRegexp) in(s []byte) *regexp.Regexp {
 	return r.strict()
 }
 
-// leaveOut takes U+FFFD from what an expression matches.
+// leaveOut removes U+FFFD from what an expression matches.
 func leaveOut(re *syntax.Regexp) {
 	for _, sub := range re.Sub {
 		leaveOut(sub)
@@ -63,7 +63,7 @@ func leaveOut(re *syntax.Regexp) {
 	}
 }
 
-// without are the ranges of a class, pairs of their first and last characters, without a character.
+// without returns a class, pairs of first and last characters of ranges, without a character.
 func without(r rune, class []rune) []rune {
 	var out []rune
 	for i := 0; i < len(class); i += 2 {

@@ -5,18 +5,18 @@ import (
 	"regexp/syntax"
 )
 
-// What package regexp takes at most for an instruction of a compiled expression, for a pair of characters of a class, and for an instruction
-// while it matches, besides the places of the groups.
+// The most that package regexp needs for an instruction of a compiled expression, for a range of a class, and for an instruction while it
+// matches, besides the positions of the groups.
 const (
 	instBytes   = 256
 	rangeBytes  = 16
 	threadBytes = 64
 )
 
-// expressionSize is what an expression becomes: a few characters may stand for millions of instructions.
+// expressionSize is the size of a compiled expression: a few characters may stand for millions of instructions.
 type expressionSize struct{ insts, ranges, groups float64 }
 
-// sizeOfExpression returns the size of a pattern; the error is that of its syntax.
+// sizeOfExpression returns the size of a pattern; the error is a syntax error.
 func sizeOfExpression(pattern string) (s expressionSize, err error) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -26,7 +26,7 @@ func sizeOfExpression(pattern string) (s expressionSize, err error) {
 	return s, nil
 }
 
-// add adds an expression that stands there so many times.
+// add adds an expression that is repeated times times.
 func (s *expressionSize) add(re *syntax.Regexp, times float64) {
 	insts := 2.0
 	switch re.Op {
@@ -45,10 +45,10 @@ func (s *expressionSize) add(re *syntax.Regexp, times float64) {
 	}
 }
 
-// compiled is what the compiled expression takes, in bytes.
+// compiled returns the size in bytes of the compiled expression.
 func (s expressionSize) compiled() int { return bytesUpTo(s.insts*instBytes + s.ranges*rangeBytes) }
 
-// match is what one search takes at most: each instruction may be reached with groups of its own.
+// match returns the most that one search takes: each instruction may be reached with its own groups.
 func (s expressionSize) match(withGroups bool) int {
 	each := float64(threadBytes)
 	if withGroups {
@@ -63,7 +63,7 @@ func bytesUpTo(n float64) int { return int(min(n, math.MaxInt>>2)) }
 func (c call) payExpression(pattern string, withGroups bool) error {
 	size, err := sizeOfExpression(pattern)
 	if err != nil {
-		return nil // who compiles it says so
+		return nil // compiling it returns the error
 	}
 	return c.room(size.compiled()+size.match(withGroups), 1)
 }

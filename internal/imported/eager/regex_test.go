@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestPartsOfLongStrings: what a string falls into is bounded before it is made.
+// TestPartsOfLongStrings: the number of a string's parts is bounded before they are made.
 func TestPartsOfLongStrings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts bytes, and the race detector makes many more: not with -short")
@@ -49,7 +49,7 @@ func TestPartsOfLongStrings(t *testing.T) {
 	}
 }
 
-// TestRegexOfBytes: as in RE2 nothing matches a byte that is none of a character, and what stands beside it is matched.
+// TestRegexOfBytes: as in RE2, nothing matches a byte outside of a character, and the characters beside it match.
 func TestRegexOfBytes(t *testing.T) {
 	for _, c := range []struct{ pattern, in, want string }{
 		{"[^0-9]", "\xff1a", "\xff1_"}, {".", "a\xffb", "_\xff_"}, {"(?s).", "\n\xff", "_\xff"}, {"^.*$", "\xff", "\xff"}, {"a", "\xffa", "\xff_"}, {"[^a]+", "xy\xffz", "_\xff_"},
@@ -77,7 +77,7 @@ func TestRegexOfBytes(t *testing.T) {
 	}
 }
 
-// TestHostileExpressions: a few bytes of a pattern, a rewrite or a text that stand for very many are refused before these are made.
+// TestHostileExpressions: short patterns, rewrites or texts that stand for very much are refused before it is made.
 func TestHostileExpressions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts bytes, and the race detector makes many more: not with -short")

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kernel computes one node; a call is passed by value so that none is allocated.
+// kernel computes one node; a call is passed by value so that it is not allocated.
 type kernel func(c call) error
 
 // call is one run of a kernel.
@@ -19,18 +19,18 @@ type call struct {
 	env     *Env
 	in, out []Value
 	grows   bool // see growing
-	lent    *int // bytes that a lasting account pays while the kernel runs; nil: another account, or none
+	lent    *int // bytes that a lasting account pays for while the kernel runs; nil: another account, or none
 }
 
 // maker resolves a node's attributes into a kernel.
 type maker func(s *site) (kernel, error)
 
-// opDef is an op with what its definition says that each run needs.
+// opDef is an op, with facts of its definition that each run needs.
 type opDef struct {
 	op        *ops.Def
-	in        int // inputs, -1 for any number
-	out       int // outputs; where that depends on attributes, makers set site.outputs
-	resources int // how many leading inputs are resources
+	in        int // number of inputs, -1 for any
+	out       int // number of outputs; if it depends on attributes, makers set site.outputs
+	resources int // number of leading inputs that are resources
 	make      maker
 }
 
@@ -52,7 +52,7 @@ func families() []map[*ops.Def]maker {
 		codecOps, resizeOps, boxOps, colourOps, fakeQuantOps, quantizeDequantizeOps, quantizedOps, forestOps, boostedOps, decompositionOps, spectralOps, warpOps, cellOps, clusterOps, inplaceOps, approxOps, tridiagonalOps, isotonicOps, tokenOps, samplingOps, bandedOps, xlaOps, textOps, protoOps}
 }
 
-// registry is all families in one.
+// registry has the ops of all families.
 var registry = sync.OnceValue(func() map[string]*opDef {
 	all := map[string]*opDef{}
 	for _, f := range families() {
@@ -66,12 +66,12 @@ var registry = sync.OnceValue(func() map[string]*opDef {
 	return all
 })
 
-// site is the node that a maker works on. Its readers of attributes keep the
-// first error, so that a maker need not check each.
+// site is the node that a maker works on. Its attribute readers keep the
+// first error, so that a maker need not check each one.
 type site struct {
 	node       *graph.Node
 	outputs    int
-	generators *Generators // of the graph; nil: random ops have states of their own
+	generators *Generators // of the graph; nil: random ops have their own states
 	err        error
 }
 
@@ -81,7 +81,7 @@ func (s *site) fail(format string, args ...any) {
 	}
 }
 
-// dtype returns a type attribute, def where it is absent.
+// dtype returns a type attribute, or def if it is absent.
 func (s *site) dtype(name string, def tensor.DType) tensor.DType {
 	switch v := s.node.Attrs[name].(type) {
 	case tensor.DType:
@@ -115,7 +115,7 @@ func list[T any](s *site, name string) []T {
 	return nil
 }
 
-// str returns a string attribute, def where it is absent.
+// str returns a string attribute, or def if it is absent.
 func (s *site) str(name, def string) string {
 	if v, ok := s.node.Attrs[name].([]byte); ok {
 		return string(v)
@@ -123,7 +123,7 @@ func (s *site) str(name, def string) string {
 	return def
 }
 
-// boolean returns a boolean attribute, def where it is absent.
+// boolean returns a boolean attribute, or def if it is absent.
 func (s *site) boolean(name string, def bool) bool {
 	if v, ok := s.node.Attrs[name].(bool); ok {
 		return v
@@ -131,5 +131,5 @@ func (s *site) boolean(name string, def bool) bool {
 	return def
 }
 
-// plain makes a maker of a kernel without attributes.
+// plain returns a maker of a kernel without attributes.
 func plain(k kernel) maker { return func(*site) (kernel, error) { return k, nil } }

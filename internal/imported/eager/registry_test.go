@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// servingOps are what graphs of estimators and of Keras models hold that this package must run.
+// servingOps are the ops of estimators' and Keras models' graphs that this package must run.
 const servingOps = `Const Print PrintV2 Placeholder PlaceholderV2 PlaceholderWithDefault Identity IdentityN NoOp Shape ShapeN Size Rank Reshape Squeeze ExpandDims Pack Unpack
 ConcatV2 Concat Slice StridedSlice Split SplitV Tile Transpose Fill Range Cast Where GatherV2 Gather GatherNd ResourceGather ResourceGatherNd ScatterNd BroadcastTo ZerosLike OnesLike
 OneHot Select SelectV2 Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot AddV2 Add Sub Mul Div RealDiv DivNoNan FloorDiv FloorMod

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// remoteCall calls a function on the device that the target names, which must be of this task.
+// remoteCall calls a function on the target device, which must belong to this task.
 func remoteCall(s *site) (kernel, error) {
 	l, f := s.layout(), s.function("f")
 	s.outputs = len(list[tensor.DType](s, "Tout"))

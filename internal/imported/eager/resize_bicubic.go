@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cubicSteps is how many places between two pixels have weights of their own.
+// cubicSteps is the number of positions between two pixels that have their own weights.
 const cubicSteps = 1 << 10
 
-// cubicTable returns the weights of the two pixels on one side, by the parameter of Keys' kernel.
+// cubicTable returns the weights of the two pixels on one side, for a parameter of Keys' kernel.
 func cubicTable(a float64) []float32 {
 	t := make([]float32, 2*(cubicSteps+1))
 	for i := range cubicSteps + 1 {
@@ -28,13 +28,13 @@ var (
 	legacyTable = sync.OnceValue(func() []float32 { return cubicTable(-0.75) })
 )
 
-// cubic is where a pixel of a bicubic resize lies: among four, with weights.
+// cubic is the position of a pixel in a bicubic resize: four pixels around it, with weights.
 type cubic struct {
 	at      [4]int
 	weights [4]float32
 }
 
-// among returns the four pixels of pixel i of the result. With half pixel centers, those beyond the ends do not count.
+// among returns the four pixels around pixel i of the result. With half pixel centers, pixels beyond the ends do not count.
 func (r scaling) among(i int) (p cubic) {
 	at := r.at(i)
 	first := int(math.Floor(float64(at)))
@@ -60,7 +60,7 @@ func (r scaling) among(i int) (p cubic) {
 	return p
 }
 
-// all returns the pixels of a whole dimension.
+// all returns the positions of all pixels of a dimension.
 func (r scaling) all(c call) ([]cubic, error) {
 	if err := c.room(r.out, 48); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (r scaling) all(c call) ([]cubic, error) {
 	return out, nil
 }
 
-// cubics returns those of both dimensions.
+// cubics returns the positions in both dimensions.
 func cubics(c call, h, w scaling) (rows, columns []cubic, err error) {
 	if rows, err = h.all(c); err == nil {
 		columns, err = w.all(c)
@@ -130,7 +130,7 @@ func resizeBicubic(s *site) (kernel, error) {
 	}, nil
 }
 
-// resizeBicubicGrad divides each pixel's gradient among the sixteen pixels that it lay among.
+// resizeBicubicGrad distributes each pixel's gradient to the sixteen pixels around its position.
 func resizeBicubicGrad(s *site) (kernel, error) {
 	return floats(func(c call) error { return gradOfBicubic[float32](c, s) }, func(c call) error { return gradOfBicubic[float64](c, s) }).on(1), nil
 }
@@ -176,7 +176,7 @@ func gradOfBicubic[T float](c call, s *site) error {
 	return nil
 }
 
-// resizeArea averages the pixels that each pixel of the result covers, whole and in part.
+// resizeArea averages the pixels that each pixel of the result covers, wholly or in part.
 func resizeArea(s *site) (kernel, error) {
 	return func(c call) error {
 		h, w, err := resizing(c, s)
@@ -224,7 +224,7 @@ func resizeArea(s *site) (kernel, error) {
 	}, nil
 }
 
-// step is how many pixels of the input one of the result is.
+// step returns the number of input pixels per pixel of the result.
 func (r scaling) step() float32 {
 	if r.corners && r.out > 1 {
 		return float32(r.in-1) / float32(r.out-1)
@@ -232,13 +232,13 @@ func (r scaling) step() float32 {
 	return float32(r.in) / float32(r.out)
 }
 
-// cover is a run of pixels, and how much of each counts.
+// cover is a run of pixels with their weights.
 type cover struct {
 	from    int
 	weights []float32
 }
 
-// covers returns what each pixel of the result covers of one dimension.
+// covers returns the pixels of one dimension that each pixel of the result covers.
 func (r scaling) covers(c call) ([]cover, error) {
 	if r.step() <= 0 {
 		return nil, fmt.Errorf("Resize to %d pixels of %d with corners aligned covers nothing", r.out, r.in)

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// enlarged checks the gradient of a resize from images of h x w pixels, and returns how its pixels lie in them.
+// enlarged checks the gradient of a resize from images of h x w pixels, and returns its scaling in both dimensions.
 func enlarged(s *site, g *tensor.Tensor, height, width int) (h, w scaling, err error) {
 	corners, halves := s.boolean("align_corners", false), s.boolean("half_pixel_centers", false)
 	if corners && halves {
@@ -18,7 +18,7 @@ func enlarged(s *site, g *tensor.Tensor, height, width int) (h, w scaling, err e
 	return scaling{in: height, out: g.Shape[1], corners: corners, halves: halves}, scaling{in: width, out: g.Shape[2], corners: corners, halves: halves}, nil
 }
 
-// resizeNearestGrad adds each pixel's gradient to the pixel that it showed.
+// resizeNearestGrad adds each pixel's gradient to the pixel it was copied from.
 func resizeNearestGrad(s *site) (kernel, error) {
 	return floats(func(c call) error { return gradOfNearest[float32](c, s) }, func(c call) error { return gradOfNearest[float64](c, s) }).on(0), nil
 }
@@ -56,7 +56,7 @@ func gradOfNearest[T float](c call, s *site) error {
 	return nil
 }
 
-// resizeBilinearGrad divides each pixel's gradient among the four pixels that it lay between.
+// resizeBilinearGrad distributes each pixel's gradient to the four pixels around its position.
 func resizeBilinearGrad(s *site) (kernel, error) {
 	return floats(func(c call) error { return gradOfBilinear[float32](c, s) }, func(c call) error { return gradOfBilinear[float64](c, s) }).on(1), nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// resizeOps resize images besides the bilinear and the nearest pixel.
+// resizeOps resize images by methods other than the bilinear and the nearest pixel.
 var resizeOps = map[*ops.Def]maker{
 	ops.ScaleAndTranslate:     scaleAndTranslate,
 	ops.ScaleAndTranslateGrad: scaleAndTranslateGrad,
@@ -17,7 +17,7 @@ var resizeOps = map[*ops.Def]maker{
 	ops.ResizeArea:            resizeArea,
 }
 
-// filter is a kernel of resampling: the weight of a distance, 0 beyond the radius.
+// filter is a resampling kernel: the weight by distance, 0 beyond the radius.
 type filter struct {
 	radius float32
 	weight func(x float32) float32
@@ -38,7 +38,7 @@ func lanczos(radius float32) filter {
 	}}
 }
 
-// filters are the kernels by the names that tf.image.resize gives them.
+// filters are the kernels by their names in tf.image.resize.
 var filters = map[string]filter{
 	"lanczos1": lanczos(1), "lanczos3": lanczos(3), "lanczos5": lanczos(5),
 	"gaussian": {1.5, func(x float32) float32 {
@@ -77,8 +77,8 @@ var filters = map[string]filter{
 	}},
 }
 
-// spans are the pixels of one dimension that each pixel of the result is the weighted sum of: as many for all, within the image. Those with a
-// weight of 0 matter where a pixel is not finite.
+// spans are the pixels of one dimension whose weighted sum is a pixel of the result, within the image. A weight of 0 still matters if
+// its pixel is not finite.
 type spans struct {
 	first   []int
 	weights [][]float32
@@ -92,7 +92,7 @@ type resampling struct {
 	filter           filter
 }
 
-// spans computes them; c pays.
+// spans computes the spans of one dimension; c pays.
 func (r resampling) spans(c call) (*spans, error) {
 	inverse := 1 / r.scale
 	shift := -inverse * r.translate
@@ -117,7 +117,7 @@ func (r resampling) spans(c call) (*spans, error) {
 		at := (float32(x)+0.5)*inverse + shift
 		s.weights[x] = all[x*most:][:most]
 		if !(at >= 0 && at <= float32(r.in)) {
-			continue // outside of the image
+			continue // outside the image
 		}
 		from := clampIndex(math.Ceil(float64(at-reach-0.5)), r.in)
 		to := clampIndex(math.Floor(float64(at+reach-0.5)), r.in) + 1
@@ -140,15 +140,15 @@ func (r resampling) spans(c call) (*spans, error) {
 	return s, nil
 }
 
-// leastNormal is the leastNormal normal number.
+// leastNormal is the smallest normal number.
 const leastNormal = 0x1p-126
 
 func clampIndex(v float64, n int) int { return int(min(max(v, 0), float64(n-1))) }
 
-// extent is the dimension of the pixels, between two others of sizes before and after.
+// extent has the size of the resized dimension, and the products of the sizes before and after it.
 type extent struct{ before, in, after int }
 
-// gather sums pixels of one dimension.
+// gather sums weighted pixels along one dimension.
 func (s *spans) gather(c call, dst, src []float32, d extent) error {
 	return s.each(c, d, func(to, from int, v float32) {
 		for k, p := range src[from:][:d.after] {
@@ -157,7 +157,7 @@ func (s *spans) gather(c call, dst, src []float32, d extent) error {
 	})
 }
 
-// scatter is the transpose of gather: it adds to the pixels that each was made of.
+// scatter is the transpose of gather: it adds to the pixels that each one was computed from.
 func (s *spans) scatter(c call, dst, src []float32, d extent) error {
 	return s.each(c, d, func(from, to int, v float32) {
 		for k, p := range src[from:][:d.after] {
@@ -166,10 +166,10 @@ func (s *spans) scatter(c call, dst, src []float32, d extent) error {
 	})
 }
 
-// uninterrupted is how many products are made before the request is asked whether it goes on.
+// uninterrupted is the number of products between two checks of the request's context.
 const uninterrupted = 1 << 12
 
-// each calls f with the places of a pixel of the result, and of one that it is made of, and the weight. It ends with the request.
+// each calls f with the index of a pixel of the result, the index of one it is computed from, and the weight. It ends with the request.
 func (s *spans) each(c call, d extent, f func(result, of int, weight float32)) error {
 	left := 0
 	for b := range d.before {
@@ -188,10 +188,10 @@ func (s *spans) each(c call, d extent, f func(result, of int, weight float32)) e
 	return nil
 }
 
-// plane are the resamplings of height and width.
+// plane has the resamplings of height and width.
 type plane struct{ h, w resampling }
 
-// translated reads scale and translation of both dimensions.
+// translated reads the scale and translation of both dimensions.
 func translated(s *site, c call, scale, shift *tensor.Tensor) (p plane, err error) {
 	name := s.str("kernel_type", "lanczos3")
 	f, ok := filters[name]
@@ -211,7 +211,7 @@ func translated(s *site, c call, scale, shift *tensor.Tensor) (p plane, err erro
 	return plane{resampling{scale: k[0], translate: t[0], antialias: a, filter: f}, resampling{scale: k[1], translate: t[1], antialias: a, filter: f}}, nil
 }
 
-// spans computes those of both dimensions.
+// spans returns the spans of both dimensions.
 func (p plane) spans(c call) (h, w *spans, err error) {
 	if h, err = p.h.spans(c); err == nil {
 		w, err = p.w.spans(c)

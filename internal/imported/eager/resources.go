@@ -15,31 +15,31 @@ import (
 // Variable is a tensor that nodes read and assign. Implementations are safe for
 // concurrent use.
 type Variable interface {
-	// Load returns the present value, which stays as it is, or an error that
+	// Load returns the current value, which never changes, or an error that
 	// wraps ErrUninitialized.
 	Load() (*tensor.Tensor, error)
-	// Update replaces the value by f of the present one (nil: there is none).
+	// Update replaces the value by f of the current one (nil: there is none).
 	Update(f func(old *tensor.Tensor) (*tensor.Tensor, error)) error
 }
 
-// hostVariable is the Variable of a Resources that nobody bound another to.
+// hostVariable is the Variable of a Resources without another one bound.
 type hostVariable struct {
 	name  string
-	order uint64 // in which several are locked
+	order uint64 // the order in which several are locked
 
 	mu     sync.RWMutex
 	t      *tensor.Tensor
-	shared atomic.Bool // somebody else may have t
+	shared atomic.Bool // t may have another user
 }
 
-// variables counts host variables, for their order.
+// variables counts host variables, to order them.
 var variables atomic.Uint64
 
 func newHostVariable(name string) *hostVariable {
 	return &hostVariable{name: name, order: variables.Add(1)}
 }
 
-// uninitialized is the error of a variable without a value, with TensorFlow's words.
+// uninitialized is the error for a variable without a value, with TensorFlow's text.
 func (v *hostVariable) uninitialized() error {
 	return fmt.Errorf("Attempting to use uninitialized value %s: the variable is %w", v.name, ErrUninitialized)
 }
@@ -65,7 +65,7 @@ func (v *hostVariable) Update(f func(*tensor.Tensor) (*tensor.Tensor, error)) er
 	return err
 }
 
-// fork returns a variable of the same value.
+// fork returns a variable with the same value.
 func (v *hostVariable) fork() *hostVariable {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -76,7 +76,7 @@ func (v *hostVariable) fork() *hostVariable {
 	return f
 }
 
-// Resources are the variables, tables, models of trees, queues and iterators of one session by container and name.
+// Resources holds the variables, tables, tree models, queues and iterators of one session, by container and name.
 // It is safe for concurrent use.
 type Resources struct {
 	mu      sync.RWMutex
@@ -84,12 +84,12 @@ type Resources struct {
 	tabs    map[string]*Table
 	trees   map[string]treeResource
 	shared  map[sharedKey]shared
-	unnamed int         // shared without a shared name so far
-	room    *queue.Room // for what waits in queues
+	unnamed int         // number of shared ones without a shared name so far
+	room    *queue.Room // for values waiting in queues
 	things  lastingThings
 }
 
-// Bound lowers what waits in queues and what iterators keep to that many bytes each, for a set that nobody uses yet. 0: it stays.
+// Bound limits queued elements and the elements that iterators keep to most bytes each. 0 keeps the limits. Call it before first use.
 func (r *Resources) Bound(most int64) *Resources {
 	if most > 0 {
 		r.room, r.things.room = queue.NewRoom(min(most, maxQueued)), dataset.NewRoom(min(most, roomOfInputs))
@@ -102,14 +102,14 @@ func NewResources() *Resources {
 	return &Resources{vars: map[string]Variable{}, tabs: map[string]*Table{}, trees: map[string]treeResource{}, shared: map[sharedKey]shared{}, room: queue.NewRoom(maxQueued), things: newLastingThings()}
 }
 
-// Isolated returns an empty set. What waits in its queues, and what its iterators keep, is bounded together with that of r.
+// Isolated returns an empty set whose queues and iterators share r's limits on memory.
 func (r *Resources) Isolated() *Resources {
 	own := NewResources()
 	own.room, own.things.room = r.room, r.things.room
 	return own
 }
 
-// ResourceKey is the name of a resource of a container; most have none.
+// ResourceKey returns the key of a resource in a container; most resources have none.
 func ResourceKey(container, name string) string {
 	if container == "" {
 		return name
@@ -125,8 +125,8 @@ func containerOf(key string) string {
 	return container
 }
 
-// Fork returns a set with the same variables, tables and models of trees, whose changes r does not see. What waits in queues, and other things
-// that steps share, is not in it.
+// Fork returns a set with the same variables, tables and tree models, whose changes r does not see. It has no queues or other
+// things that steps share.
 func (r *Resources) Fork() *Resources {
 	f := NewResources()
 	r.mu.RLock()
@@ -146,22 +146,22 @@ func (r *Resources) Fork() *Resources {
 	return f
 }
 
-// Bind makes v the variable of that name: the ResourceKey of the shared_name of its VarHandleOp,
-// of the node's name where that is empty.
+// Bind makes v the variable of that name: the ResourceKey of its VarHandleOp's shared_name, or of the node's
+// name if that is empty.
 func (r *Resources) Bind(name string, v Variable) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.vars[name] = v
 }
 
-// Keep forgets the variables that keep does not want, by name.
+// Keep drops the variables whose names keep returns false for.
 func (r *Resources) Keep(keep func(name string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.vars, func(name string, _ Variable) bool { return !keep(name) })
 }
 
-// Variable returns the variable of that name, a new one without a value where there is none.
+// Variable returns the variable of that name; if there is none, it makes one without a value.
 func (r *Resources) Variable(name string) Variable {
 	r.mu.RLock()
 	v := r.vars[name]
@@ -178,7 +178,7 @@ func (r *Resources) Variable(name string) Variable {
 	return v
 }
 
-// table returns the table of that name; make is called where there is none.
+// table returns the table with the name, made by make if there is none.
 func (r *Resources) table(name string, make func() *Table) *Table {
 	r.mu.RLock()
 	t := r.tabs[name]
@@ -195,7 +195,7 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
-// Clear forgets what is in containers, in that of what names none where none is named.
+// Clear drops everything in the containers, or in the default container if none are given.
 func (r *Resources) Clear(containers ...string) {
 	if len(containers) == 0 {
 		containers = []string{""}

@@ -10,17 +10,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// samplingOps read images between their pixels, and choose boxes in them, as ONNX Runtime does.
+// samplingOps sample images between their pixels, and select boxes in them, as ONNX Runtime does.
 var samplingOps = map[*ops.Def]maker{ops.RoiAlign: roiAlign, ops.GridSample: gridSample, ops.SelectBoxes: selectBoxes}
 
-// aligning is how regions are cut out of images.
+// aligning says how regions are cut out of images.
 type aligning struct {
 	high, wide, samples int
 	scale               float64
 	maximum, halfPixel  bool
 }
 
-// maxSamples bounds the samples of one element of a crop along each direction.
+// maxSamples bounds the samples per element of a crop in each direction.
 const maxSamples = 1 << 12
 
 func roiAlign(s *site) (kernel, error) {
@@ -38,7 +38,7 @@ func roiAlign(s *site) (kernel, error) {
 	}, nil
 }
 
-// alignRegions cuts out each region of all channels.
+// alignRegions cuts each region out of all channels.
 func alignRegions[T float32 | float64](c call, a aligning) error {
 	x, rois, batch := c.t(0), c.t(1), c.t(2)
 	if len(x.Shape) != 4 || len(rois.Shape) != 2 || rois.Shape[1] != 4 || len(batch.Shape) != 1 || batch.Shape[0] != rois.Shape[0] {
@@ -68,14 +68,14 @@ func alignRegions[T float32 | float64](c call, a aligning) error {
 	return nil
 }
 
-// region is one region in pixels.
+// region is a region in pixels.
 type region[T float32 | float64] struct {
-	top, left, stepY, stepX T // of an element of the crop
+	top, left, stepY, stepX T // per element of the crop
 	nY, nX                  int
 	height, width           int // of the image
 }
 
-// newRegion scales a region. Where no number of samples is stated, there is one for each pixel.
+// newRegion scales a region. If no number of samples is given, there is one per pixel.
 func newRegion[T float32 | float64](a aligning, corners []T, height, width int) (r region[T], err error) {
 	shift, scale := T(0), T(a.scale)
 	if a.halfPixel {
@@ -100,9 +100,9 @@ func newRegion[T float32 | float64](a aligning, corners []T, height, width int) 
 	return r, nil
 }
 
-// align makes the crop of one channel.
+// align computes the crop of one channel.
 func (r region[T]) align(ctx context.Context, a aligning, src, dst []T) error {
-	left := 0 // samples before the request is asked whether it goes on
+	left := 0 // samples until the next check of the context
 	for y := range a.high {
 		for x := range a.wide {
 			sum, first := T(0), true
@@ -134,7 +134,7 @@ func (r region[T]) align(ctx context.Context, a aligning, src, dst []T) error {
 	return nil
 }
 
-// sample returns what the four pixels around a place give, zeros beyond the image.
+// sample returns the weighted values of the four pixels around a position, zeros beyond the image.
 func (r region[T]) sample(src []T, y, x T) (parts [4]T) {
 	if !(y >= -1 && y <= T(r.height) && x >= -1 && x <= T(r.width)) || len(src) == 0 {
 		return parts
@@ -144,7 +144,7 @@ func (r region[T]) sample(src []T, y, x T) (parts [4]T) {
 	return [4]T{(1 - ly) * (1 - lx) * src[y0*r.width+x0], (1 - ly) * lx * src[y0*r.width+x1], ly * (1 - lx) * src[y1*r.width+x0], ly * lx * src[y1*r.width+x1]}
 }
 
-// between returns the pixels around a place of an axis, and how far it is from the first one.
+// between returns the pixels around a position on an axis, and its distance from the first one.
 func between[T float32 | float64](at T, n int) (low, high int, part T) {
 	at = max(at, 0)
 	low = int(at)

@@ -14,10 +14,10 @@ type sharedRows struct {
 	most   int
 	values []*tensor.Tensor
 	splits [][]int
-	used   [][]int // how much of each row of each segment is taken
+	used   [][]int // how much of each row is taken, per segment
 }
 
-// readShared reads the length, N vectors of values, and N of splits.
+// readShared reads the length, n vectors of values, and n of splits.
 func readShared(c call, n int) (*sharedRows, error) {
 	most, err := integer("max_sequence_length", c.t(0))
 	if err != nil {
@@ -42,7 +42,7 @@ func readShared(c call, n int) (*sharedRows, error) {
 	return s, nil
 }
 
-// divide gives each row as much of the length as it has: those that want little all of it, and the others the same.
+// divide shares out the length among the segments of each row: short ones keep everything, the others get equal parts.
 func (s *sharedRows) divide() {
 	s.used = make([][]int, len(s.splits))
 	for row := range len(s.splits[0]) - 1 {
@@ -76,7 +76,7 @@ func (s *sharedRows) divide() {
 	}
 }
 
-// segmentCount is how many segments there are.
+// segmentCount returns the number of segments.
 func segmentCount(s *site) (int, error) {
 	n := s.count("N", 0, 1<<16)
 	if n < 1 {
@@ -85,7 +85,7 @@ func segmentCount(s *site) (int, error) {
 	return n, s.err
 }
 
-// roundRobinTrim cuts rows so that those of all segments together have at most a length.
+// roundRobinTrim cuts rows so that all segments together have at most the length.
 func roundRobinTrim(s *site) (kernel, error) {
 	n, err := segmentCount(s)
 	s.outputs = 2 * n
@@ -115,7 +115,7 @@ func roundRobinTrim(s *site) (kernel, error) {
 	}, err
 }
 
-// roundRobinMasks says which values roundRobinTrim keeps.
+// roundRobinMasks returns masks of the values that roundRobinTrim keeps.
 func roundRobinMasks(s *site) (kernel, error) {
 	n, err := segmentCount(s)
 	s.outputs = n
@@ -140,7 +140,7 @@ func roundRobinMasks(s *site) (kernel, error) {
 	}, err
 }
 
-// joinedNgrams joins each so many neighbours of the innermost rows.
+// joinedNgrams joins runs of neighbors in the innermost rows.
 func joinedNgrams(s *site) (kernel, error) {
 	width, ranks, sep := s.node.Int("width", 0), s.count("RAGGED_RANK", 0, 1<<8), []byte(s.str("string_separator", ""))
 	s.outputs = 1 + ranks

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// rowOrder sorts the slices along the first axis, NaN before all numbers.
+// rowOrder returns the sorted order of the slices along the first axis, NaN before all numbers.
 func rowOrder(*site) (kernel, error) {
 	return func(c call) error {
 		t := c.t(0)
@@ -40,7 +40,7 @@ func rowOrder(*site) (kernel, error) {
 	}, nil
 }
 
-// comparing compares two elements of a tensor.
+// comparing returns the function that compares two elements of a tensor.
 func comparing(t *tensor.Tensor) (func(i, j int) int, error) {
 	switch t.DType {
 	case tensor.String:

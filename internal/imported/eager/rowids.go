@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// badRow returns the place of the first index that is not in [0, n), or -1, and what it is.
+// badRow returns the position and the value of the first index that is not in [0, n); place is -1 if there is none.
 func badRow(indices *tensor.Tensor, n int) (place int, id int64, err error) {
 	switch indices.DType {
 	case tensor.Int32:
@@ -26,7 +26,7 @@ func badRow(indices *tensor.Tensor, n int) (place int, id int64, err error) {
 	return place, id, nil
 }
 
-// rowsBelow fails for an index that is not in [0, n).
+// rowsBelow fails if an index is not in [0, n).
 func rowsBelow(indices *tensor.Tensor, n int) error {
 	place, id, err := badRow(indices, n)
 	if err == nil && place >= 0 {
@@ -35,7 +35,7 @@ func rowsBelow(indices *tensor.Tensor, n int) error {
 	return err
 }
 
-// rowsThere is rowsBelow with the error of optimizers.
+// rowsThere is rowsBelow with the error text of optimizers.
 func rowsThere(indices *tensor.Tensor, n int) error {
 	place, id, err := badRow(indices, n)
 	if err == nil && place >= 0 {
@@ -44,7 +44,7 @@ func rowsThere(indices *tensor.Tensor, n int) error {
 	return err
 }
 
-// putRows sets row ids[i] of dst, rows of n elements, to row i of src. The ids are rows of dst.
+// putRows sets row ids[i] of dst, of n elements, to row i of src. All ids must be rows of dst.
 func putRows[I int32 | int64](dst, src *tensor.Tensor, ids []I, n int) {
 	if src.DType == tensor.String {
 		for i, id := range ids {
@@ -55,10 +55,10 @@ func putRows[I int32 | int64](dst, src *tensor.Tensor, ids []I, n int) {
 	kernels.PutRows(dst.Bytes, src.Bytes, ids, n*src.DType.Size())
 }
 
-// rowsFrom are rows of n elements of two tensors, which begin at element dst of one and at element src of the other.
+// rowsFrom describes rows of n elements that begin at element dst of one tensor and at element src of another.
 type rowsFrom struct{ dst, src, n int }
 
-// pickRows sets row i of dst to row ids[i] of src. The ids are rows of src.
+// pickRows sets row i of dst to row ids[i] of src. All ids must be rows of src.
 func pickRows[I int32 | int64](dst, src *tensor.Tensor, from rowsFrom, ids []I) {
 	if src.DType == tensor.String {
 		for i, id := range ids {

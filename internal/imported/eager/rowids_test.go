@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRowsOfVariables: gathers and scatters of any rows, many of them more than once, are what plain loops do.
+// TestRowsOfVariables: gathers and scatters of any rows, many of them repeated, match plain loops.
 func TestRowsOfVariables(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows, width := rapid.IntRange(1, 30).Draw(r, "rows"), rapid.IntRange(0, 20).Draw(r, "width")
@@ -54,7 +54,7 @@ func TestRowsOfVariables(t *testing.T) {
 	})
 }
 
-// TestBadRows: indices that are no rows are refused with TensorFlow's texts, and nothing changes.
+// TestBadRows: indices out of range are refused with TensorFlow's texts, and nothing changes.
 func TestBadRows(t *testing.T) {
 	s := newSession(t)
 	v, a := s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("v")}), s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("a")})

@@ -27,7 +27,7 @@ func TestRoiAlign(t *testing.T) {
 	s.refuse("expected type int64", "_RoiAlign", attrs(nil), images, whole, tensorOf([]int32{0}, 1))
 	s.refuse("of image 1", "_RoiAlign", attrs(nil), images, whole, tensorOf([]int64{1}, 1))
 	s.refuse("regions [n,4]", "_RoiAlign", attrs(nil), images, tensorOf([]float32{1}, 1, 1), first)
-	for _, far := range []float32{1e30, float32(math.Inf(1)), float32(math.NaN())} { // as many samples as pixels
+	for _, far := range []float32{1e30, float32(math.Inf(1)), float32(math.NaN())} { // one sample per pixel
 		s.refuse("samples for each element", "_RoiAlign", attrs(graph.Attrs{"samples": int64(0)}), images, tensorOf([]float32{0, 0, far, far}, 1, 4), first)
 	}
 }
@@ -48,7 +48,7 @@ func TestGridSample(t *testing.T) {
 	s.refuse("mode cubic", "_GridSample", padded("zeros", "cubic"), tensorOf([]float32{1}, 1, 1, 1), tensorOf([]float32{0}, 1, 1, 1))
 	s.refuse("expected type float32", "_GridSample", nil, images, tensorOf([]float64{0, 0}, 1, 1, 1, 2))
 	s.refuse("no pixels", "_GridSample", nil, tensorOf([]float32{}, 1, 1, 0, 2), places)
-	for _, sizes := range [][]int{{1, 1, 1, 1}, {1, 1, 1, 3}} { // reflected between ends that are one
+	for _, sizes := range [][]int{{1, 1, 1, 1}, {1, 1, 1, 3}} { // reflected at ends that coincide
 		x := tensor.New(tensor.Float32, sizes...)
 		a := padded("reflection", "linear")
 		a["align_corners"] = true
@@ -56,7 +56,7 @@ func TestGridSample(t *testing.T) {
 	}
 }
 
-// TestSelectBoxes chooses by class of each image.
+// TestSelectBoxes selects boxes by class in each image.
 func TestSelectBoxes(t *testing.T) {
 	s := newSession(t)
 	boxes := tensorOf([]float32{0, 0, 1, 1, 0, 0, 1, 0.9, 2, 2, 3, 3}, 1, 3, 4)

@@ -27,7 +27,7 @@ var saveOps = map[*ops.Def]maker{
 	ops.ShardedFilespec:    plain(shardedFilespec),
 }
 
-// files returns the file system that a path may be written on.
+// files returns the file system to write a path on.
 func (c call) files(path string) (atomicfile.FS, error) {
 	if c.env == nil || c.env.Files == nil {
 		return nil, fmt.Errorf("file %q: no files may be written here", path)
@@ -35,14 +35,14 @@ func (c call) files(path string) (atomicfile.FS, error) {
 	return c.env.Files(path)
 }
 
-// filePath returns an input that names a file, or a prefix of names. It may be a URI.
+// filePath returns an input that is a file name or prefix. It may be a URI.
 func filePath(name string, t *tensor.Tensor) (string, error) {
 	b, err := text(name, t)
 	_, p := localPath(string(b))
 	return p, err
 }
 
-// localPath divides a URI "file://host/path" as TensorFlow does: it takes the path for one of this machine. What is not such a URI
+// localPath splits a URI "file://host/path" as TensorFlow does, which reads the path on this machine. Anything else
 // is a path.
 func localPath(uri string) (scheme, path string) {
 	rest, ok := strings.CutPrefix(uri, "file://")
@@ -87,7 +87,7 @@ func save(c call) error {
 	return w.Finish()
 }
 
-// checkpointWriter takes the tensors of a checkpoint.
+// checkpointWriter writes the tensors of a checkpoint.
 type checkpointWriter interface {
 	Add(name string, t *tensor.Tensor) error
 	AddSlice(name string, full []int, s bundle.Slice, part *tensor.Tensor) error
@@ -186,7 +186,7 @@ func shardedFilespec(c call) error {
 	return nil
 }
 
-// textScalar is a string as a tensor.
+// textScalar returns a string as a tensor.
 func textScalar(s string) *tensor.Tensor {
 	return &tensor.Tensor{DType: tensor.String, Shape: []int{}, Strings: [][]byte{[]byte(s)}}
 }

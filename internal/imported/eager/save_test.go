@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSave: two tasks save their parts of the variables, a partitioned one among them, and one of them merges these.
+// TestSave: two tasks save their parts of the variables, including a partitioned one, and one task merges them.
 func TestSave(t *testing.T) {
 	fsys := atomicfile.NewMem()
 	if err := fsys.Mkdir("d"); err != nil {
@@ -72,7 +72,7 @@ func TestSaveV1(t *testing.T) {
 	s.refuse("Key x not found", "RestoreV2", graph.Attrs{"dtypes": []tensor.DType{tensor.Int64}}, "d/u", []string{"x"}, []string{""})
 }
 
-// TestFileURIs: "file://" and a host before a path are as TensorFlow has them.
+// TestFileURIs: "file://" and a host before a path are handled as in TensorFlow.
 func TestFileURIs(t *testing.T) {
 	fsys := atomicfile.NewMem()
 	s := newSession(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// saveV1 writes tensors, or slices of partitioned ones, to a file of version 1. The tensors are the inputs from fixed on.
+// saveV1 writes tensors, or slices of partitioned ones, to a file of version 1. The tensors are the inputs from index fixed on.
 func saveV1(fixed int) kernel {
 	return func(c call) error {
 		if len(c.in) < fixed {
@@ -91,7 +91,7 @@ type checkpointReader interface {
 	Close() error
 }
 
-// checkpoint opens a checkpoint of either version, as RestoreV2 does: one of version 1 where there is no index file.
+// checkpoint opens a checkpoint of either version, as RestoreV2 does: without an index file, it is version 1.
 func (c call) checkpoint(prefix string) (checkpointReader, error) {
 	if c.env == nil || c.env.Bundle == nil {
 		return nil, fmt.Errorf("checkpoint %q: this model may read no checkpoints", clip([]byte(prefix)))

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scanOps go along one dimension.
+// scanOps run along one dimension.
 var scanOps = map[*ops.Def]maker{
 	ops.ArgMax:   argMax(false),
 	ops.ArgMin:   argMax(true),
@@ -20,14 +20,14 @@ var scanOps = map[*ops.Def]maker{
 	ops.InTopKV2: plain(inTopK),
 }
 
-// lane is one dimension of a tensor: outer times n times inner elements.
+// lane is one dimension of a tensor of outer*n*inner elements.
 type lane struct{ outer, n, inner int }
 
 func laneOf(shape []int, k int) lane {
 	return lane{product(shape[:k]), shape[k], product(shape[k+1:])}
 }
 
-// each calls f with the place of the first element of every line along the lane, in order.
+// each calls f with the number of every line along the lane, in order, and the index of its first element.
 func (l lane) each(f func(line, first int)) {
 	if l.inner == 0 {
 		return
@@ -90,7 +90,7 @@ func cumulateOf[T arithmetical](times, exclusive, backwards bool) kernel {
 	return cumulateBy(0, func(a, b T) T { return a + b }, exclusive, backwards)
 }
 
-// cumulateBy joins the elements along a dimension, from start on.
+// cumulateBy accumulates the elements along a dimension by join, from start on.
 func cumulateBy[T arithmetical](start T, join func(a, b T) T, exclusive, backwards bool) kernel {
 	return func(c call) error {
 		t := c.t(0)

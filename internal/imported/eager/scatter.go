@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scatterOps change rows and slices of variables, by index.
+// scatterOps change rows and slices of variables by index.
 var scatterOps = map[*ops.Def]maker{
 	ops.ScatterAdd:              plain(scatterRowsBy(addition)),
 	ops.ResourceScatterAdd:      plain(scatterRowsBy(addition)),
@@ -37,7 +37,7 @@ var scatterOps = map[*ops.Def]maker{
 	ops.ResourceScatterNdUpdate: plain(scatterSlicesBy(replacement)),
 }
 
-// change is what an update does to an element.
+// change is how an update changes an element.
 type change int
 
 const (
@@ -51,7 +51,7 @@ const (
 	largest
 )
 
-// scatterRowsBy changes the rows that indices of any shape name. A scalar changes all elements of each row.
+// scatterRowsBy changes the rows listed in indices of any shape. A scalar update changes all elements of each row.
 func scatterRowsBy(how change) kernel {
 	return func(c call) error {
 		c.forward()
@@ -71,7 +71,7 @@ func scatterRowsBy(how change) kernel {
 	}
 }
 
-// rows changes the rows of v that the indices name.
+// rows changes the rows of v listed in indices.
 func (how change) rows(c call, v, indices, updates *tensor.Tensor) error {
 	if len(updates.Shape) != 0 && updates.DType == v.DType {
 		done := false
@@ -95,7 +95,7 @@ func (how change) rows(c call, v, indices, updates *tensor.Tensor) error {
 	return how.slices(v, ids, updates, width)
 }
 
-// changeRows replaces rows, or sums rows of floats. It reports false for other changes.
+// changeRows replaces rows, or adds or subtracts rows of floats. It returns false for other changes.
 func changeRows[I int32 | int64](how change, v, updates *tensor.Tensor, ids []I) bool {
 	op, width := vectorChanges[how], product(v.Shape[1:])
 	switch {
@@ -113,7 +113,7 @@ func changeRows[I int32 | int64](how change, v, updates *tensor.Tensor, ids []I)
 	return true
 }
 
-// scatterSlicesBy changes the slices that the last dimension of the indices names.
+// scatterSlicesBy changes the slices selected by the last dimension of the indices.
 func scatterSlicesBy(how change) kernel {
 	return func(c call) error {
 		c.forward()
@@ -132,7 +132,7 @@ func scatterSlicesBy(how change) kernel {
 	}
 }
 
-// slices changes n elements of v at each place by the updates that follow each other, or by the only one.
+// slices changes n elements of v at each index in places by the next n updates, or by the only update.
 func (how change) slices(v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
 	if err := want("updates", updates, v.DType); err != nil {
 		return err
@@ -186,7 +186,7 @@ func changeAll[T number](how change, v *tensor.Tensor, places []int, updates *te
 			return fmt.Errorf("updates must not contain 0")
 		}
 	}
-	var same []T // as often as a place takes it, where there is one update for all
+	var same []T // the only update, repeated for all elements at a place
 	if len(updates.Shape) == 0 {
 		same = slices.Repeat(src, n)
 	}
@@ -200,7 +200,7 @@ func changeAll[T number](how change, v *tensor.Tensor, places []int, updates *te
 	return nil
 }
 
-// changeComplex is changeAll of complex numbers, which have no order.
+// changeComplex is changeAll for complex numbers, which have no order.
 func changeComplex[T complexNumber](how change, v *tensor.Tensor, places []int, updates *tensor.Tensor, n int) error {
 	dst, src := tensor.Values[T](v), tensor.Values[T](updates)
 	for i, p := range places {
@@ -221,7 +221,7 @@ func changeComplex[T complexNumber](how change, v *tensor.Tensor, places []int, 
 	return nil
 }
 
-// changeRow changes each element of old by that of by, which has as many.
+// changeRow changes each element of old by the element of by at its index.
 func changeRow[T number](how change, old, by []T) {
 	by = by[:len(old)]
 	switch how {
@@ -241,7 +241,7 @@ func changeRow[T number](how change, old, by []T) {
 		for i, v := range by {
 			old[i] /= v
 		}
-	case smallest: // as TensorFlow has it, an element stays beside a NaN, and a zero beside one of the other sign
+	case smallest: // as in TensorFlow, an element stays if it or the update is NaN, or if both are zeros
 		for i, v := range by {
 			if v < old[i] {
 				old[i] = v

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// schur is the decomposition q·t·qᴴ of a square complex matrix: t is upper triangular, with the eigenvalues on its diagonal, and q unitary.
-// It is found by the QR method with Wilkinson's shifts, on the matrix in Hessenberg's form (Golub and Van Loan, Matrix Computations, 7.4 and 7.5).
+// schur is the decomposition q·t·qᴴ of a square complex matrix: t is upper triangular with the eigenvalues on its diagonal, and q is unitary.
+// The method is QR with Wilkinson shifts on the matrix in Hessenberg form (Golub and Van Loan, Matrix Computations, 7.4 and 7.5).
 type schur struct {
 	n     int
 	t, q  []complex128 // by rows
-	ended func() bool  // nobody waits for the result any more: it need not be right
+	ended func() bool  // the result is not needed and may be wrong
 }
 
-// turnsPerValue bounds the steps for one eigenvalue; a few are the rule.
+// turnsPerValue bounds the steps for one eigenvalue; a few are usual.
 const turnsPerValue = 60
 
-// schurOf decomposes a matrix, which it overwrites; false where it does not converge, as with numbers that are not finite, or has ended.
+// schurOf decomposes a matrix, which it overwrites; ok is false if it does not converge, as with infinities and NaNs, or if ended.
 func schurOf(a []complex128, n int, ended func() bool) (s schur, ok bool) {
 	s = schur{n, a, make([]complex128, n*n), ended}
 	for i := range n {
@@ -51,13 +51,13 @@ func schurOf(a []complex128, n int, ended func() bool) (s schur, ok bool) {
 	return s, true
 }
 
-// small reports whether the element below the diagonal in row i is nothing beside its neighbors.
+// small reports whether the element below the diagonal in row i is negligible compared with its neighbors.
 func (s *schur) small(i int) bool {
 	near := cmplx.Abs(s.t[(i-1)*s.n+i-1]) + cmplx.Abs(s.t[i*s.n+i])
 	return cmplx.Abs(s.t[i*s.n+i-1]) <= 1e-16*near || s.t[i*s.n+i-1] == 0
 }
 
-// hessenberg makes all elements zero that are more than one below the diagonal, by rotations.
+// hessenberg zeroes all elements below the first subdiagonal, by rotations.
 func (s *schur) hessenberg() {
 	for k := 0; k < s.n-2 && !s.ended(); k++ {
 		for i := s.n - 1; i > k+1; i-- {
@@ -69,7 +69,7 @@ func (s *schur) hessenberg() {
 	}
 }
 
-// givens returns the rotation that makes the second of two numbers zero: [c r; -r̄ c].
+// givens returns the rotation [c r; -r̄ c] that zeroes b.
 func givens(a, b complex128) (c float64, r complex128) {
 	if b == 0 {
 		return 1, 0
@@ -82,7 +82,7 @@ func givens(a, b complex128) (c float64, r complex128) {
 	return size / length, a / complex(size, 0) * cmplx.Conj(b) / complex(length, 0)
 }
 
-// rotate turns rows i and i+1 of t, the columns from on, and its columns, the rows up to to; and q.
+// rotate rotates rows i and i+1 of t from column `from` on, its columns i and i+1 up to row `to`, and those columns of q.
 func (s *schur) rotate(i int, c float64, r complex128, from, to int) {
 	s.turnRows(i, c, r, from)
 	s.turnColumns(i, c, r, to)
@@ -108,11 +108,11 @@ func (s *schur) turnColumns(i int, c float64, r complex128, to int) {
 	turn(s.q, n)
 }
 
-// step is one step of the QR method on rows first to last.
+// step does one step of the QR method on rows first to last.
 func (s *schur) step(first, last, turns int) {
 	n := s.n
 	shift := s.shift(last)
-	if turns%10 == 0 { // an exceptional one, against cycles
+	if turns%10 == 0 { // an exceptional shift against cycles
 		shift = complex(cmplx.Abs(s.t[last*n+last-1])+cmplx.Abs(s.t[(last-1)*n+max(last-2, 0)]), 0)
 	}
 	for i := range n {
@@ -137,14 +137,14 @@ func (s *schur) step(first, last, turns int) {
 	}
 }
 
-// shift is the eigenvalue of the last two rows that is nearer to the last element.
+// shift returns the eigenvalue of the last two rows that is closer to the last element.
 func (s *schur) shift(last int) complex128 {
 	n := s.n
 	a, b := s.t[(last-1)*n+last-1], s.t[(last-1)*n+last]
 	c, d := s.t[last*n+last-1], s.t[last*n+last]
 	half := (a - d) / 2
 	root := complex128(0)
-	if size := complex(max(cmplx.Abs(half), cmplx.Abs(b), cmplx.Abs(c)), 0); size != 0 { // squares may leave the range of a float64
+	if size := complex(max(cmplx.Abs(half), cmplx.Abs(b), cmplx.Abs(c)), 0); size != 0 { // squares may exceed the range of a float64
 		root = size * cmplx.Sqrt(half/size*(half/size)+b/size*(c/size))
 	}
 	x, y := d+half+root, d+half-root
@@ -154,7 +154,7 @@ func (s *schur) shift(last int) complex128 {
 	return y
 }
 
-// sizes returns the places of the eigenvalues, the smallest first.
+// sizes returns the indices of the eigenvalues, smallest absolute value first.
 func (s *schur) sizes() []int {
 	order := make([]int, s.n)
 	for i := range order {
@@ -185,7 +185,7 @@ func (s *schur) vectors() []complex128 {
 				gap = complex(max(1e-16*largest, 0x1p-1022), 0)
 			}
 			v[i] = -sum / gap
-			if size := cmplx.Abs(v[i]); size > 1e100 { // of equal eigenvalues each makes the next one larger
+			if size := cmplx.Abs(v[i]); size > 1e100 { // with equal eigenvalues, each element is larger than the one before
 				for j := i; j <= k; j++ {
 					v[j] /= complex(size, 0)
 				}
@@ -219,7 +219,7 @@ func (s *schur) back(f []complex128) []complex128 {
 	return s.times(s.q, s.times(f, right))
 }
 
-// times is the product of two matrices.
+// times returns the product of two matrices.
 func (s *schur) times(a, b []complex128) []complex128 {
 	n := s.n
 	out := make([]complex128, n*n)
@@ -229,7 +229,7 @@ func (s *schur) times(a, b []complex128) []complex128 {
 	return out
 }
 
-// negative reports whether an eigenvalue of a real matrix is a negative number.
+// negative reports whether a real matrix has a negative real eigenvalue.
 func (s schur) negative() bool {
 	largest := 0.0
 	for i := range s.n {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scriptNumbers are the numbers that ICU gives to scripts.
+// scriptNumbers are ICU's numbers of scripts.
 var scriptNumbers = map[string]int32{
 	"Common": 0, "Inherited": 1, "Arabic": 2, "Armenian": 3, "Bengali": 4, "Bopomofo": 5, "Cherokee": 6, "Coptic": 7,
 	"Cyrillic": 8, "Deseret": 9, "Devanagari": 10, "Ethiopic": 11, "Georgian": 12, "Gothic": 13, "Greek": 14, "Gujarati": 15,
@@ -33,16 +33,16 @@ var scriptNumbers = map[string]int32{
 	"Dives_Akuru": 190, "Khitan_Small_Script": 191, "Yezidi": 192,
 }
 
-// unknownScript is the number of characters that no script has.
+// unknownScript is the number for characters without a script.
 const unknownScript = 103
 
-// scriptRange is a range of characters of one script.
+// scriptRange is a range of characters in one script.
 type scriptRange struct {
 	from, to rune
 	number   int32
 }
 
-// scriptRanges are the ranges of all scripts, in order. None overlap.
+// scriptRanges are the sorted ranges of all scripts. None overlap.
 var scriptRanges = sync.OnceValue(func() (all []scriptRange) {
 	add := func(from, to, step rune, number int32) {
 		if step == 1 {
@@ -66,7 +66,7 @@ var scriptRanges = sync.OnceValue(func() (all []scriptRange) {
 	return all
 })
 
-// scriptOf returns the number of the script of a character, -1 for what is none.
+// scriptOf returns the number of a character's script, or -1 if r is not a character.
 func scriptOf(r rune) int32 {
 	if r < 0 || r > unicode.MaxRune {
 		return -1

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseSegmentGrad is the gradient of a sparse segment op: the rows of segments are added to the rows that went into them.
+// sparseSegmentGrad is the gradient of a sparse segment op: it adds each segment's gradient to the rows that were reduced to it.
 func sparseSegmentGrad(r reduction) maker {
 	return plain(floats(func(c call) error { return gradOfSegments[float32](c, r) }, func(c call) error { return gradOfSegments[float64](c, r) }).on(0))
 }

@@ -33,13 +33,13 @@ func segmentTable() map[*ops.Def]maker {
 	return all
 }
 
-// reduction is what becomes of the rows of one segment.
+// reduction is how the rows of a segment are reduced.
 type reduction int
 
 const (
 	sumOf reduction = iota
 	meanOf
-	sqrtOf // the sum divided by the root of how many there are
+	sqrtOf // the sum divided by the square root of the number of rows
 	maxOf
 	minOf
 	prodOf
@@ -53,7 +53,7 @@ func segmentsOf(r reduction, unsorted bool) *typed {
 		segmentBy[uint32](r, unsorted), segmentBy[uint64](r, unsorted))
 }
 
-// segmentIDs checks ids, which must not fall where sorted, and returns how many segments there are.
+// segmentIDs checks ids, which must be ascending if sorted, and returns the number of segments.
 func segmentIDs[I int | int32 | int64](ids []I, sorted bool, num int) (int, error) {
 	var last I
 	for i, v := range ids {
@@ -77,7 +77,7 @@ func segmentIDs[I int | int32 | int64](ids []I, sorted bool, num int) (int, erro
 	return int(last) + 1, nil
 }
 
-// segmentsAsked checks the shapes of segments, and returns the number of unsorted ones, else -1.
+// segmentsAsked checks the shapes of segments, and returns the requested number if they are unsorted, else -1.
 func (c call) segmentsAsked(unsorted bool) (int, error) {
 	t, idt := c.t(0), c.t(1)
 	k := len(idt.Shape)
@@ -107,7 +107,7 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 		}
 		k := len(idt.Shape)
 		if unsorted && t.Len() == 0 {
-			ids = nil // TensorFlow does not look at them
+			ids = nil // TensorFlow does not check them
 		}
 		n, err := segmentIDs(ids, !unsorted, num)
 		if err != nil {
@@ -136,7 +136,7 @@ func segmentBy[T number](r reduction, unsorted bool) kernel {
 	}
 }
 
-// segments are rows of dst on the way to their reductions.
+// segments accumulates rows of dst.
 type segments[T number] struct {
 	r        reduction
 	unsorted bool
@@ -145,8 +145,8 @@ type segments[T number] struct {
 	width    int
 }
 
-// start gives each row its neutral element, where empty segments show it. An infinity does not get past that of a maximum or
-// minimum, which is finite.
+// start sets each row of unsorted segments to its neutral element, which empty ones keep. A maximum or minimum starts with
+// a finite number, which an infinity never replaces.
 func (s *segments[T]) start(unsorted bool) {
 	if !unsorted {
 		return
@@ -180,7 +180,7 @@ func (s *segments[T]) add(v int, row []T) {
 	switch s.r {
 	case maxOf:
 		for i, x := range row {
-			if s.unsorted && !(x < dst[i]) { // a number takes the place of a NaN
+			if s.unsorted && !(x < dst[i]) { // a number replaces a NaN
 				dst[i] = x
 			} else {
 				dst[i] = max(dst[i], x)
@@ -205,7 +205,7 @@ func (s *segments[T]) add(v int, row []T) {
 	}
 }
 
-// finish divides means, and gives the empty segments of sorted products 1.
+// finish divides means, and sets empty segments of sorted products to 1.
 func (s *segments[T]) finish() {
 	for v, n := range s.counts {
 		row := s.dst[v*s.width : (v+1)*s.width]
@@ -222,7 +222,7 @@ func (s *segments[T]) finish() {
 	}
 }
 
-// lowest returns the least value of T, of floats the least finite one.
+// lowest returns the lowest value of T; for floats, the lowest finite one.
 func lowest[T number]() T {
 	var t T
 	switch p := any(&t).(type) {

@@ -9,7 +9,7 @@ func complexSegments(t *typed, r reduction, unsorted bool) kernel {
 	return t.complexes(complexSegment[complex64](r, unsorted), complexSegment[complex128](r, unsorted)).on(0)
 }
 
-// complexSegment is segmentBy of sums, means and products of complex numbers.
+// complexSegment is segmentBy for sums, means and products of complex numbers.
 func complexSegment[T complexNumber](r reduction, unsorted bool) kernel {
 	return func(c call) error {
 		t, idt := c.t(0), c.t(1)
@@ -22,7 +22,7 @@ func complexSegment[T complexNumber](r reduction, unsorted bool) kernel {
 			return err
 		}
 		if unsorted && t.Len() == 0 {
-			ids = nil // TensorFlow does not look at them
+			ids = nil // TensorFlow does not check them
 		}
 		n, err := segmentIDs(ids, !unsorted, num)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseSegment reduces the rows of data that indices name by sorted segment.
+// sparseSegment reduces the rows of data listed in indices by sorted segments.
 func sparseSegment[T float](r reduction) kernel {
 	return func(c call) error {
 		switch c.t(1).DType {
@@ -63,10 +63,10 @@ func sparseSegmentBy[T float, I int32 | int64](c call, r reduction) error {
 	return nil
 }
 
-// sparseEach is how many elements of rows are worth a thread.
+// sparseEach is the number of elements that are worth a thread.
 const sparseEach = 1 << 14
 
-// segmentRows is the work of a sparse segment reduction: the rows of src that idx names are summed by their ids, which are sorted.
+// segmentRows is the work of a sparse segment reduction: it sums the rows of src listed in idx by their sorted ids.
 type segmentRows[T float, I int32 | int64] struct {
 	dst, src []T
 	idx      []I
@@ -75,7 +75,7 @@ type segmentRows[T float, I int32 | int64] struct {
 	r        reduction
 }
 
-// Run implements kernels.Task: it does the segments that begin at a place from lo to hi.
+// Run implements kernels.Task: it does the segments that begin at indices lo to hi.
 func (s *segmentRows[T, I]) Run(lo, hi int) {
 	for lo > 0 && lo < hi && s.ids[lo] == s.ids[lo-1] {
 		lo++

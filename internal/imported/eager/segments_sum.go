@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unsortedSum adds rows of floats by threads that share the segments; other numbers as the other reductions do.
+// unsortedSum adds rows of floats by threads that share the segments; other types are added like in other reductions.
 func unsortedSum() kernel {
 	all := segmentsOf(sumOf, true)
 	all[tensor.Float32], all[tensor.Float64] = sumRows[float32], sumRows[float64]
@@ -31,7 +31,7 @@ func sumRows[T float](c call) error {
 
 func sumRowsBy[T float, I int32 | int64](c call, ids []I, num int) error {
 	t := c.t(0)
-	if t.Len() > 0 { // else TensorFlow does not look at the ids
+	if t.Len() > 0 { // else TensorFlow does not check the ids
 		if _, err := segmentIDs(ids, false, num); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestLargeSegments: threads that share the segments of many rows give what one loop gives, for segments of any length.
+// TestLargeSegments: threads that share the segments of many rows give the same sums as one loop, for segments of any length.
 func TestLargeSegments(t *testing.T) {
 	s, draw := newSession(t), rand.New(rand.NewPCG(5, 6))
 	const rows, width, segments = 3000, 40, 50
@@ -18,7 +18,7 @@ func TestLargeSegments(t *testing.T) {
 		data[i] = float32(draw.IntN(100))
 	}
 	for i := range ids {
-		ids[i], index[i] = min(int32(draw.IntN(3*segments)), segments-1), draw.Int64N(rows) // the last one has most rows
+		ids[i], index[i] = min(int32(draw.IntN(3*segments)), segments-1), draw.Int64N(rows) // the last segment has the most rows
 	}
 	sum := func(ids []int32, row func(i int) int) []float32 {
 		all := make([]float32, segments*width)

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// selectBoxes is non-maximum suppression of each class of each image.
+// selectBoxes does non-maximum suppression for each class of each image.
 func selectBoxes(*site) (kernel, error) {
 	return func(c call) error {
 		boxes, scores := c.t(0), c.t(1)
@@ -32,10 +32,10 @@ func selectBoxes(*site) (kernel, error) {
 	}, nil
 }
 
-// chosenBoxes returns three numbers of each box that is chosen.
+// chosenBoxes returns image, class and index of each selected box.
 func (c call) chosenBoxes(boxes, scores *tensor.Tensor, most int, overlap, least float32) (rows []int, err error) {
 	n, classes, m := scores.Shape[0], scores.Shape[1], scores.Shape[2]
-	if m == 0 || most == 0 { // of however many images and classes
+	if m == 0 || most == 0 { // however many images and classes there are
 		return nil, nil
 	}
 	if err := c.room(min(scores.Len(), most*n*classes), 3*8); err != nil {

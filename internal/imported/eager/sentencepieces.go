@@ -7,12 +7,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sentencepieces is a model of SentencePiece as a resource. It never changes.
+// sentencepieces is a SentencePiece model as a resource. It never changes.
 type sentencepieces struct{ *pieces.Model }
 
 func (s *sentencepieces) fork() treeResource { return s }
 
-// sentencepieceModel reads the model that is an attribute, once for all nodes of the name.
+// sentencepieceModel reads the model from an attribute, once for all nodes with the same resource name.
 func sentencepieceModel(s *site) (kernel, error) {
 	data, _ := s.node.Attrs["model"].([]byte)
 	name := s.str("shared_name", "")
@@ -40,7 +40,7 @@ func sentencepieceModel(s *site) (kernel, error) {
 	}, s.err
 }
 
-// sentencepieceOptions reads what is added to pieces: three truth values from input i on.
+// sentencepieceOptions reads add_bos, add_eos and reverse from three inputs, from input i on.
 func (c call) sentencepieceOptions(i int) (o pieces.Options, err error) {
 	for k, to := range []*bool{&o.BOS, &o.EOS, &o.Reverse} {
 		t := c.t(i + k)
@@ -52,7 +52,7 @@ func (c call) sentencepieceOptions(i int) (o pieces.Options, err error) {
 	return o, nil
 }
 
-// sentencepieceEncode divides texts.
+// sentencepieceEncode splits texts into pieces.
 func sentencepieceEncode(s *site) (kernel, error) {
 	typ, splits := s.dtype("out_type", tensor.Int32), s.dtype("Tsplits", tensor.Int64)
 	best := s.boolean("return_nbest", false)
@@ -99,7 +99,7 @@ func sentencepieceEncode(s *site) (kernel, error) {
 	}, nil
 }
 
-// sentencepieceDecode joins rows of pieces to texts.
+// sentencepieceDecode joins rows of pieces into texts.
 func sentencepieceDecode(c call) error {
 	m, err := treeResourceOf[*sentencepieces](c)
 	if err != nil {
@@ -142,7 +142,7 @@ func sentencepieceDecode(c call) error {
 	return nil
 }
 
-// row returns the texts of pieces, which may be given by their numbers.
+// row returns the texts of pieces, which may be given by number.
 func (s *sentencepieces) row(values *tensor.Tensor, from, to int) ([]string, error) {
 	row := make([]string, 0, to-from)
 	for i := from; i < to; i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sequenceOps parse serialized tf.SequenceExamples, and examples that are JSON.
+// sequenceOps parse serialized tf.SequenceExamples, and examples in JSON.
 var sequenceOps = map[*ops.Def]maker{
 	ops.ParseSequenceExample:       parseSequenceExample,
 	ops.ParseSequenceExampleV2:     parseSequenceExampleV2,
@@ -24,7 +24,7 @@ var sequenceOps = map[*ops.Def]maker{
 type sequenceParser struct {
 	context, steps parser
 	layout         layout
-	lengths        bool // the op says how long dense feature lists are
+	lengths        bool // the op outputs the lengths of dense feature lists
 }
 
 func newSequenceParser(s *site, lengths bool) *sequenceParser {
@@ -46,10 +46,10 @@ func newSequenceParser(s *site, lengths bool) *sequenceParser {
 	return p
 }
 
-// keys says where a run has the names of features of a kind.
+// keys returns a run's feature names for one kind of column, by the name of the input or attribute.
 type keys func(in *inputs, name string) [][]byte
 
-// keyVector are names that are one input.
+// keyVector reads names from one input, a vector.
 func keyVector(in *inputs, name string) [][]byte {
 	t := in.tensor(name)
 	if t.DType != tensor.String || len(t.Shape) != 1 {
@@ -59,7 +59,7 @@ func keyVector(in *inputs, name string) [][]byte {
 	return t.Strings
 }
 
-// keyScalars are names that are an input each.
+// keyScalars reads names from inputs with one name each.
 func keyScalars(in *inputs, name string) [][]byte {
 	var all [][]byte
 	for _, v := range in.values(name) {
@@ -72,7 +72,7 @@ func keyScalars(in *inputs, name string) [][]byte {
 	return all
 }
 
-// keyAttrs are names that are attributes.
+// keyAttrs reads names from attributes.
 func keyAttrs(s *site) keys {
 	all := map[string][][]byte{}
 	for _, name := range []string{"context_sparse_keys", "context_dense_keys", "feature_list_sparse_keys", "feature_list_dense_keys"} {
@@ -81,7 +81,7 @@ func keyAttrs(s *site) keys {
 	return func(_ *inputs, name string) [][]byte { return all[name] }
 }
 
-// namesOf returns the names of columns of each kind.
+// namesOf returns the function that reads the columns' names, checking their number for each kind.
 func namesOf(in *inputs, cols []column, of keys, names ...string) func() ([][]byte, error) {
 	return func() ([][]byte, error) {
 		var all [][]byte
@@ -96,7 +96,7 @@ func namesOf(in *inputs, cols []column, of keys, names ...string) func() ([][]by
 	}
 }
 
-// run parses the input serialized.
+// run parses the examples in the input "serialized".
 func (p *sequenceParser) run(c call, of keys, kinds int, optional func(d int, c *column) error) error {
 	in := &inputs{c: c, l: p.layout}
 	examples, debug, values := in.tensor("serialized"), in.tensor("debug_name"), in.values("context_dense_defaults")
@@ -158,7 +158,7 @@ func parseSingleSequenceExample(s *site) (kernel, error) {
 	}, nil
 }
 
-// optionalIn makes the dense feature lists of some names optional.
+// optionalIn makes the dense feature lists in names optional.
 func optionalIn(names [][]byte) func(d int, c *column) error {
 	return func(_ int, col *column) error {
 		col.optional = slices.ContainsFunc(names, func(b []byte) bool { return string(b) == col.name })
@@ -166,10 +166,10 @@ func optionalIn(names [][]byte) func(d int, c *column) error {
 	}
 }
 
-// jsonExpansion is how many bytes an example takes in memory, at most, for each byte of JSON.
+// jsonExpansion is the maximum memory of an example in bytes per byte of JSON.
 const jsonExpansion = 64
 
-// decodeJSONExample turns examples that are JSON into serialized ones.
+// decodeJSONExample converts examples from JSON to serialized ones.
 func decodeJSONExample(c call) error {
 	in := c.t(0)
 	out, err := c.output(0, tensor.String, in.Shape...)

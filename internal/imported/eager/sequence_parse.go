@@ -7,11 +7,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stepParsing is the feature lists of a batch of sequence examples on their way to tensors: each step of a list is a feature.
+// stepParsing converts the feature lists of a batch of sequence examples to tensors: each step of a list is a feature.
 type stepParsing struct {
 	parsing
 	single  bool // the outputs have no batch dimension
-	lengths bool // the op says how long dense lists are
+	lengths bool // the op outputs the lengths of dense lists
 	lists   []featureList
 }
 
@@ -24,7 +24,7 @@ type featureList struct {
 
 const featureListSize = 48
 
-// parse makes the outputs from number at on.
+// parse sets the outputs from output `at` on.
 func (p *stepParsing) parse(c call, at int) error {
 	cols := p.spec.columns
 	if err := c.room(len(p.examples), max(len(cols), 1)*featureListSize); err != nil {
@@ -118,7 +118,7 @@ func (p *stepParsing) column(c call, k int) ([]cell, error) {
 	return cells, c.ctx.Err()
 }
 
-// step finds the values of one step.
+// step finds the values of a step.
 func (p *stepParsing) step(c call, col *column, i int, feature []byte) (cell, error) {
 	kind, data, ok := tfexample.List(c.ctx, feature)
 	if !ok {
@@ -140,7 +140,7 @@ func (p *stepParsing) step(c call, col *column, i int, feature []byte) (cell, er
 	return cell{data, n, true}, nil
 }
 
-// values reads the values of all steps, one after the other.
+// values concatenates the values of all steps.
 func (p *stepParsing) values(c call, k int, cells []cell) (*tensor.Tensor, error) {
 	total := 0
 	for _, x := range cells {
@@ -158,7 +158,7 @@ func (p *stepParsing) values(c call, k int, cells []cell) (*tensor.Tensor, error
 	return t, nil
 }
 
-// sparse makes the outputs of a sparse column: indices of example, step and place in the step; values; the shape.
+// sparse sets the outputs of a sparse column: indices [example, step, position in the step], values and shape.
 func (p *stepParsing) sparse(c call, k int, cells []cell, out [3]int) error {
 	values, err := p.values(c, k, cells)
 	if err != nil {
@@ -189,7 +189,7 @@ func (p *stepParsing) sparse(c call, k int, cells []cell, out [3]int) error {
 	return c.outputInts(out[2], tensor.Int64, shape[3-rank:], rank)
 }
 
-// dense makes the outputs of a dense column: values, with zeros after those of short lists, and how many steps each list has.
+// dense sets the outputs of a dense column: values, padded with zeros after short lists, and the number of steps in each list.
 func (p *stepParsing) dense(c call, k int, cells []cell, out [2]int) error {
 	col, steps := &p.spec.columns[k], 0
 	lengths := make([]int, len(p.examples))
@@ -219,7 +219,7 @@ func (p *stepParsing) dense(c call, k int, cells []cell, out [2]int) error {
 	return c.outputInts(out[1], tensor.Int64, lengths, len(lengths))
 }
 
-// ragged makes the outputs of a ragged column: values, splits of the examples into steps, and of the steps into values.
+// ragged sets the outputs of a ragged column: values, splits of the examples into steps, and splits of the steps into values.
 func (p *stepParsing) ragged(c call, k int, cells []cell, out [3]int) error {
 	values, err := p.values(c, k, cells)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// goldenSequence is ops of TensorFlow's that run one after the other: see interop/eager_sequences.py.
+// goldenSequence is a sequence of TensorFlow ops: see interop/eager_sequences.py.
 type goldenSequence struct {
 	Name  string
 	Steps []goldenStep
@@ -28,7 +28,7 @@ type goldenStep struct {
 	Outputs []*goldenTensor // nil: a variable, a table or a list
 }
 
-// TestSequences: what TensorFlow 2.15 computes and refuses by ops on variables, tables and lists, so do we.
+// TestSequences: sequences of ops on variables, tables and lists have TensorFlow 2.15's results and refusals.
 func TestSequences(t *testing.T) {
 	var d differ
 	for _, c := range readCases[goldenSequence](t, "testdata/sequences.json.gz") {
@@ -78,7 +78,7 @@ func (c goldenSequence) compare(t testing.TB, tolerance float64) error {
 	return nil
 }
 
-// stepCases are the steps of all sequences as cases of their ops.
+// stepCases returns the steps of all sequences as cases of their ops.
 func stepCases(t testing.TB) (all []goldenCase) {
 	for _, c := range readCases[goldenSequence](t, "testdata/sequences.json.gz") {
 		for k, s := range c.Steps {

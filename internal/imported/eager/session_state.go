@@ -2,8 +2,8 @@ package eager
 
 import "github.com/goestimator/goestimator/internal/compiler/ops"
 
-// keepOps would keep tensors in a session. Only sessions within a process do that: TensorFlow's servers refuse them, and say so with
-// these words.
+// keepOps would keep tensors in a session. Only in-process sessions do that: TensorFlow's servers refuse these ops with
+// this text.
 var keepOps = map[*ops.Def]maker{
 	ops.GetSessionHandle: withoutSession, ops.GetSessionHandleV2: withoutSession, ops.GetSessionTensor: withoutSession, ops.DeleteSessionTensor: withoutSession,
 }
@@ -16,7 +16,7 @@ func withoutSession(s *site) (kernel, error) {
 	return func(call) error { return noSessionState(op) }, nil
 }
 
-// noSessionState is the error of an op that has no session to keep tensors in.
+// noSessionState is the error for an op that has no session to keep tensors in.
 type noSessionState string
 
 func (op noSessionState) Error() string { return string(op) + " called on null session state" }

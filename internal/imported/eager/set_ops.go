@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// setOps are on sets: the elements along the last dimension. Metrics of rankings need them.
+// setOps compute with sets: the elements along the last dimension. Ranking metrics need them.
 var setOps = map[*ops.Def]maker{
 	ops.DenseToDenseSetOperation: setOperation(denseSets, denseSets), ops.DenseToSparseSetOperation: setOperation(denseSets, sparseSets),
 	ops.SparseToSparseSetOperation: setOperation(sparseSets, sparseSets),
@@ -30,17 +30,17 @@ func compareMembers(a, b member) int {
 	return cmp.Or(cmp.Compare(a.number, b.number), bytes.Compare(a.text, b.text))
 }
 
-// sets are the members of the groups that have any, each in order and once.
+// sets has the members of each group that has any, sorted and distinct.
 type sets struct {
 	dtype  tensor.DType
 	shape  []int // of the groups
 	groups map[int][]member
 }
 
-// readSets reads sets from inputs from one on; it returns how many these are, too.
+// readSets reads sets from the inputs from `first` on; it also returns the number of these inputs.
 type readSets func(c call, first int, strict bool) (sets, int, error)
 
-// membersOf returns the elements of a tensor as members.
+// membersOf returns the function that returns element i of a tensor as a member.
 func membersOf(t *tensor.Tensor) (func(i int) member, error) {
 	switch t.DType {
 	case tensor.String:
@@ -123,7 +123,7 @@ func (s sets) order() {
 	}
 }
 
-// operations are what becomes of a member that the first or the second set has.
+// operations tell whether the result has a member, by whether the first and the second set have it.
 var operations = map[string]func(first, second bool) bool{
 	"a-b":          func(first, second bool) bool { return first && !second },
 	"b-a":          func(first, second bool) bool { return second && !first },
@@ -158,7 +158,7 @@ func setOperation(first, second readSets) maker {
 	}
 }
 
-// combined returns the members that stay.
+// combined returns the members for which stays is true.
 func combined(a, b sets, stays func(first, second bool) bool) sets {
 	out := sets{dtype: a.dtype, shape: a.shape, groups: map[int][]member{}}
 	for _, both := range []map[int][]member{a.groups, b.groups} {
@@ -195,7 +195,7 @@ func combined(a, b sets, stays func(first, second bool) bool) sets {
 	return out
 }
 
-// output makes the outputs the sets as a sparse tensor.
+// output sets the outputs to the sets as a sparse tensor.
 func (s sets) output(c call) error {
 	n, most, rank := 0, 0, len(s.shape)+1
 	groups := make([]int, 0, len(s.groups))
@@ -239,7 +239,7 @@ func (s sets) output(c call) error {
 	return c.outputInts(2, tensor.Int64, append(slices.Clone(s.shape), most), rank)
 }
 
-// setSize counts the members of each set.
+// setSize outputs the number of members of each set.
 func setSize(c call, strict bool) error {
 	s, _, err := sparseSets(c, 0, strict)
 	if err != nil {

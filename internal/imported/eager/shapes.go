@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shapeOps read shapes and give tensors other ones, without moving elements.
+// shapeOps read and change shapes without moving elements.
 var shapeOps = map[*ops.Def]maker{
 	ops.Shape:         shapeN,
 	ops.ShapeN:        shapeN,
@@ -182,7 +182,7 @@ func bitcast(s *site) (kernel, error) {
 		from, size := t.DType.Size(), to.Size()
 		shape := slices.Clone(t.Shape)
 		switch {
-		case from == 0 || size == 0 || t.DType == tensor.Bool || to == tensor.Bool: // TensorFlow's has no booleans either
+		case from == 0 || size == 0 || t.DType == tensor.Bool || to == tensor.Bool: // TensorFlow's Bitcast has no booleans either
 			return fmt.Errorf("bitcast of %v to %v %w", t.DType, to, ErrUnsupported)
 		case from > size:
 			shape = append(shape, from/size)

@@ -9,25 +9,25 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/queue"
 )
 
-// maxQueued are the bytes of all that waits in the queues, accumulators and barriers of a Resources.
+// maxQueued bounds the bytes waiting in the queues, accumulators and barriers of a Resources.
 const maxQueued = 4 << 30
 
-// shared is what steps find by name: a queue, an accumulator, a barrier.
+// shared is a resource that steps find by name: a queue, an accumulator or a barrier.
 type shared interface{ Discard() }
 
-// sharedKey is where something shared is found. What has no shared name belongs to a session.
+// sharedKey identifies a shared resource. A resource without a shared name belongs to a session.
 type sharedKey struct {
 	kind string
 	queueKey
 }
 
-// queueKey is where a resource is found among others of its kind.
+// queueKey identifies a resource among others of its kind.
 type queueKey struct{ container, session, name string }
 
-// sharing says under which name a node's resource is found.
+// sharing has the attributes by which a node's resource is found.
 type sharing struct{ kind, container, shared, node string }
 
-// sharing reads the attributes of a node that makes a resource of a kind.
+// sharing reads the attributes of a node that makes a resource of the kind.
 func (s *site) sharing(kind string) sharing {
 	h := sharing{kind: kind, container: s.container(), shared: s.str("shared_name", ""), node: s.node.Name}
 	if strings.HasPrefix(h.shared, "_") {
@@ -49,7 +49,7 @@ func (s *site) container() string {
 	return name
 }
 
-// find returns the resource of a node, which create makes where there is none.
+// find returns the resource of a node, made by create if there is none.
 func (h sharing) find(c call, create func(name string, room *queue.Room) shared) (shared, error) {
 	if c.env == nil || c.env.Resources == nil {
 		return nil, errors.New(h.kind + "s need Env.Resources")
@@ -74,7 +74,7 @@ func (h sharing) find(c call, create func(name string, room *queue.Room) shared)
 	return found, nil
 }
 
-// Forget forgets what belongs to a session alone.
+// Forget drops what belongs to one session alone.
 func (r *Resources) Forget(session string) {
 	own := func(k queueKey) bool { return session != "" && k.session == session }
 	r.mu.Lock()
@@ -84,7 +84,7 @@ func (r *Resources) Forget(session string) {
 	r.discard(func(k sharedKey) bool { return own(k.queueKey) })
 }
 
-// Close forgets everything.
+// Close drops everything.
 func (r *Resources) Close() {
 	r.mu.Lock()
 	clear(r.vars)
@@ -96,7 +96,7 @@ func (r *Resources) Close() {
 	r.discard(func(sharedKey) bool { return true })
 }
 
-// discard forgets what is shared under some keys.
+// discard drops the shared resources whose keys are selected.
 func (r *Resources) discard(which func(sharedKey) bool) {
 	var gone []shared
 	r.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// slicing is what StridedSlice and its kin read of a node: the masks, and begin, end and strides from input `first` on.
+// slicing reads a node like StridedSlice: its masks are attributes; begin, end and strides are the inputs from `first` on.
 type slicing struct {
 	masks sliceMasks
 	first int
@@ -23,7 +23,7 @@ func readSlicing(s *site, first int) (slicing, error) {
 	return slicing{m, first}, nil
 }
 
-// box returns what is taken of a tensor of that shape: see sliceBox.
+// box returns the slice of a tensor of the given shape: see sliceBox.
 func (s slicing) box(c call, shape []int) (fine, final []int, from stride, err error) {
 	var spec [3][]int
 	for i := range spec {
@@ -40,7 +40,7 @@ func (s slicing) box(c call, shape []int) (fine, final []int, from stride, err e
 	return sliceBox(shape, spec, s.masks)
 }
 
-// stridedSliceGrad is zero but for what a slice took.
+// stridedSliceGrad is zero outside of the slice.
 func stridedSliceGrad(s *site) (kernel, error) {
 	slice, err := readSlicing(s, 1)
 	return func(c call) error {
@@ -84,7 +84,7 @@ func stridedSliceAssign(s *site) (kernel, error) {
 				return err
 			}
 			if product(final) == 0 {
-				return nil // TensorFlow does not look at the value's shape
+				return nil // TensorFlow does not check the value's shape
 			}
 			if len(by.Shape) == 0 && product(final) == 1 {
 				final = nil
@@ -98,7 +98,7 @@ func stridedSliceAssign(s *site) (kernel, error) {
 	}, err
 }
 
-// tensorSliceUpdate is a tensor with another value of a slice.
+// tensorSliceUpdate returns a copy of a tensor with another value for a slice.
 func tensorSliceUpdate(s *site) (kernel, error) {
 	slice, err := readSlicing(s, 1)
 	return func(c call) error {
@@ -129,7 +129,7 @@ func tensorSliceUpdate(s *site) (kernel, error) {
 	}, err
 }
 
-// putBox copies src, which is contiguous, to a box of dst. Steps may be negative.
+// putBox copies src, which is contiguous, to a box of dst. Its steps may be negative.
 func putBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor) {
 	i := 0
 	var put func(k, at int)
@@ -153,7 +153,7 @@ func putBox(shape []int, dst *tensor.Tensor, to stride, src *tensor.Tensor) {
 	}
 }
 
-// concatOffset gives where each of the shapes begins in their concatenation.
+// concatOffset returns the position of each shape in their concatenation.
 func concatOffset(s *site) (kernel, error) {
 	n := s.count("N", 0, 1<<16)
 	if s.outputs = n; n < 2 {

@@ -11,16 +11,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Step is a node of a sequence: its kernel, and the slots of its values.
+// Step is a node in a sequence: its kernel, and the slots of its values.
 type Step struct {
 	Kernel  Kernel
 	In, Out []int // -1: the result is dropped
 	Done    []int // slots whose values no later step needs
-	// Keeps says that what goes in may outlive its slots: in variables, tables and other resources.
+	// Keeps says that inputs may outlive their slots: in variables, tables and other resources.
 	Keeps bool
 }
 
-// Ends sets Done. needed is true of slots that later steps read, and of those whose values stay; the step adds its own.
+// Ends sets Done. needed is true for slots that later steps read or whose values are kept; Ends adds the step's own slots.
 func (s *Step) Ends(needed []bool) {
 	s.Done = nil
 	for _, at := range slices.Concat(s.Out, s.In) {
@@ -31,38 +31,38 @@ func (s *Step) Ends(needed []bool) {
 	}
 }
 
-// Keeps reports whether a node may keep what goes in. Nodes that call functions with effects are among these.
+// Keeps reports whether a node may keep its inputs. This includes nodes that call functions with effects.
 func Keeps(n *graph.Node) bool {
 	d := ops.Find(n.Op)
 	return d == nil || d.State > ops.Reads
 }
 
-// Slots are the values of the nodes of a run, or of a call of a function. A value that no later step needs is forgotten, and its
-// memory given back to the account that pays.
+// Slots holds the values of the nodes of a run, or of a call of a function. A value that no later step needs is dropped, and its
+// memory returned to the account that pays.
 type Slots struct {
 	Values []Value
 
 	room    []Value // inputs and outputs of a step
 	account *budget.Account
 	paid    budget.Mark // what the account held after the last step
-	memory  []*memory   // of each slot: nil where nothing is to be given back
+	memory  []*memory   // of each slot: nil if there is nothing to return
 }
 
-// memory is what the account gets back when nothing refers to it any more.
+// memory returns to the account once nothing refers to it.
 type memory struct {
 	taken budget.Mark
-	refs  int       // slots, and memory that is of this too
-	of    []*memory // other memory in which the values lie
+	refs  int       // number of slots, and of other memory, that refer to it
+	of    []*memory // other memory that the values share
 }
 
-// leastTracked is how many bytes a step has to take for them to be given back. Less is paid for until the run ends.
+// leastTracked is the smallest number of bytes taken by a step that is returned. Less is paid for until the run ends.
 const leastTracked = leastPaid
 
 // NewSlots returns n slots.
 func NewSlots(n int) *Slots { return &Slots{Values: make([]Value, n)} }
 
-// Begin makes the payer pay for what steps take from now on. Values that are there stay paid for until the run ends. Lasting accounts have
-// their own way to find what is garbage.
+// Begin makes the payer pay for what steps take from here on. Existing values stay paid for until the run ends. Lasting accounts find
+// garbage by themselves.
 func (s *Slots) Begin(p Payer) {
 	clear(s.memory)
 	s.account = p.Account
@@ -83,10 +83,10 @@ func (s *Slots) Clear() {
 	s.account = nil
 }
 
-// Settle makes what was paid for since the last step stay paid for until the run ends.
+// Settle keeps what was paid for since the last step paid for until the run ends.
 func (s *Slots) Settle() { s.paid = s.account.Mark() }
 
-// fewValues is how many inputs and outputs most steps have at most.
+// fewValues is enough for the inputs and outputs of most steps.
 const fewValues = 8
 
 // Run runs a step.
@@ -115,7 +115,7 @@ func (s *Slots) Run(ctx context.Context, env *Env, st *Step) error {
 	return nil
 }
 
-// Put sets the value of a slot. What was paid for since the last step is its memory.
+// Put sets the value of a slot, whose memory is what was paid for since the last step.
 func (s *Slots) Put(at int, v Value) {
 	s.Values[at] = v
 	if s.account != nil {
@@ -123,7 +123,7 @@ func (s *Slots) Put(at int, v Value) {
 	}
 }
 
-// Forget drops values that nobody needs.
+// Forget drops values that are not needed.
 func (s *Slots) Forget(slots []int) {
 	for _, at := range slots {
 		s.Values[at] = Value{}
@@ -134,7 +134,7 @@ func (s *Slots) Forget(slots []int) {
 	}
 }
 
-// took returns what was paid for since the last step, nil where that is little.
+// took returns the memory paid for since the last step, or nil if it is small.
 func (s *Slots) took() *memory {
 	now := s.account.Mark()
 	taken := now.Since(s.paid)
@@ -145,13 +145,13 @@ func (s *Slots) took() *memory {
 	return &memory{taken: taken}
 }
 
-// note finds what the results of a step lie in: what it has taken, or the memory of its inputs.
+// note records the memory that holds the results of a step: its own, or the memory of its inputs.
 func (s *Slots) note(st *Step, in, out []Value) {
 	if st.Keeps || holding(in) || holding(out) {
 		s.Settle()
 		for _, at := range st.In {
 			if m := s.memory[at]; m != nil {
-				m.refs++ // for good
+				m.refs++ // forever
 			}
 		}
 		return
@@ -165,17 +165,17 @@ func (s *Slots) note(st *Step, in, out []Value) {
 			s.refer(at, s.within(st, in, out[k].T, own))
 		}
 	}
-	if own != nil && own.refs == 0 { // nothing lies in it
+	if own != nil && own.refs == 0 { // no result is in it
 		s.release(own)
 	}
 }
 
-// tracked reports whether memory of some slot is to be given back.
+// tracked reports whether one of the slots has memory to return.
 func (s *Slots) tracked(slots []int) bool {
 	return slices.ContainsFunc(slots, func(at int) bool { return s.memory[at] != nil })
 }
 
-// within returns what a result lies in.
+// within returns the memory that holds a result.
 func (s *Slots) within(st *Step, in []Value, t *tensor.Tensor, own *memory) *memory {
 	var of []*memory
 	for k, at := range st.In {
@@ -197,7 +197,7 @@ func (s *Slots) within(st *Step, in []Value, t *tensor.Tensor, own *memory) *mem
 	return &memory{of: of}
 }
 
-// refer makes a slot's value lie in memory.
+// refer sets the memory of a slot's value.
 func (s *Slots) refer(at int, m *memory) {
 	s.memory[at] = m
 	if m != nil {
@@ -205,7 +205,7 @@ func (s *Slots) refer(at int, m *memory) {
 	}
 }
 
-// release gives memory back that one less refers to.
+// release drops one reference to m, and returns its memory after the last one.
 func (s *Slots) release(m *memory) {
 	if m == nil {
 		return
@@ -221,7 +221,7 @@ func (s *Slots) release(m *memory) {
 	}
 }
 
-// holding reports whether a value is a list or a resource in which other values may lie.
+// holding reports whether a value is a list or a resource that may hold other values.
 func holding(values []Value) bool {
 	return slices.ContainsFunc(values, func(v Value) bool {
 		_, variable := v.Resource.(*Variable)
@@ -229,7 +229,7 @@ func holding(values []Value) bool {
 	})
 }
 
-// shares reports whether a result may lie in the memory of an input. Texts that come of texts are taken to, without a look.
+// shares reports whether a result may share memory with an input. Strings made from strings always may.
 func shares(in, out *tensor.Tensor) bool {
 	switch {
 	case in == nil || out == nil:
@@ -241,7 +241,7 @@ func shares(in, out *tensor.Tensor) bool {
 	return anyOf(in, within)
 }
 
-// anyOf reports whether something is true of one of the pieces of memory that a tensor has.
+// anyOf reports whether is returns true for one of a tensor's pieces of memory.
 func anyOf(t *tensor.Tensor, is func(piece []byte) bool) bool {
 	if t.DType == tensor.String {
 		return slices.ContainsFunc(t.Strings, is)
@@ -249,7 +249,7 @@ func anyOf(t *tensor.Tensor, is func(piece []byte) bool) bool {
 	return is(t.Bytes)
 }
 
-// overlap reports whether two pieces of memory overlap, each with its capacity.
+// overlap reports whether two pieces of memory, up to their capacities, overlap.
 func overlap(a, b []byte) bool {
 	x, y := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	return x < y+uintptr(cap(b)) && y < x+uintptr(cap(a))

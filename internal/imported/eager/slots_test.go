@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unit is half of what the large tensors of these tests take.
+// unit is half the size of the large tensors in these tests.
 const unit = 32 << 10
 
 // planned is a step of a test: the op, its attributes, and the slots of its values.
@@ -20,10 +20,10 @@ type planned struct {
 	attrs graph.Attrs
 	in    []int
 	out   []int
-	held  int // units that are paid for after the step
+	held  int // units paid for after the step
 }
 
-// The slots that are there before the first step: a large tensor, its shape, numbers and texts.
+// The slots set before the first step: a large tensor, its shape, numbers and texts.
 const (
 	large = iota
 	flat
@@ -32,10 +32,10 @@ const (
 	first
 	sentences
 	variable
-	begin // of the steps' own slots
+	begin // the steps' own slots begin here
 )
 
-// prepareSteps makes the steps; the values of the slots in kept stay.
+// prepareSteps prepares the steps; the values in the slots of kept stay.
 func prepareSteps(t *testing.T, all []planned, kept ...int) (steps []Step, size int) {
 	t.Helper()
 	for _, p := range all {
@@ -62,7 +62,7 @@ func prepareSteps(t *testing.T, all []planned, kept ...int) (steps []Step, size 
 	return steps, size
 }
 
-// given are the values before the first step.
+// given sets the values before the first step.
 func given(t *testing.T, s session, slots *Slots) {
 	t.Helper()
 	all := tensor.New(tensor.String, 64)
@@ -78,7 +78,7 @@ func given(t *testing.T, s session, slots *Slots) {
 	slots.Values[variable] = s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("v"), "dtype": tensor.Float32, "shape": graph.Shape{UnknownRank: true}})
 }
 
-// TestSlotsGiveBack: the memory of a value is given back after its last use, and not while another value lies in it.
+// TestSlotsGiveBack: the memory of a value is returned after its last use, and not while another value shares it.
 func TestSlotsGiveBack(t *testing.T) {
 	float := graph.Attrs{"T": tensor.Float32}
 	neg := func(in, out, held int) planned { return planned{"Neg", float, []int{in}, []int{out}, held} }
@@ -121,7 +121,7 @@ func TestSlotsGiveBack(t *testing.T) {
 			slots := NewSlots(size)
 			given(t, s, slots)
 			s.env.Payer = Payer{Account: a, Rows: true}
-			for range 2 { // as a run that begins anew
+			for range 2 { // the second run reuses the slots
 				before := a.Mark()
 				slots.Begin(s.env.Payer)
 				for i := range steps {
@@ -143,7 +143,7 @@ func TestSlotsGiveBack(t *testing.T) {
 	}
 }
 
-// TestSlotsAllocate: slots of steps that grow take one piece of memory for the values and one for inputs and outputs.
+// TestSlotsAllocate: the slots of growing steps are allocated once for the values and once for inputs and outputs.
 func TestSlotsAllocate(t *testing.T) {
 	var steps []Step
 	for n := range fewValues {
@@ -163,7 +163,7 @@ func TestSlotsAllocate(t *testing.T) {
 	}
 }
 
-// TestFunctionsGiveBack: branches and loops give back what their functions make on the way, in each round.
+// TestFunctionsGiveBack: branches and loops return the memory of their functions' intermediate values in each iteration.
 func TestFunctionsGiveBack(t *testing.T) {
 	const large = 1 << 20
 	whole := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
@@ -190,8 +190,8 @@ func TestFunctionsGiveBack(t *testing.T) {
 		attrs graph.Attrs
 		in    []any
 		out   int // the large result
-		peak  int // how many large tensors there are at once
-		held  int // afterwards
+		peak  int // number of large tensors at once
+		held  int // number afterwards
 	}{
 		"a loop":    {"StatelessWhile", loop, []any{int64(0), int64(5), x}, 2, 3, 1},
 		"no round":  {"StatelessWhile", loop, []any{int64(5), int64(5), x}, 2, 0, 0},

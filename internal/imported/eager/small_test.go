@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSmallElements: what lists and stacks keep is paid for, also where each element is small.
+// TestSmallElements: the elements of lists and stacks are paid for even if each is small.
 func TestSmallElements(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 20, Request: 1 << 20})
 	defer memory.Close()
@@ -41,7 +41,7 @@ func TestSmallElements(t *testing.T) {
 	}
 }
 
-// TestGroupsRepeated: a replacement that names a long group often is paid for before it is made.
+// TestGroupsRepeated: a replacement that repeats a long group is paid for before it is made.
 func TestGroupsRepeated(t *testing.T) {
 	r, err := newRewrite("(.*)", strings.Repeat(`\1`, 1<<15), true)
 	if err != nil {

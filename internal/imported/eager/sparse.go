@@ -32,7 +32,7 @@ type coords struct {
 func (s coords) rank() int         { return len(s.shape) }
 func (s coords) row(i int) []int64 { return s.index[i*len(s.shape) : (i+1)*len(s.shape)] }
 
-// coordsOf checks a sparse tensor's parts; values may be nil.
+// coordsOf checks the parts of a sparse tensor; values may be nil.
 func coordsOf(indices, values, shape *tensor.Tensor) (coords, error) {
 	s := coords{index: tensor.Values[int64](indices)}
 	if err := want("indices", indices, tensor.Int64); err != nil {
@@ -57,7 +57,7 @@ func coordsOf(indices, values, shape *tensor.Tensor) (coords, error) {
 	return s, nil
 }
 
-// check fails where an index is outside of the shape.
+// check fails if an index is outside the shape.
 func (s coords) check() error {
 	for i := range s.n {
 		for k, v := range s.row(i) {
@@ -247,7 +247,7 @@ func sparseFillEmptyRows(c call) error {
 	return nil
 }
 
-// sortedOutput makes outputs `first` and first+1 of entries in the order of their indices.
+// sortedOutput sets outputs `first` and first+1 to the entries, sorted by their indices.
 func (c call) sortedOutput(first int, s coords, values *tensor.Tensor) error {
 	order := make([]int, s.n)
 	for i := range order {

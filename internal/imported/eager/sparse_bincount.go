@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseBincount counts the values of a sparse vector, or of each row of a sparse tensor of more dimensions.
+// sparseBincount counts the values of a sparse vector, or of each row if a sparse tensor has more dimensions.
 func sparseBincount(s *site) (kernel, error) {
 	b := s.boolean("binary_output", false)
 	return numbers(sparseBins[float32](b), sparseBins[float64](b), nil, nil, sparseBins[int32](b), sparseBins[int64](b), nil, nil, nil, nil).on(ops.SparseBincount.Input("weights")), nil

@@ -15,7 +15,7 @@ func sparseDenseMatMul(s *site) (kernel, error) {
 	return numbers(f32, f64, nil, nil, sparseProduct[int32](a, b), sparseProduct[int64](a, b), nil, nil, nil, nil).on(1), nil
 }
 
-// sparseAndDense returns a sparse operand, inputs 0 to 2, with its values, and the dense one after it. The caller checks the coordinates.
+// sparseAndDense returns a sparse operand from inputs 0 to 2, with its values, and the dense input 3. The caller checks the coordinates.
 func (c call) sparseAndDense() (s coords, values, dense *tensor.Tensor, err error) {
 	indices := c.t(0)
 	if indices.DType == tensor.Int32 {
@@ -27,7 +27,7 @@ func (c call) sparseAndDense() (s coords, values, dense *tensor.Tensor, err erro
 	return s, c.t(1), c.t(3), err
 }
 
-// sparseProduct is a product of a sparse matrix and a dense one. Each may be transposed before.
+// sparseProduct multiplies a sparse matrix by a dense one. Each may be transposed first.
 func sparseProduct[T number](adjointA, adjointB bool) kernel {
 	return func(c call) error {
 		s, values, b, err := c.sparseAndDense()
@@ -71,8 +71,8 @@ func sparseProduct[T number](adjointA, adjointB bool) kernel {
 	}
 }
 
-// sparseCwise combines a sparse tensor's values with the elements of a dense one
-// at their indices, broadcast to the sparse one's shape.
+// sparseCwise combines a sparse tensor's values with the elements of a dense
+// tensor at their indices, broadcast to the sparse tensor's shape.
 func sparseCwise(k kernel) kernel {
 	return func(c call) error {
 		s, err := coordsOf(c.t(0), c.t(1), c.t(2))
@@ -103,7 +103,7 @@ func sparseCwise(k kernel) kernel {
 	}
 }
 
-// dividing is division by a tensor without zeros.
+// dividing divides by a tensor without zeros.
 func dividing(c call) error {
 	yes, err := truth(c.t(1))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseMathOps compute with sparse tensors, and are the gradients of what does.
+// sparseMathOps compute with sparse tensors, or are the gradients of such ops.
 var sparseMathOps = map[*ops.Def]maker{
 	ops.SparseReduceSum: sparseReduce(false, false), ops.SparseReduceMax: sparseReduce(true, false),
 	ops.SparseReduceSumSparse: sparseReduce(false, true), ops.SparseReduceMaxSparse: sparseReduce(true, true),
@@ -30,7 +30,7 @@ var sparseMathOps = map[*ops.Def]maker{
 func greater[T number](a, b T) T { return max(a, b) }
 func smaller[T number](a, b T) T { return min(a, b) }
 
-// sparseReduce reduces dimensions of a sparse tensor to a dense one, or to a sparse one. What has no entries is 0.
+// sparseReduce reduces dimensions of a sparse tensor; the result is dense or sparse. Dense elements without entries are 0.
 func sparseReduce(largest, sparse bool) maker {
 	return func(s *site) (kernel, error) {
 		keep := s.boolean("keep_dims", false)
@@ -40,11 +40,11 @@ func sparseReduce(largest, sparse bool) maker {
 	}
 }
 
-// sparseSpan says how the entries of a sparse tensor are reduced.
+// sparseSpan describes the reduction of a sparse tensor's entries.
 type sparseSpan struct {
 	coords
-	away            []bool // the dimensions that are reduced
-	keep            bool   // these stay, of size 1
+	away            []bool // the reduced dimensions
+	keep            bool   // they stay, with size 1
 	largest, sparse bool
 }
 
@@ -86,7 +86,7 @@ func (r sparseSpan) out() []int {
 	return shape
 }
 
-// place returns the index of entry i in the result.
+// place returns the index in the result for entry i.
 func (r sparseSpan) place(i int) []int64 {
 	to := make([]int64, 0, r.rank())
 	for k, v := range r.row(i) {
@@ -146,7 +146,7 @@ func reduceSparse[T number](span func(c call) (sparseSpan, error)) kernel {
 	}
 }
 
-// sparseOutput makes the outputs 0 to 2 a sparse tensor; a nil shape is none.
+// sparseOutput sets outputs 0 to 2 to a sparse tensor; with a nil shape, output 2 is zeros.
 func sparseOutput[T tensor.Element](c call, at [][]int64, values []T, shape []int) error {
 	rank := len(shape)
 	if shape == nil && len(at) > 0 {
@@ -167,7 +167,7 @@ func sparseOutput[T tensor.Element](c call, at [][]int64, values []T, shape []in
 	return c.outputInts(2, tensor.Int64, shape, rank)
 }
 
-// sparseTwo reads two sparse tensors of the same shape, whose parts are three inputs each.
+// sparseTwo reads two sparse tensors of the same shape, from three inputs each.
 func sparseTwo(c call) (a, b coords, err error) {
 	if a, err = coordsOf(c.t(0), c.t(1), c.t(2)); err != nil {
 		return a, b, err
@@ -186,7 +186,7 @@ func sparseTwo(c call) (a, b coords, err error) {
 	return a, b, cmp.Or(err, a.check(), b.check())
 }
 
-// walkBoth calls f for each index of two sparse tensors, in order. -1 stands for no entry of one of them.
+// walkBoth calls f for each index of two sparse tensors, in order. An entry number of -1 means no entry.
 func walkBoth(a, b coords, f func(index []int64, i, j int)) {
 	for i, j := 0, 0; i < a.n || j < b.n; {
 		side := 0
@@ -212,7 +212,7 @@ func walkBoth(a, b coords, f func(index []int64, i, j int)) {
 	}
 }
 
-// sparseAdd adds sparse tensors. Sums of two entries whose size is below a threshold are left out.
+// sparseAdd adds sparse tensors. It drops sums of two entries whose absolute value is below a threshold.
 func sparseAdd[T int8 | int16 | int32 | int64 | float32 | float64](c call) error {
 	a, b, err := sparseTwo(c)
 	if err != nil {
@@ -242,7 +242,7 @@ func sparseAdd[T int8 | int16 | int32 | int64 | float32 | float64](c call) error
 	return sparseOutput(c, at, sums, a.shape)
 }
 
-// sparsePairs is a function of the values of two sparse tensors at the same index, 0 where one has no entry.
+// sparsePairs applies a function to the values of two sparse tensors at each index; a missing entry is 0.
 func sparsePairs[T number](f func(a, b T) T) kernel {
 	return func(c call) error {
 		a, b, err := sparseTwo(c)
@@ -275,7 +275,7 @@ func sparsePairs[T number](f func(a, b T) T) kernel {
 	}
 }
 
-// sparseAddGrad gives each operand of a sum the gradient at its indices, 0 where the sum left them out.
+// sparseAddGrad returns, for each entry of both operands, the gradient at its index, or 0 if the sum dropped it.
 func sparseAddGrad(c call) error {
 	grad := c.t(0)
 	var parts [3]coords

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseSoftmax is a softmax of the entries of each row of the last dimension; what has no entry has no share.
+// sparseSoftmax is the softmax over the entries in each row of the last dimension; missing entries don't count.
 func sparseSoftmax[T float](c call) error {
 	s, err := coordsOf(c.t(0), c.t(1), c.t(2))
 	if err != nil {
@@ -44,7 +44,7 @@ func sparseSoftmax[T float](c call) error {
 	return nil
 }
 
-// sparseSplit cuts a sparse tensor into parts along a dimension; the first ones are larger by 1 where it is no multiple.
+// sparseSplit splits a sparse tensor along a dimension; if the size isn't a multiple, the first parts are larger by 1.
 func sparseSplit(s *site) (kernel, error) {
 	n := s.count("num_split", 1, 1<<16)
 	if n == 0 {
@@ -114,7 +114,7 @@ func sparseSplit(s *site) (kernel, error) {
 	}, nil
 }
 
-// sparseSliceGrad gives the entries that a slice kept their gradients, 0 to the others.
+// sparseSliceGrad returns the gradients of the entries that a slice kept, and 0 for the others.
 func sparseSliceGrad(c call) error {
 	grad, in, out := c.t(0), c.t(1), c.t(3)
 	start, err := c.vector("input_start", c.t(2))
@@ -131,7 +131,7 @@ func sparseSliceGrad(c call) error {
 		return err
 	}
 	from, to := tensor.Values[int64](in), tensor.Values[int64](out)
-	at := 0 // both are in order
+	at := 0 // both are sorted
 	for i := 0; i < in.Shape[0] && at < out.Shape[0]; i++ {
 		same := true
 		for k := range r {
@@ -145,7 +145,7 @@ func sparseSliceGrad(c call) error {
 	return nil
 }
 
-// fillEmptyRowsGrad returns the gradients of the entries that were there, and the sum of the other gradients for the default value.
+// fillEmptyRowsGrad returns the gradients of the original entries, and the sum of the others for the default value.
 func fillEmptyRowsGrad(c call) error {
 	back, grad := c.t(0), c.t(1)
 	if back.DType != tensor.Int64 || len(back.Shape) != 1 {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// serialOps pass sparse tensors through queues and datasets, as strings or as numbers of what a map keeps.
+// serialOps pass sparse tensors through queues and datasets, as strings or as handles into a map.
 var serialOps = map[*ops.Def]maker{
 	ops.SerializeTensor: plain(serializeTensor), ops.ParseTensor: parseTensor,
 	ops.SerializeSparse: plain(serializeSparse), ops.SerializeManySparse: plain(serializeMany),
@@ -22,7 +22,7 @@ var serialOps = map[*ops.Def]maker{
 	ops.AddSparseToTensorsMap: keptSparse(addSparse), ops.AddManySparseToTensorsMap: keptSparse(addMany), ops.TakeManySparseFromTensorsMap: takeSparseMany,
 }
 
-// serialized returns a tensor as the bytes of a TensorProto, with the elements of strings in it as content, too.
+// serialized returns a tensor as a TensorProto's bytes; the elements of string tensors are also in its content.
 func serialized(t *tensor.Tensor) ([]byte, error) {
 	p, err := graphdef.ToTensorProto(t, true)
 	if err != nil {
@@ -90,7 +90,7 @@ func parseTensor(s *site) (kernel, error) {
 	}, nil
 }
 
-// stringsOutput makes output i strings of a shape, which take memory of their own.
+// stringsOutput sets output i to strings, and pays for their bytes.
 func (c call) stringsOutput(i int, all [][]byte, shape ...int) error {
 	out, err := c.output(i, tensor.String, shape...)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c call) stringsOutput(i int, all [][]byte, shape ...int) error {
 	return nil
 }
 
-// sparseInput reads a sparse tensor from three inputs with TensorFlow's texts.
+// sparseInput reads a sparse tensor from three inputs; its errors have TensorFlow's texts.
 func (c call) sparseInput() (coords, error) {
 	indices, values, shape := c.t(0), c.t(1), c.t(2)
 	switch {
@@ -147,7 +147,7 @@ func serializeSparse(c call) error {
 	return c.stringsOutput(0, all, 3)
 }
 
-// perRow returns the sparse tensors of the rows of the first dimension; none is nil. Rows without entries are the same one.
+// perRow returns a sparse tensor for each row of the first dimension. Rows without entries share one.
 func (c call) perRow() ([]triple, error) {
 	s, err := c.sparseInput()
 	if err != nil {
@@ -157,7 +157,7 @@ func (c call) perRow() ([]triple, error) {
 		return nil, fmt.Errorf("Rank of input SparseTensor should be > 1, but saw rank: %d", s.rank())
 	}
 	n, values := s.shape[0], c.t(1)
-	if err := c.room(n, int(unsafe.Sizeof(triple{}))+8); err != nil { // counts, too
+	if err := c.room(n, int(unsafe.Sizeof(triple{}))+8); err != nil { // with the counts
 		return nil, err
 	}
 	if err := c.pay(2*min(n, s.n)*rowCost + sizeOf(c.t(0)) + sizeOf(values)); err != nil {
@@ -194,7 +194,7 @@ func serializeMany(c call) error {
 	if err != nil {
 		return err
 	}
-	// Rows with entries have strings and messages of their own. The bytes of the strings are as many as those of the rows, about.
+	// Rows with entries have their own strings and messages. Their strings have about as many bytes as the rows.
 	if err := c.pay(3*len(all)*stringHeader + 3*min(len(all), c.t(0).Shape[0])*rowCost); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func serializeMany(c call) error {
 	return c.stringsOutput(0, out, len(all), 3)
 }
 
-// deserializeSparse joins sparse tensors. The dimensions of the input but the last come first.
+// deserializeSparse joins sparse tensors. All dimensions of the input except the last come first.
 func deserializeSparse(many bool) maker {
 	return func(s *site) (kernel, error) {
 		d := s.dtype("dtype", tensor.Invalid)
@@ -245,7 +245,7 @@ func deserializeSparse(many bool) maker {
 	}
 }
 
-// joinSparse makes one sparse tensor of several, whose places are those in a tensor of the outer shape.
+// joinSparse joins sparse tensors, which are the elements of a tensor of the outer shape, into one.
 func (c call) joinSparse(all []triple, outer []int, d tensor.DType) error {
 	if len(all) == 0 {
 		return fmt.Errorf("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows")
@@ -311,7 +311,7 @@ func keptSparse(f func(k *queue.Kept, c call) error) maker {
 	}
 }
 
-// kept finds a map of sparse tensors.
+// kept finds or makes a map of sparse tensors.
 func (h sharing) kept(c call) (*queue.Kept, error) {
 	found, err := h.find(c, func(name string, room *queue.Room) shared { return queue.NewKept(name, room) })
 	if err != nil {

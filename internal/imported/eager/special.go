@@ -42,7 +42,7 @@ var specialOps = map[*ops.Def]maker{
 	ops.NextAfter:       plain(floats(pairs(nextAfter(math.Nextafter32)), pairs(nextAfter(math.Nextafter))).on(0)),
 }
 
-// special1 makes a maker of a kernel on single numbers.
+// special1 returns a maker of a kernel on single numbers.
 func special1(f32 func(float32) float32, f64 func(float64) float64) maker {
 	return plain(floats(each1(f32), each1(f64)).on(0))
 }
@@ -63,7 +63,7 @@ func each1[T float](f func(T) T) kernel {
 	}
 }
 
-// special2 makes a maker of a kernel on pairs of numbers. Some pairs take long: it ends with its context.
+// special2 returns a maker of a kernel on pairs of numbers. Some pairs take long, so it checks its context.
 func special2(f32 func(a, b float32) float32, f64 func(a, b float64) float64) maker {
 	return plain(floats(patient(f32), patient(f64)).on(0))
 }
@@ -84,7 +84,7 @@ func patient[T float](f func(a, b T) T) kernel {
 	}
 }
 
-// nextAfter is y where x equals it, as C has it: a zero of the other sign.
+// nextAfter returns y if x equals it, like C's function: x and y may be zeros with different signs.
 func nextAfter[T float](f func(x, y T) T) func(x, y T) T {
 	return func(x, y T) T {
 		if x == y {
@@ -94,7 +94,7 @@ func nextAfter[T float](f func(x, y T) T) func(x, y T) T {
 	}
 }
 
-// betaincEach takes three inputs of one shape; scalars stand for all elements.
+// betaincEach takes three inputs of the same shape; scalars are broadcast.
 func betaincEach[T float](c call) error {
 	if err := sameType(c.in); err != nil {
 		return err

@@ -19,7 +19,7 @@ var spectralOps = map[*ops.Def]maker{
 
 var errNoSchur = errors.New("Eigen decomposition was not successful. The input might not be valid.")
 
-// eachMatrix calls f for each square matrix of input 0, in turn, after it has paid for scratch of ten matrices of 16 bytes an element.
+// eachMatrix calls f for each square matrix of input 0 in turn. It first pays for ten scratch matrices with 16 bytes per element.
 func eachMatrix[T inexactNumber](c call, f func(i, n int, m []T) error) error {
 	t := c.t(0)
 	r := len(t.Shape) - 2
@@ -43,10 +43,10 @@ func eachMatrix[T inexactNumber](c call, f func(i, n int, m []T) error) error {
 	return nil
 }
 
-// ended reports whether nobody waits for the result any more.
+// ended reports whether the request has ended.
 func (c call) ended() bool { return c.ctx.Err() != nil }
 
-// eachComplex decomposes each matrix of input 0 in turn; f is told whether that could be done.
+// eachComplex decomposes each matrix of input 0 in turn, and calls f with the result; ok is false if it failed.
 func eachComplex[T inexactNumber](c call, f func(i int, s schur, ok bool) error) error {
 	return eachMatrix(c, func(i, n int, src []T) error {
 		s, ok := schurOf(widen[complex128](src), n, c.ended)
@@ -57,20 +57,20 @@ func eachComplex[T inexactNumber](c call, f func(i int, s schur, ok bool) error)
 	})
 }
 
-// eigenForm says what Eig makes.
+// eigenForm says what Eig returns.
 type eigenForm struct {
 	vectors bool
 	dtype   tensor.DType
 }
 
-// generalEigen finds eigenvalues, and eigenvectors of length 1 where asked. They have TensorFlow's order: of complex matrices the smallest are
-// the first, of real ones it is that of the method. The phases of the vectors of complex matrices are not determined.
+// generalEigen finds eigenvalues and, if requested, eigenvectors of length 1. Their order is TensorFlow's: for complex matrices the smallest
+// come first, for real ones it follows from the method. The phases of a complex matrix's eigenvectors are not determined.
 func generalEigen(s *site) (kernel, error) {
 	f := eigenForm{vectors: s.boolean("compute_v", true), dtype: s.dtype("Tout", tensor.Complex64)}
 	return inexact(eigenOf(f, eigenOfReal[float32]), eigenOf(f, eigenOfReal[float64]), eigenOf(f, eigenOfComplex[complex64]), eigenOf(f, eigenOfComplex[complex128])), nil
 }
 
-// eigenSystem finds the eigenvalues of a matrix, and its eigenvectors as columns where they are wanted; false where it could not.
+// eigenSystem finds the eigenvalues of a matrix and, if requested, its eigenvectors as columns; ok is false if it fails.
 type eigenSystem[T inexactNumber] func(m []T, n int, vectors bool, ended func() bool) (values, v []complex128, ok bool)
 
 func eigenOfReal[T float](m []T, n int, vectors bool, ended func() bool) (values, v []complex128, ok bool) {
@@ -147,7 +147,7 @@ func setComplex(t *tensor.Tensor, i int, v complex128) {
 	tensor.Values[complex128](t)[i] = v
 }
 
-// spectral makes a maker of a function of upper triangular matrices. Where it is not defined, the result is NaN.
+// spectral returns a maker for a function of upper triangular matrices. If the function is undefined, the result is NaN.
 func spectral(f func(s schur) (m []complex128, ok bool)) maker {
 	ofReal := func(s schur) ([]complex128, bool) {
 		if s.negative() {
@@ -181,7 +181,7 @@ func functionOf[T inexactNumber](f func(s schur) ([]complex128, bool)) kernel {
 	}
 }
 
-// squareRoot is the principal square root of an upper triangular matrix (Björck and Hammarling, 1983).
+// squareRoot returns the principal square root of an upper triangular matrix (Björck and Hammarling, 1983).
 func (s schur) squareRoot() (r []complex128, ok bool) {
 	n := s.n
 	r = make([]complex128, n*n)
@@ -200,14 +200,14 @@ func (s schur) squareRoot() (r []complex128, ok bool) {
 	return r, true
 }
 
-// roots bounds how often a matrix has its square root taken before its logarithm is a short series.
+// roots bounds the number of square roots taken of a matrix before the series of its logarithm.
 const roots = 60
 
-// near1 is how far a matrix may be from the unit matrix for the series.
+// near1 is the maximum distance from the unit matrix for the series.
 const near1 = 0.1
 
-// logarithm is the principal logarithm of an upper triangular matrix: by repeated square roots, until it is near 1, and the series
-// 2·Σ z^(2k+1)/(2k+1) of z = (t-1)/(t+1) (Higham, Functions of Matrices, 11.5). A matrix with the eigenvalue 0 has none.
+// logarithm returns the principal logarithm of an upper triangular matrix: by repeated square roots until it is near 1, and then the series
+// 2·Σ z^(2k+1)/(2k+1) with z = (t-1)/(t+1) (Higham, Functions of Matrices, 11.5). A matrix with the eigenvalue 0 has none.
 func (s schur) logarithm() (sum []complex128, ok bool) {
 	n, scale := s.n, complex128(1)
 	for i := range n {
@@ -247,7 +247,7 @@ func (s schur) logarithm() (sum []complex128, ok bool) {
 	return sum, true
 }
 
-// fromOne returns how far an upper triangular matrix is from the unit matrix at most.
+// fromOne returns an upper bound of an upper triangular matrix's distance from the unit matrix.
 func (s schur) fromOne() (far float64) {
 	for i := range s.n {
 		for j := i; j < s.n; j++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEigenvectors: a matrix times each eigenvector is the vector times its value, and vectors have length 1; the values' sum is the trace.
+// TestEigenvectors: a matrix times each eigenvector is the eigenvalue times it; eigenvectors have length 1; eigenvalues sum to the trace.
 func TestEigenvectors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 2, 3, 8, 40} {
@@ -24,15 +24,15 @@ func TestEigenvectors(t *testing.T) {
 			checkEigen(t, a, n)
 		}
 	}
-	checkEigen(t, []complex128{0, 1, 0, 0, 0, 1, 1, 0, 0}, 3)  // a permutation: all values of one size
-	checkEigen(t, []complex128{1, 0, 0, 0, 1, 0, 0, 0, 1}, 3)  // equal values
-	checkEigen(t, []complex128{0, 1, -1, 0}, 2)                // a turn
+	checkEigen(t, []complex128{0, 1, 0, 0, 0, 1, 1, 0, 0}, 3)  // a permutation: all eigenvalues have the same size
+	checkEigen(t, []complex128{1, 0, 0, 0, 1, 0, 0, 0, 1}, 3)  // equal eigenvalues
+	checkEigen(t, []complex128{0, 1, -1, 0}, 2)                // a rotation
 	checkEigen(t, []complex128{1e200, 2e200, 3e200, 4e200}, 2) // squares overflow
 	checkEigen(t, []complex128{1e-200, 2e-200i, 3e-200, 4e-200}, 2)
 	checkEigen(t, []complex128{1e300, 0, 0, 1e-300}, 2)
-	checkEigen(t, []complex128{1e-150, 2e-150, 3e-150, 4e-8}, 2) // of two sizes
+	checkEigen(t, []complex128{1e-150, 2e-150, 3e-150, 4e-8}, 2) // very different sizes
 	for _, n := range []int{24, 100} {
-		jordan := make([]complex128, n*n) // one value, and one vector
+		jordan := make([]complex128, n*n) // one eigenvalue, and one eigenvector
 		for i := range n {
 			jordan[i*n+i] = 1
 			if i+1 < n {
@@ -43,7 +43,7 @@ func TestEigenvectors(t *testing.T) {
 	}
 }
 
-// checkEigen decomposes a matrix as all types that can hold it.
+// checkEigen decomposes a matrix in all types that can hold it.
 func checkEigen(t *testing.T, a []complex128, n int) {
 	t.Helper()
 	single, real64, real32 := make([]complex64, n*n), make([]float64, n*n), make([]float32, n*n)
@@ -106,7 +106,7 @@ func checkEigenOf(t *testing.T, x *tensor.Tensor, a []complex128) {
 	}
 }
 
-// TestComplexParts: a Hermitian matrix is v·diag(e)·vᴴ, and any matrix u·diag(s)·vᴴ, with vectors that are orthonormal.
+// TestComplexParts: a Hermitian matrix is v·diag(e)·vᴴ, and any matrix u·diag(s)·vᴴ, with orthonormal vectors.
 func TestComplexParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, shape := range [][2]int{{1, 1}, {2, 2}, {7, 7}, {20, 20}, {6, 3}, {3, 6}} {

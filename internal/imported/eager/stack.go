@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stackOps keep what the iterations of a loop made for the loop that computes gradients.
+// stackOps keep values of a loop's iterations for the loop that computes the gradients.
 var stackOps = map[*ops.Def]maker{
 	ops.StackV2: makeStack, ops.StackPushV2: plain(onStack(pushStack)), ops.StackPopV2: popStack,
 	ops.StackCloseV2: plain(onStack(func(k *stack, _ call) error {
@@ -23,7 +23,7 @@ var stackOps = map[*ops.Def]maker{
 type stack struct {
 	name  string
 	dtype tensor.DType
-	most  int // elements, -1 for any number
+	most  int // maximum number of elements, -1 for any
 
 	mu       sync.Mutex
 	elements []*tensor.Tensor

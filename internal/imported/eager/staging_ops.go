@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stagingOps pass tensors from one step to a later one. Nodes that name the same staging area wait for each other.
+// stagingOps pass tensors from one step to a later one. Nodes with the same staging area wait for each other.
 var stagingOps = map[*ops.Def]maker{
 	ops.Stage: onStaging(putStaged), ops.Unstage: onStaging(getStaged), ops.StagePeek: onStaging(peekStaged),
 	ops.StageSize:  onStaging(func(a *queue.Staging, c call) error { return c.scalarInt(0, tensor.Int32, a.Size()) }),
@@ -24,7 +24,7 @@ var stagingOps = map[*ops.Def]maker{
 	ops.MapClear: onMap(mapClear), ops.OrderedMapClear: onMap(mapClear),
 }
 
-// namedSharing is sharing of what is found by the name of a node, too, where that node has no shared name.
+// namedSharing is sharing for resources that are also found by the node's name if it has no shared name.
 func (s *site) namedSharing(kind string) sharing {
 	at := s.sharing(kind)
 	at.shared = cmp.Or(at.shared, at.node)
@@ -37,20 +37,20 @@ func (s *site) limits() queue.Limits {
 	return queue.Limits{Elements: s.count("capacity", 0, most), Bytes: s.count("memory_limit", 0, 1<<50)}
 }
 
-// given reads how many tensors a node gives, beside some of its own.
+// given returns the number of tensors a node gives; it sets the number of outputs, `own` of which come first.
 func (s *site) given(own int) int {
 	n := len(list[tensor.DType](s, "dtypes"))
 	s.outputs = own + n
 	return n
 }
 
-// ownOutputs are how many outputs of the ops that give elements are not of these.
+// ownOutputs has, for each op that gives elements, the number of outputs that are not tensors of an element.
 var ownOutputs = map[*ops.Def]int{
 	ops.Unstage: 0, ops.StagePeek: 0, ops.MapUnstage: 0, ops.MapPeek: 0, ops.OrderedMapUnstage: 0, ops.OrderedMapPeek: 0,
 	ops.MapUnstageNoKey: 1, ops.OrderedMapUnstageNoKey: 1,
 }
 
-// elementOutputs sets how many outputs a staging node has.
+// elementOutputs sets a staging node's number of outputs.
 func (s *site) elementOutputs() {
 	if own, ok := ownOutputs[ops.Find(s.node.Op)]; ok {
 		s.given(own)
@@ -86,7 +86,7 @@ func getStaged(a *queue.Staging, c call) error {
 	return c.give(0, e)
 }
 
-// give sets the outputs from one on to the tensors of an element.
+// give sets the outputs from `first` on to the tensors of an element.
 func (c call) give(first int, e queue.Element) error {
 	if len(e) != len(c.out)-first {
 		return fmt.Errorf("Mismatch stage/unstage: %d vs. %d", len(e), len(c.out)-first)
@@ -115,7 +115,7 @@ func peekStaged(a *queue.Staging, c call) error {
 	return c.give(0, e)
 }
 
-// onMap returns the maker of a kernel that works on a node's staging area by key.
+// onMap returns the maker of a kernel that works on a node's staging map.
 func onMap(f func(m *queue.StagingMap, c call) error) maker {
 	return func(s *site) (kernel, error) {
 		kind := "map"

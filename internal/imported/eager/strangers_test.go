@@ -27,7 +27,7 @@ func TestBandedTriangularSolve(t *testing.T) {
 	s.refuse("expected [..., bands, n]", "BandedTriangularSolve", nil, rhs, rhs)
 }
 
-// TestFractionalPools: windows and values of TensorFlow 2.15. A NaN is no maximum.
+// TestFractionalPools: windows and values of TensorFlow 2.15. NaN is never a maximum.
 func TestFractionalPools(t *testing.T) {
 	s := newSession(t)
 	x := make([]float32, 35)
@@ -57,7 +57,7 @@ func TestFractionalPools(t *testing.T) {
 	s.refuse("Pooling ratio is higher", "FractionalMaxPool", attrs, tensorOf(x[:1], 1, 1, 1, 1))
 }
 
-// TestSampleDistortedBoundingBox: parts of images as TensorFlow 2.15 draws them.
+// TestSampleDistortedBoundingBox: the same parts of images as in TensorFlow 2.15.
 func TestSampleDistortedBoundingBox(t *testing.T) {
 	s := newSession(t)
 	size, boxes, covered := tensorOf([]int32{40, 50, 3}, 3), tensorOf([]float32{.1, .1, .8, .8}, 1, 1, 4), tensor.Scalar(float32(.3))
@@ -75,11 +75,11 @@ func TestSampleDistortedBoundingBox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.expect(out[2], "float32[1 1 4] 0 0 1 1") // no attempt: the whole image
+	s.expect(out[2], "float32[1 1 4] 0 0 1 1") // no attempts: the whole image
 	s.refuse("must be in [0.0, 1.0]", "SampleDistortedBoundingBoxV2", nil, size, tensorOf([]float32{0, 0, 2, float32(math.NaN())}, 1, 1, 4), covered)
 }
 
-// TestProductsOfBytes: operands of 8 bits become those of the result before they are multiplied.
+// TestProductsOfBytes: 8-bit operands are converted to the result's type before they are multiplied.
 func TestProductsOfBytes(t *testing.T) {
 	s := newSession(t)
 	s.expect(s.run("BatchMatMulV3", graph.Attrs{"Tout": tensor.Int32}, tensorOf([]int8{100, -128}, 1, 2), tensorOf([]int8{100, -128}, 2, 1)), "int32[1 1] 26384")
@@ -113,7 +113,7 @@ func TestMaxPoolOfIntegers(t *testing.T) {
 	s.expect(s.run("MaxPool", attrs, tensorOf([]int32{-5, -3, 2, -9, -7, 4}, 1, 2, 3, 1)), "int32[1 2 3 1] -3 4 4 -7 4 4")
 }
 
-// TestBoxesThatAreNotFinite: choices of TensorFlow 2.15 among boxes with NaN, infinities and areas that are infinite.
+// TestBoxesThatAreNotFinite: TensorFlow 2.15's selection among boxes with NaN, infinities and infinite areas.
 func TestBoxesThatAreNotFinite(t *testing.T) {
 	s, nan, inf := newSession(t), float32(math.NaN()), float32(math.Inf(1))
 	boxes := []float32{0, 0, 1, 1, 0, 0, nan, 1, -1e30, -1e30, 1e30, 1e30, 0, 0, inf, inf, 0, 0, 1, 1}
@@ -131,7 +131,7 @@ func TestBoxesThatAreNotFinite(t *testing.T) {
 	s.expect(out[1], "float32[1 5] 0.949999988079071 0.8999999761581421 0.6000000238418579 0.5 0")
 }
 
-// TestExtremesOfScatters: an element stays beside a NaN, and a zero beside one of the other sign, as in TensorFlow 2.15.
+// TestExtremesOfScatters: as in TensorFlow 2.15, an element stays if it or the update is NaN, or if both are zeros.
 func TestExtremesOfScatters(t *testing.T) {
 	s, nan, zero := newSession(t), float32(math.NaN()), float32(math.Copysign(0, -1))
 	x, places := tensorOf([]float32{0, nan, 0, zero, 5}, 5), tensorOf([]int32{0, 1, 2, 3, 4, 4, 4}, 7, 1)
@@ -140,7 +140,7 @@ func TestExtremesOfScatters(t *testing.T) {
 	}
 }
 
-// TestResizesOfInfinities: a weight of 0 makes NaN of an infinity, as in TensorFlow 2.15.
+// TestResizesOfInfinities: an infinity with weight 0 gives NaN, as in TensorFlow 2.15.
 func TestResizesOfInfinities(t *testing.T) {
 	s, inf := newSession(t), float32(math.Inf(1))
 	resized := func(kernel string, width int32, scale float32, x ...float32) Value {
@@ -150,7 +150,7 @@ func TestResizesOfInfinities(t *testing.T) {
 	s.expect(resized("gaussian", 6, 1, 1, 2, 3, 4, 5, inf), "float32[1 1 6 1] 1.1192028522491455 1.9999998807907104 NaN NaN +Inf +Inf")
 }
 
-// TestTokens divides texts as ONNX Runtime's Tokenizer does.
+// TestTokens splits texts as ONNX Runtime's Tokenizer does.
 func TestTokens(t *testing.T) {
 	s, texts := newSession(t), textVector([]string{"the cat", "a ü", ""})
 	s.expect(s.run("_Tokens", graph.Attrs{"expression": []byte("[a-z]+"), "pad_value": []byte("#")}, texts), `string[3 2] "the" "cat" "a" "#" "#" "#"`)
@@ -161,7 +161,7 @@ func TestTokens(t *testing.T) {
 	s.refuse("expression", "_Tokens", graph.Attrs{"expression": []byte("(")}, texts)
 }
 
-// TestNgramCounts counts single elements once, and pairs with those left out between them too.
+// TestNgramCounts counts single elements once, and pairs also with skipped elements between them.
 func TestNgramCounts(t *testing.T) {
 	s := newSession(t)
 	pool, starts, columns := tensorOf([]int64{1, 2, 1, 2, 2, 1}, 6), tensorOf([]int64{0, 2}, 2), tensorOf([]int64{0, 1, 3, 2}, 4)
@@ -172,7 +172,7 @@ func TestNgramCounts(t *testing.T) {
 	s.refuse("of a pool of 6", "_NgramCounts", attrs, pool, pool, tensorOf([]int64{0, 9}, 2), columns)
 }
 
-// textVector is a vector of texts.
+// textVector returns a vector of texts.
 func textVector(list []string) *tensor.Tensor {
 	all := make([][]byte, len(list))
 	for i, s := range list {
@@ -185,7 +185,7 @@ func textVector(list []string) *tensor.Tensor {
 	return t
 }
 
-// TestTokensEnd: dividing one text ends with the request, as each search may look at all that is left of it.
+// TestTokensEnd: splitting one text ends with the request, as each search may read the whole rest.
 func TestTokensEnd(t *testing.T) {
 	for name, tok := range map[string]tokenizer{
 		"expression": {expression: regexp.MustCompile("a"), least: 2}, "separators": {separators: []*regexp.Regexp{regexp.MustCompile("a.*b|a")}, least: 1},
@@ -198,7 +198,7 @@ func TestTokensEnd(t *testing.T) {
 	}
 }
 
-// TestNgramPoolIsKept: the tree of a pool is made once, and another pool has another.
+// TestNgramPoolIsKept: the tree of a pool is built once, and another pool has its own.
 func TestNgramPoolIsKept(t *testing.T) {
 	texts := &ngramCounter[string]{r: ngramRange{1, 2, 0}, values: textsOf, same: sameTexts}
 	pool := func(words ...string) *ngramPool[string] {
@@ -220,7 +220,7 @@ func TestNgramPoolIsKept(t *testing.T) {
 	}
 }
 
-// TestRowOrder: the first elements that differ decide, NaN comes first, and equal rows stay in their order.
+// TestRowOrder: the first different elements decide, NaN comes first, and equal rows keep their order.
 func TestRowOrder(t *testing.T) {
 	s := newSession(t)
 	nan := float32(math.NaN())
@@ -231,7 +231,7 @@ func TestRowOrder(t *testing.T) {
 	s.refuse("at least one dimension", "_RowOrder", nil, tensorOf([]float32{1}))
 }
 
-// TestErrorsAreShort: a shape of very many sizes is not quoted whole.
+// TestErrorsAreShort: a shape with very many dimensions is not quoted in full.
 func TestErrorsAreShort(t *testing.T) {
 	const n = 100_000
 	shape := tensor.New(tensor.Int32, n)

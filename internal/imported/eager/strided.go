@@ -25,8 +25,8 @@ func stridedSlice(s *site) (kernel, error) {
 	}, err
 }
 
-// sliceBox returns what StridedSlice takes of a tensor: the box with one
-// dimension for each of the input's, and the shape in which it is given.
+// sliceBox resolves a StridedSlice of a tensor: fine is the box with one
+// dimension for each input dimension, and final the shape of the result.
 func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from stride, err error) {
 	from = contiguous(in)
 	k := 0 // dimension of the input
@@ -39,7 +39,7 @@ func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from st
 		bit := 1 << i
 		switch {
 		case m.ellipsis&bit != 0:
-			later := 0 // entries after the ellipsis that take a dimension
+			later := 0 // entries after the ellipsis that use an input dimension
 			for j := i + 1; j < n; j++ {
 				if m.newAxis>>j&1 == 0 {
 					later++

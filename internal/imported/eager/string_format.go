@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stringFormat puts texts of tensors in place of the placeholders of a template.
+// stringFormat replaces the placeholders of a template by the texts of tensors.
 func stringFormat(s *site) (kernel, error) {
 	placeholder, most := s.str("placeholder", "%s"), s.node.Int("summarize", 3)
 	if placeholder == "" {
@@ -24,7 +24,7 @@ func stringFormat(s *site) (kernel, error) {
 		w.add(between[0])
 		for i := range c.in {
 			t := c.in[i].T
-			if t != nil && t.DType.Half() { // written with the digits of a float32
+			if t != nil && t.DType.Half() { // formatted with float32's digits
 				var err error
 				if t, err = recastTo(c, t, tensor.Float32); err != nil {
 					return err
@@ -41,11 +41,11 @@ func stringFormat(s *site) (kernel, error) {
 	}, nil
 }
 
-// tensorText writes tensors as tf.print does, within the room of texts.
+// tensorText formats tensors as tf.print does, within the room for texts.
 type tensorText struct {
 	text []byte
 	room textRoom
-	err  error // the first one: nothing is written after it
+	err  error // the first error: nothing is written after it
 }
 
 func (w *tensorText) add(s string) {
@@ -57,7 +57,7 @@ func (w *tensorText) add(s string) {
 	}
 }
 
-// tensor writes most elements at each end of each dimension, all of them where most is negative.
+// tensor writes up to `most` elements at each end of each dimension, or all if most is negative.
 func (w *tensorText) tensor(t *tensor.Tensor, most int) {
 	if t == nil {
 		w.add("?")
@@ -79,10 +79,10 @@ type tensorPrinter struct {
 	*tensorText
 	t    *tensor.Tensor
 	at   func(i int) string
-	ends int // elements at each end
+	ends int // number of elements at each end
 }
 
-// dimension writes n elements, beginning with first, which have the same indices before dimension d.
+// dimension writes n elements, from `first` on, whose indices before dimension d are the same.
 func (p tensorPrinter) dimension(d, first, n int) {
 	if p.err != nil {
 		return
@@ -111,7 +111,7 @@ func (p tensorPrinter) dimension(d, first, n int) {
 	p.add("]")
 }
 
-// space is what elements of a dimension have between them.
+// space writes the separator of elements along dimension d.
 func (p tensorPrinter) space(d int) {
 	if d == len(p.t.Shape)-1 {
 		p.add(" ")
@@ -120,7 +120,7 @@ func (p tensorPrinter) space(d int) {
 	p.add(strings.Repeat("\n", len(p.t.Shape)-d-1) + strings.Repeat(" ", d+1))
 }
 
-// elementText returns the text of element i of a tensor.
+// elementText returns the function that formats element i of a tensor.
 func elementText(t *tensor.Tensor) func(i int) string {
 	switch t.DType {
 	case tensor.String:
@@ -139,7 +139,7 @@ func elementText(t *tensor.Tensor) func(i int) string {
 	return func(int) string { return "?" }
 }
 
-// shortFloat writes a number with the digits that C's types promise to keep, or with as many as tell it from all others.
+// shortFloat formats a number with the digits that C guarantees for the type, or with enough to restore it.
 func shortFloat(v float64, bits int) string {
 	few, many := 6, 9
 	if bits == 64 {
@@ -160,7 +160,7 @@ func shortFloat(v float64, bits int) string {
 	return strconv.FormatFloat(v, 'g', many, bits)
 }
 
-// quoted writes a string in quotes, with C's escapes. Bytes beyond ASCII stay as they are.
+// quoted returns a string in quotes, with C's escapes. Bytes beyond ASCII are not escaped.
 func quoted(s []byte) string {
 	out := append(make([]byte, 0, len(s)+2), '"')
 	for _, b := range s {

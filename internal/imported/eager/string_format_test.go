@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestStringFormat has what TensorFlow 2.15 writes.
+// TestStringFormat: the texts of TensorFlow 2.15.
 func TestStringFormat(t *testing.T) {
 	count := tensorOf([]int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}, 2, 3, 4)
 	floats := tensorOf([]float32{0.1, 1e-7, 1e10, 123456789, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 3, 1. / 3, 16777216, 1e38, 1.17549435e-38}, 12)

@@ -34,7 +34,7 @@ var stringOps = map[*ops.Def]maker{
 type textRoom struct {
 	c     call
 	left  int // of the limit
-	ahead int // that are paid for, but not made yet
+	ahead int // bytes paid for, but not yet used
 }
 
 func (c call) textRoom() textRoom { return textRoom{c: c, left: c.env.limit()} }
@@ -53,7 +53,7 @@ func (t *textRoom) take(n int) error {
 	return nil
 }
 
-// eachString returns the kernel that makes a string of each.
+// eachString returns the kernel that applies f to each string.
 func eachString(f func([]byte) []byte) kernel {
 	return eachStringErr(func(s []byte) ([]byte, error) { return f(s), nil })
 }
@@ -168,13 +168,13 @@ func stringJoin(s *site) (kernel, error) {
 	}, nil
 }
 
-// letterCase returns the maker of StringLower and StringUpper: ascii letters,
-// Unicode's where the encoding says UTF-8.
+// letterCase returns the maker of StringLower and StringUpper, which change ASCII letters;
+// with encoding UTF-8, all Unicode letters.
 func letterCase(ascii func(byte) byte, unicode func([]byte) []byte) maker {
 	return func(s *site) (kernel, error) {
 		switch e := s.str("encoding", ""); e {
 		case "utf-8":
-			return eachString(func(s []byte) []byte { // TensorFlow reads it as a text of C
+			return eachString(func(s []byte) []byte { // TensorFlow reads it as a C string
 				s, _, _ = bytes.Cut(s, []byte{0})
 				return unicode(s)
 			}), nil
@@ -208,7 +208,7 @@ func toUpper(b byte) byte {
 
 func stripSpace(s []byte) []byte { return bytes.Trim(s, " \t\n\v\f\r") }
 
-// units checks a unit attribute: bytes, or UTF-8 characters.
+// units reports whether the unit attribute is UTF-8 characters, not bytes.
 func units(s *site) (chars bool) {
 	u := s.str("unit", "BYTE")
 	if u != "BYTE" && u != "UTF8_CHAR" {
@@ -238,7 +238,7 @@ func stringLength(s *site) (kernel, error) {
 	}, nil
 }
 
-// starts returns where UTF-8 characters start: at every byte that continues none.
+// starts returns the index of each UTF-8 character in s: of every byte that is not a continuation byte.
 func starts(s []byte) []int {
 	var at []int
 	for i, b := range s {
@@ -282,7 +282,7 @@ func substr(s *site) (kernel, error) {
 	}, nil
 }
 
-// eachPair calls f with the places of the elements of two shapes that broadcast to a third.
+// eachPair calls f with the indices of the elements of two shapes that are broadcast to a third.
 func eachPair(shape, a, b []int, f func(i, a, b int) error) error {
 	sa, sb := spread(a, shape).steps, spread(b, shape).steps
 	for i := range product(shape) {
@@ -299,7 +299,7 @@ func eachPair(shape, a, b []int, f func(i, a, b int) error) error {
 	return nil
 }
 
-// cutString returns `size` bytes or characters of s from pos, which counts from the end where negative.
+// cutString returns `size` bytes or characters of s from pos on; a negative pos counts from the end.
 func cutString(s []byte, pos, size int, chars bool) ([]byte, error) {
 	at, n := []int(nil), len(s)
 	if chars {
@@ -314,7 +314,7 @@ func cutString(s []byte, pos, size int, chars bool) ([]byte, error) {
 	}
 	end := pos + min(max(size, 0), n-pos)
 	if !chars {
-		if size < 0 { // TensorFlow takes it for a large number
+		if size < 0 { // TensorFlow converts it to a large unsigned number
 			end = n
 		}
 		return s[pos:end:end], nil
@@ -323,7 +323,7 @@ func cutString(s []byte, pos, size int, chars bool) ([]byte, error) {
 	return s[at[pos]:at[end]:at[end]], nil
 }
 
-// reduceJoin joins along one dimension after the other.
+// reduceJoin joins along one dimension after another.
 func reduceJoin(s *site) (kernel, error) {
 	keep, sep := s.boolean("keep_dims", false), []byte(s.str("separator", ""))
 	return func(c call) error {
@@ -353,7 +353,7 @@ func reduceJoin(s *site) (kernel, error) {
 	}, nil
 }
 
-// joinAlong joins the strings along dimension k, which becomes 1.
+// joinAlong joins the strings along dimension k, whose size becomes 1.
 func joinAlong(c call, t *tensor.Tensor, k int, sep []byte, room *textRoom) (*tensor.Tensor, error) {
 	l, shape := laneOf(t.Shape, k), slices.Clone(t.Shape)
 	shape[k] = 1

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// structureOps are constants, inputs and what passes values on.
+// structureOps are constants, inputs and ops that pass values on.
 var structureOps = map[*ops.Def]maker{
 	ops.Const:                  constant,
 	ops.Placeholder:            placeholder,
@@ -20,7 +20,7 @@ var structureOps = map[*ops.Def]maker{
 	ops.StopGradient:           plain(pass),
 	ops.PreventGradient:        plain(pass),
 	ops.IdentityN:              identityN,
-	ops.Print:                  plain(printed), // a server's log is no place for them
+	ops.Print:                  plain(printed), // a server's log has no place for its messages
 	ops.PrintV2:                plain(func(call) error { return nil }),
 	ops.NoOp:                   plain(func(call) error { return nil }),
 	ops.ControlTrigger:         plain(func(call) error { return nil }),
@@ -46,7 +46,7 @@ func pass(c call) error {
 	return nil
 }
 
-// printed passes the first input on, without its message.
+// printed passes on the first input, and drops the message.
 func printed(c call) error {
 	if len(c.in) == 0 {
 		return fmt.Errorf("expected an input")

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// summaryOps make summaries: protocol buffers of values with tags.
+// summaryOps make summaries: protocol buffers of tagged values.
 var summaryOps = map[*ops.Def]maker{
 	ops.ScalarSummary:    plain(summarized(scalarSummary)),
 	ops.HistogramSummary: plain(summarized(histogramSummary)),
@@ -58,12 +58,12 @@ func scalarSummary(c call) ([]*summary.Value, error) {
 	return all, nil
 }
 
-// floatRoom counts what the elements of a tensor take as float64.
+// floatRoom pays for the elements of a tensor as float64.
 func (c call) floatRoom(t *tensor.Tensor) error { return c.room(t.Len(), 8) }
 
 func histogramSummary(c call) ([]*summary.Value, error) { return c.histogram("tag", 0, 1) }
 
-// histogram is the histogram of input values, with the tag of another one.
+// histogram returns the histogram of one input, with the tag from another.
 func (c call) histogram(name string, tag, values int) ([]*summary.Value, error) {
 	t, err := text(name, c.t(tag))
 	if err != nil {
@@ -81,7 +81,7 @@ func imageSummary(s *site) (kernel, error) {
 	return summarized(func(c call) ([]*summary.Value, error) { return c.images(0, 1, most) }), nil
 }
 
-// images are the pictures of an input, with the tag of another one.
+// images returns the images of one input, with the tag from another.
 func (c call) images(tag, pixels, most int) ([]*summary.Value, error) {
 	name, err := text("tag", c.t(tag))
 	if err != nil {
@@ -118,7 +118,7 @@ func (c call) sampleRate(i int) (float64, error) {
 	return 0, fmt.Errorf("sample_rate: expected one float32, got %v of shape %v", c.t(i).DType, c.t(i).Shape)
 }
 
-// audio is the sound of the input after that of the tag.
+// audio returns the audio of the input after the tag's.
 func (c call) audio(tag int, rate float64, most int) ([]*summary.Value, error) {
 	name, err := text("tag", c.t(tag))
 	if err != nil {
@@ -144,7 +144,7 @@ func tensorSummary(s *site) (kernel, error) {
 
 func tensorSummaryV2(c call) ([]*summary.Value, error) { return c.tagged(0, 1, 2) }
 
-// tagged is an input with the tag and the metadata of others.
+// tagged returns an input with its tag and metadata from other inputs.
 func (c call) tagged(tag, value, metadata int) ([]*summary.Value, error) {
 	name, err := text("tag", c.t(tag))
 	if err != nil {

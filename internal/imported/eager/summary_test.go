@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSummaryWriters: what steps write is in one file, until the writer is closed; another one follows.
+// TestSummaryWriters: steps write to one file until the writer is closed, and then to another one.
 func TestSummaryWriters(t *testing.T) {
 	s, dir := newSession(t), t.TempDir()
 	s.env.Files = func(string) (atomicfile.FS, error) { return atomicfile.OS{}, nil }
@@ -47,7 +47,7 @@ func TestSummaryWriters(t *testing.T) {
 	}
 }
 
-// TestSummaries: what fits no summary is refused.
+// TestSummaries: invalid summaries are refused.
 func TestSummaries(t *testing.T) {
 	s := newSession(t)
 	s.refuse("not the same shape", "ScalarSummary", nil, "a", []float32{1, 2})

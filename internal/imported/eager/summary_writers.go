@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// summaryWriterOps write summaries to event files of the folders that ops may write to.
+// summaryWriterOps write summaries to event files in the directories that ops may write to.
 var summaryWriterOps = map[*ops.Def]maker{
 	ops.SummaryWriter:           makeSummaryWriter,
 	ops.CreateSummaryFileWriter: plain(openSummaryWriter),
@@ -31,7 +31,7 @@ var summaryWriterOps = map[*ops.Def]maker{
 	ops.ImportEvent:             plain(importEvent),
 }
 
-// summaryWriter is a writer of summaries that steps share. It has a file from CreateSummaryFileWriter on.
+// summaryWriter is a writer of summaries shared by steps. CreateSummaryFileWriter opens its file.
 type summaryWriter struct {
 	mu   sync.Mutex
 	file *summary.FileWriter
@@ -82,7 +82,7 @@ func (c call) summaryWriter() (*summaryWriter, error) {
 	return w, nil
 }
 
-// openSummaryWriter opens a file, unless there is one. Queued events are written at the latest after flush_millis.
+// openSummaryWriter opens a file, unless one is open. Queued events are written after flush_millis at the latest.
 func openSummaryWriter(c call) error {
 	w, err := c.summaryWriter()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// boxOps choose boxes, and cut them out of images.
+// boxOps select boxes, and crop them out of images.
 var boxOps = map[*ops.Def]maker{
 	ops.NonMaxSuppression:             suppression{boxes: true}.maker,
 	ops.NonMaxSuppressionV2:           suppression{boxes: true, inputs: 1}.maker,
@@ -24,12 +24,12 @@ var boxOps = map[*ops.Def]maker{
 	ops.CropAndResizeGradBoxes:        cropGradBoxes,
 }
 
-// suppression is an op of non-maximum suppression: boxes that overlap one of a higher score are left out.
+// suppression is an op of non-maximum suppression: a box that overlaps one with a higher score is left out.
 type suppression struct {
-	boxes  bool // input 0 is boxes; else what each pair overlaps
-	inputs int  // thresholds that are inputs: of overlap, of scores, and the sigma of soft suppression
-	pads   bool // says how many are valid, and may pad
-	scored bool // gives the scores
+	boxes  bool // input 0 has boxes; if not, the overlaps of all pairs
+	inputs int  // number of thresholds that are inputs: overlap, score, and the sigma of soft suppression
+	pads   bool // outputs the number of valid boxes, and may pad
+	scored bool // outputs the scores
 }
 
 func (p suppression) maker(s *site) (kernel, error) {
@@ -41,7 +41,7 @@ func (p suppression) maker(s *site) (kernel, error) {
 	return func(c call) error { return p.run(c, attr, pad) }, nil
 }
 
-// chooser chooses boxes by score.
+// chooser selects boxes by score.
 type chooser struct {
 	scores            []float32
 	overlap           func(i, j int) float32
@@ -57,10 +57,10 @@ type chooser struct {
 type candidate struct {
 	box     int
 	score   float32
-	checked int // boxes that it was compared with
+	checked int // number of boxes that it was compared with
 }
 
-// boxQueue is a heap: the highest score first, of equal ones the first box.
+// boxQueue is a heap: the highest score first, and among equal scores the first box.
 type boxQueue []candidate
 
 func (q boxQueue) Len() int { return len(q) }
@@ -103,7 +103,7 @@ func (s *chooser) choose() error {
 	return nil
 }
 
-// suppress compares a candidate with the boxes selected since it was last looked at: it is left out, or its score falls.
+// suppress compares a candidate with the boxes selected since its last comparison. It reports whether to leave it out; it may lower its score.
 func (s *chooser) suppress(next *candidate) bool {
 	for j := len(s.selected) - 1; j >= next.checked; j-- {
 		v := s.overlap(next.box, s.selected[j])
@@ -112,7 +112,7 @@ func (s *chooser) suppress(next *candidate) bool {
 			next.score *= float32(math.Exp(float64(-0.5 / s.sigma * v * v)))
 		case v > s.overlaps:
 			return true
-		case !(v <= s.overlaps): // NaN: the weight is 0, and the box comes again with what is left
+		case !(v <= s.overlaps): // NaN: the score becomes 0, and the box is queued again with it
 			next.score *= 0
 		}
 		if next.score <= s.atLeast {
@@ -123,7 +123,7 @@ func (s *chooser) suppress(next *candidate) bool {
 	return false
 }
 
-// intersection returns the intersection over union of two boxes of two corners each.
+// intersection returns the intersection over union of two boxes, given by two corners each.
 func intersection(a, b []float32) float32 {
 	area := func(b []float32) (y0, x0, y1, x1, size float32) {
 		y0, x0, y1, x1 = lesserOf(b[0], b[2]), lesserOf(b[1], b[3]), greaterOf(b[0], b[2]), greaterOf(b[1], b[3])
@@ -138,7 +138,7 @@ func intersection(a, b []float32) float32 {
 	return common / (as + bs - common)
 }
 
-// lesserOf and greaterOf are std::min and std::max of C++: where one of the two is NaN, it is the first.
+// lesserOf and greaterOf are C++'s std::min and std::max: if either number is NaN, they return the first.
 func lesserOf(a, b float32) float32 {
 	if b < a {
 		return b
@@ -153,7 +153,7 @@ func greaterOf(a, b float32) float32 {
 	return a
 }
 
-// threshold returns a scalar of 16 or 32 bits.
+// threshold returns a float16 or float32 scalar.
 func threshold(c call, what string, t *tensor.Tensor) (float32, error) {
 	if len(t.Shape) != 0 || t.DType != tensor.Float32 && t.DType != tensor.Float16 {
 		return 0, fmt.Errorf("%s must be 0-D, got %v of shape %v", what, t.DType, t.Shape)
@@ -227,7 +227,7 @@ func (p suppression) chooser(c call) (*chooser, error) {
 	return s, nil
 }
 
-// put makes the outputs: boxes, scores, and how many are valid.
+// put sets the outputs: boxes, scores, and the number of valid ones.
 func (p suppression) put(c call, s *chooser, pad bool) error {
 	n := len(s.selected)
 	if pad && p.pads {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// bestBoxes is non-maximum suppression of each class of each image, and the best of all classes.
+// bestBoxes does non-maximum suppression for each class of each image, and selects the best boxes of all classes.
 type bestBoxes struct {
 	boxes, scores     []float32
 	n, q, classes     int
@@ -17,7 +17,7 @@ type bestBoxes struct {
 	interrupted       func() error
 }
 
-// detection is a box that was chosen for a class.
+// detection is a box selected for a class.
 type detection struct {
 	score float32
 	class int
@@ -96,14 +96,14 @@ func readCombined(c call) (k *bestBoxes, total int, err error) {
 	return k, total, c.room(scores.Len(), 48)
 }
 
-// image returns the boxes of an image, the best first.
+// image returns the boxes of an image, best first.
 func (k *bestBoxes) image(b int) (all []detection, err error) {
 	for class := range k.classes {
 		if all, err = k.class(all, b, class); err != nil {
 			return nil, err
 		}
 	}
-	// TensorFlow sorts places without a box too, which decides the order of equal scores.
+	// TensorFlow also sorts the slots without a box, which decides the order of equal scores.
 	empty := k.perClass*k.classes - len(all)
 	if empty > 0 && empty <= maxPlaces {
 		all = k.placed(all)
@@ -112,10 +112,10 @@ func (k *bestBoxes) image(b int) (all []detection, err error) {
 	return slices.DeleteFunc(all, func(d detection) bool { return d.box == nil }), nil
 }
 
-// maxPlaces is how many places without a box are sorted.
+// maxPlaces is the maximum number of slots without a box that are sorted.
 const maxPlaces = 1 << 16
 
-// placed returns the boxes of each class at the front of the class's places.
+// placed returns slots for the boxes of all classes; the boxes of each class fill its first slots.
 func (k *bestBoxes) placed(all []detection) []detection {
 	out := make([]detection, k.perClass*k.classes)
 	for i := range out {
@@ -162,8 +162,8 @@ func (k *bestBoxes) class(all []detection, b, class int) ([]detection, error) {
 	return all, nil
 }
 
-// scoreHeap is a heap of scores alone. Candidates of equal scores leave it in the order in which those of the C++ standard
-// library's heap do, since TensorFlow's results depend on it.
+// scoreHeap is a heap by score alone. Candidates with equal scores leave it in the same order as with the heap of the C++ standard
+// library, which TensorFlow's results depend on.
 type scoreHeap []candidate
 
 func (q *scoreHeap) push(v candidate) {
@@ -171,7 +171,7 @@ func (q *scoreHeap) push(v candidate) {
 	q.rise(len(*q)-1, v)
 }
 
-// rise puts v at a place or above it.
+// rise puts v at index `at` or above it.
 func (q *scoreHeap) rise(at int, v candidate) {
 	h := *q
 	for at > 0 && h[(at-1)/2].score < v.score {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sortDetections sorts by score, the highest first. Equal scores are left in the order in which the C++ standard library's sort leaves
-// them: quicksort down to runs of 16, then insertion.
+// sortDetections sorts by score, the highest first. Equal scores have the order of the C++ standard library's sort: quicksort down to
+// runs of 16, then insertion sort.
 func sortDetections(all []detection) {
 	quickDetections(all, 2*(bits.Len(uint(len(all)))-1))
 	for i := 1; i < len(all); i++ {
@@ -26,12 +26,12 @@ func quickDetections(all []detection, depth int) {
 		quickDetections(all[cut:], depth-1)
 		all = all[:cut]
 	}
-	if len(all) > 16 { // as deep as it may go
+	if len(all) > 16 { // the maximum depth
 		slices.SortFunc(all, func(a, b detection) int { return cmp.Compare(b.score, a.score) })
 	}
 }
 
-// medianFirst puts the middle one of the second, middle and last first.
+// medianFirst moves the median of the second, middle and last element to the front.
 func medianFirst(all []detection) {
 	less := func(i, j int) bool { return all[i].score > all[j].score }
 	a, b, c := 1, len(all)/2, len(all)-1
@@ -50,7 +50,7 @@ func medianFirst(all []detection) {
 	all[0], all[m] = all[m], all[0]
 }
 
-// partition divides by the first, and returns where the lower scores begin.
+// partition partitions by the first element, and returns the index at which the lower scores begin.
 func partition(all []detection) int {
 	pivot, i, j := all[0].score, 1, len(all)
 	for {

@@ -11,27 +11,27 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// decompositionOps decompose matrices [..., m, n], and solve with what they find. They compute in float64 and complex128.
+// decompositionOps decompose matrices [..., m, n], and solve systems by it. They compute in float64 and complex128.
 var decompositionOps = map[*ops.Def]maker{
 	ops.Svd:           singular,
 	ops.Lu:            luOf,
 	ops.MatrixSolveLs: leastSquares,
 }
 
-// singular finds singular values, the largest first, and singular vectors where asked.
-// The signs or phases of the vectors, and vectors of equal values, are not determined: they may be others than TensorFlow's.
+// singular finds singular values, largest first, and singular vectors if requested.
+// The vectors' signs or phases, and the vectors of equal values, are not determined: they may differ from TensorFlow's.
 func singular(s *site) (kernel, error) {
 	f := singularForm{vectors: s.boolean("compute_uv", true), full: s.boolean("full_matrices", false)}
 	return inexact(singularEach[float32, float64](f), singularEach[float64, float64](f), singularEach[complex64, complex128](f), singularEach[complex128, complex128](f)), nil
 }
 
-// singularForm says what is computed beside the values.
+// singularForm says what is computed besides the values.
 type singularForm struct {
 	vectors, full bool
-	m, n          int // of a matrix
+	m, n          int // of the matrix
 }
 
-// widths returns how many vectors there are on the left and on the right.
+// widths returns the numbers of left and right vectors.
 func (f singularForm) widths() (left, right int) {
 	if f.full {
 		return f.m, f.n
@@ -85,13 +85,13 @@ func singularOf[T inexactNumber, W kernels.Field](c call, f singularForm) error 
 	return nil
 }
 
-// singularValues are the parts of one matrix: left·diag(values)·rightᴴ. Vectors are columns.
+// singularValues is the decomposition of one matrix: left·diag(values)·rightᴴ. Vectors are columns.
 type singularValues[W kernels.Field] struct {
 	values      []float64
 	left, right []W
 }
 
-// decompose finds the parts of a matrix [m,n]. Of one with a number that is not finite all parts are NaN. Once ended, they need not be right.
+// decompose decomposes a matrix [m,n]. If a number is not finite, all results are NaN. Once ended, results may be wrong.
 func decompose[W kernels.Field](src []W, f singularForm, ended func() bool) singularValues[W] {
 	wide := f.n > f.m
 	h := newHestenes(src, f.m, f.n, wide)
@@ -111,8 +111,8 @@ func decompose[W kernels.Field](src []W, f singularForm, ended func() bool) sing
 	return d
 }
 
-// scaleDown divides numbers by the power of 2 that makes the largest about 1, so that squares stay in the range of a float64. It does nothing
-// where one is not finite.
+// scaleDown divides a by the power of 2 that makes its largest element about 1, so that squares stay in the range of a float64. If an
+// element is not finite, it does nothing.
 func scaleDown[W kernels.Field](a []W) (exponent int, finite bool) {
 	largest := 0.0
 	for _, v := range a {
@@ -143,14 +143,14 @@ func undefinedParts[W kernels.Field](f singularForm) (d singularValues[W]) {
 }
 
 // hestenes is Jacobi's method with rotations of columns: they become orthogonal, and their lengths are the singular values.
-// Columns lie one after the other.
+// Columns are stored one after another.
 type hestenes[W kernels.Field] struct {
 	m, n  int // m ≥ n
-	a, v  []W // n columns of m, and of n
+	a, v  []W // n columns of m and of n elements
 	ended func() bool
 }
 
-// newHestenes takes a matrix [m,n], or its adjoint.
+// newHestenes starts with a matrix [m,n], or with its adjoint.
 func newHestenes[W kernels.Field](src []W, m, n int, adjoint bool) *hestenes[W] {
 	h := &hestenes[W]{m: max(m, n), n: min(m, n), a: make([]W, m*n)}
 	for i := range m {
@@ -172,7 +172,7 @@ func newHestenes[W kernels.Field](src []W, m, n int, adjoint bool) *hestenes[W] 
 func (h *hestenes[W]) column(i int) []W { return h.a[i*h.m : (i+1)*h.m] }
 func (h *hestenes[W]) turns(i int) []W  { return h.v[i*h.n : (i+1)*h.n] }
 
-// run turns pairs of columns until all are orthogonal.
+// run rotates pairs of columns until all are orthogonal.
 func (h *hestenes[W]) run() {
 	for range sweeps {
 		turned := false
@@ -190,7 +190,7 @@ func (h *hestenes[W]) run() {
 	}
 }
 
-// turn makes two columns orthogonal, and reports whether they were not.
+// turn makes two columns orthogonal, and reports whether it changed them.
 func (h *hestenes[W]) turn(p, q int) bool {
 	x, y := h.column(p), h.column(q)
 	pp, qq, pq := kernels.Real(dot(x, x)), kernels.Real(dot(y, y)), dot(x, y)
@@ -211,7 +211,7 @@ func (h *hestenes[W]) turn(p, q int) bool {
 	return true
 }
 
-// dot is the sum of the products of the conjugates of x and y.
+// dot returns the sum of conj(x[i])·y[i].
 func dot[W kernels.Field](x, y []W) (sum W) {
 	switch sum := any(&sum).(type) {
 	case *float64:
@@ -228,7 +228,7 @@ func dot[W kernels.Field](x, y []W) (sum W) {
 	return sum
 }
 
-// parts returns the values, the left vectors and the right ones, of a matrix that was not transposed.
+// parts returns the values, and the left and right vectors, of a matrix that was not transposed.
 func (h *hestenes[W]) parts(f singularForm) (d singularValues[W]) {
 	lengths, order := make([]float64, h.n), make([]int, h.n)
 	for i := range order {
@@ -271,8 +271,8 @@ func (h *hestenes[W]) parts(f singularForm) (d singularValues[W]) {
 	return d
 }
 
-// unit appends a column over its length. Where that is about nothing beside the largest, the column may not be orthogonal to the columns there
-// are: it is made so, or a unit vector is in its place.
+// unit appends column divided by its length. If the length is negligible compared with the largest, the column may not be orthogonal to
+// columns: it is made orthogonal, or replaced by a unit vector.
 func (h *hestenes[W]) unit(columns, column []W, length, largest float64) []W {
 	w := make([]W, h.m)
 	for i := range column {
@@ -289,7 +289,7 @@ func (h *hestenes[W]) unit(columns, column []W, length, largest float64) []W {
 	return append(columns, w...)
 }
 
-// farthest returns which unit vector the columns have the least of.
+// farthest returns the unit vector that is least covered by the columns.
 func (h *hestenes[W]) farthest(columns []W) (best int) {
 	have := make([]float64, h.m)
 	for i, v := range columns {
@@ -303,7 +303,7 @@ func (h *hestenes[W]) farthest(columns []W) (best int) {
 	return best
 }
 
-// orthogonalize makes w orthogonal to columns of length 1, and its length 1. It returns the length that was left.
+// orthogonalize makes w orthogonal to columns of length 1, and scales it to length 1. It returns its length before scaling.
 func orthogonalize[W kernels.Field](w, columns []W) (length float64) {
 	for range 2 { // twice is enough
 		for k := 0; k < len(columns); k += len(w) {
@@ -319,7 +319,7 @@ func orthogonalize[W kernels.Field](w, columns []W) (length float64) {
 	return length
 }
 
-// project takes from w what lies along a unit vector.
+// project subtracts the part of w along a unit vector.
 func project[W kernels.Field](w, unit []W) {
 	along := dot(unit, w)
 	for i, v := range unit {

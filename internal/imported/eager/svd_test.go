@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSingularVectors: the vectors are orthonormal, and give the matrix back, whatever their signs are; of all shapes, of matrices without
-// full rank, and with vectors for what is not there.
+// TestSingularVectors: the vectors are orthonormal, and their product is the matrix, for any signs and shapes; also without full
+// rank, and with vectors beyond the rank.
 func TestSingularVectors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, size := range [][2]int{{1, 1}, {3, 3}, {7, 2}, {2, 7}, {20, 20}, {5, 4}} {
@@ -40,8 +40,8 @@ func TestSingularVectors(t *testing.T) {
 	}
 }
 
-// TestSingularScales: numbers whose squares leave the range of a float64, and ranks that rounding decides, have orthonormal vectors and give
-// the matrix back, too.
+// TestSingularScales: also if squares exceed the range of a float64, or rounding decides the rank, vectors are orthonormal and their
+// product is the matrix.
 func TestSingularScales(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const m, n = 6, 4
@@ -50,7 +50,7 @@ func TestSingularScales(t *testing.T) {
 			a := make([]float64, m*n)
 			for i := range a {
 				a[i] = rng.NormFloat64()
-				if i%n == n-1 { // the last column is about the sum of the others
+				if i%n == n-1 { // the last column is nearly the sum of the others
 					a[i] = a[i-1] + a[i-2] + a[i-3] + least*rng.NormFloat64()
 				}
 			}
@@ -66,7 +66,7 @@ func TestSingularScales(t *testing.T) {
 	}
 }
 
-// TestNoVectors: vectors that nobody asked for are scalars, as TensorFlow has them.
+// TestNoVectors: vectors that are not requested are scalars, as in TensorFlow.
 func TestNoVectors(t *testing.T) {
 	s := newSession(t)
 	for op, attrs := range map[string]graph.Attrs{"Svd": {"compute_uv": false}, "Eig": {"compute_v": false, "Tout": tensor.Complex128}, "SelfAdjointEigV2": {"compute_v": false}} {
@@ -82,7 +82,7 @@ func TestNoVectors(t *testing.T) {
 	}
 }
 
-// checkSingular decomposes a matrix and multiplies the parts.
+// checkSingular decomposes a matrix and multiplies the results.
 func checkSingular(t *testing.T, a []float64, m, n int, full bool) error {
 	x, err := tensor.FromSlice(a, m, n)
 	if err != nil {
@@ -120,7 +120,7 @@ func checkSingular(t *testing.T, a []float64, m, n int, full bool) error {
 	return nil
 }
 
-// orthonormal fails unless the columns of a matrix are of length 1 and at right angles.
+// orthonormal fails unless the columns of a matrix have length 1 and are orthogonal.
 func orthonormal(x *tensor.Tensor) error {
 	v, n := tensor.Values[float64](x), x.Shape[1]
 	for i := range n {

@@ -9,29 +9,29 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Table is a lookup table from strings or numbers to tensors of one type and
-// shape. Lookups take no lock: changes replace the content.
+// Table is a lookup table from strings or numbers to tensors of the same type
+// and shape. Lookups take no lock: changes replace the content.
 type Table struct {
 	name       string
 	key, value tensor.DType
-	shape      []int // of one value
+	shape      []int // of a value
 	mutable    bool
 	marks      []*tensor.Tensor // of a dense table: its empty and its deleted key, which no entry has
 
-	mu   sync.Mutex // held by who changes it
+	mu   sync.Mutex // held for changes
 	data atomic.Pointer[tableData]
 }
 
 // tableData is a table's content; it never changes.
 type tableData struct {
 	texts   map[string]int // key to row
-	numbers map[int64]int  // of keys that are no strings: their bits
+	numbers map[int64]int  // of other keys, by their bits
 	keys    []int64
 	words   [][]byte
 	values  *tensor.Tensor // [n, shape...]
 }
 
-// fork returns a table of the same content.
+// fork returns a table with the same content.
 func (t *Table) fork() *Table {
 	f := &Table{name: t.name, key: t.key, value: t.value, shape: t.shape, mutable: t.mutable, marks: t.marks}
 	f.data.Store(t.data.Load())
@@ -46,7 +46,7 @@ func (t *Table) Len() int {
 	return 0
 }
 
-// content returns what the table holds.
+// content returns the table's content.
 func (t *Table) content() (*tableData, error) {
 	d := t.data.Load()
 	if d == nil && !t.mutable {
@@ -55,7 +55,7 @@ func (t *Table) content() (*tableData, error) {
 	return d, nil
 }
 
-// keyBits returns the elements of a key tensor as numbers.
+// keyBits returns the elements of a key tensor as integers.
 func keyBits(t *tensor.Tensor) ([]int64, error) {
 	if t.DType == tensor.Int64 {
 		return tensor.Values[int64](t), nil
@@ -79,7 +79,7 @@ func widenBits[T uint32 | uint64](out *tensor.Tensor, src []T) []int64 {
 	return dst
 }
 
-// check fails unless keys and values have the table's types and fit together.
+// check fails unless the types of keys and values are the table's and their shapes fit.
 func (t *Table) check(keys, values *tensor.Tensor) error {
 	if keys.DType != t.key || values.DType != t.value {
 		return fmt.Errorf("table %q maps %v to %v, got keys of type %v and values of type %v", t.name, t.key, t.value, keys.DType, values.DType)
@@ -90,8 +90,8 @@ func (t *Table) check(keys, values *tensor.Tensor) error {
 	return nil
 }
 
-// put adds entries to old ones (nil: there are none). Where strict, a key with
-// two values is an error; otherwise the last one counts.
+// put returns old (nil: no entries) with entries added. If strict, a key with
+// two values is an error; otherwise the last value counts.
 func (t *Table) put(old *tableData, keys, values *tensor.Tensor, strict bool) (*tableData, error) {
 	if err := t.check(keys, values); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func rowsOf(t *tensor.Tensor, n, width int, shape []int) *tensor.Tensor {
 	return rows(t, append([]int{n}, shape...), 0, n*width)
 }
 
-// index rebuilds d's map with room for n keys, and returns what finds the row of
-// key i of a tensor or makes it row `next`.
+// index rebuilds d's map with room for n keys, and returns a function that finds
+// the row of key i of a tensor, or adds the key as row `next`.
 func (t *Table) index(d *tableData, n int) func(keys *tensor.Tensor, bits []int64, i, next int) (row int, known bool) {
 	if t.key == tensor.String {
 		d.texts = make(map[string]int, n)
@@ -174,7 +174,7 @@ func (t *Table) keyText(keys *tensor.Tensor, i int) string {
 	return fmt.Sprint(keys.Float(i))
 }
 
-// sameCells reports whether n cells of two tensors of one type are equal.
+// sameCells reports whether n cells of two tensors of the same type are equal.
 func sameCells(a *tensor.Tensor, i int, b *tensor.Tensor, j, n int) bool {
 	if a.DType == tensor.String {
 		return slices.EqualFunc(a.Strings[i:i+n], b.Strings[j:j+n], func(x, y []byte) bool { return string(x) == string(y) })
@@ -183,7 +183,7 @@ func sameCells(a *tensor.Tensor, i int, b *tensor.Tensor, j, n int) bool {
 	return string(a.Bytes[i*size:(i+n)*size]) == string(b.Bytes[j*size:(j+n)*size])
 }
 
-// initialize gives a table its content once: a second time does nothing.
+// initialize sets the table's content once: a second call does nothing.
 func (t *Table) initialize(keys, values *tensor.Tensor) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +197,7 @@ func (t *Table) initialize(keys, values *tensor.Tensor) error {
 	return err
 }
 
-// insert adds entries; replace forgets those that were there.
+// insert adds entries; replace drops the existing ones.
 func (t *Table) insert(keys, values *tensor.Tensor, replace bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,8 +215,8 @@ func (t *Table) insert(keys, values *tensor.Tensor, replace bool) error {
 	return err
 }
 
-// find fills dst with the values of keys, and with the default where there is none.
-// The default is one value, or one for each key.
+// find outputs the values of keys, or the default for keys without an entry.
+// The default is one value, or one per key.
 func (t *Table) find(c call, keys, def *tensor.Tensor) error {
 	width := product(t.shape)
 	each := slices.Equal(def.Shape, slices.Concat(keys.Shape, t.shape)) && len(keys.Shape) > 0
@@ -262,7 +262,7 @@ func (t *Table) find(c call, keys, def *tensor.Tensor) error {
 	return nil
 }
 
-// places returns what finds the row of key i, -1 where it has none.
+// places returns a function that finds the row of key i, or -1.
 func (d *tableData) places(keys *tensor.Tensor) (func(i int) int, error) {
 	if d == nil {
 		return func(int) int { return -1 }, nil
@@ -284,7 +284,7 @@ func (d *tableData) places(keys *tensor.Tensor) (func(i int) int, error) {
 	}, err
 }
 
-// keyTensor returns the keys in the order of their rows.
+// keyTensor returns the keys in the order of the rows.
 func (t *Table) keyTensor(d *tableData) (*tensor.Tensor, error) {
 	if t.key == tensor.String {
 		return tensor.FromStrings(d.words, len(d.words))

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What of a line is a key or value: a column from 0, or one of these.
+// The part of a line that is a key or value: a column, counted from 0, or one of these.
 const (
 	wholeLine  = -2
 	lineNumber = -1
 )
 
-// textTable says how a table is read from a text file.
+// textTable says how to read a table from a text file.
 type textTable struct {
 	key, value int
 	size       int // lines to read, -1: all
@@ -52,7 +52,7 @@ func initializeFromFile(s *site) (kernel, error) {
 	return read(s)
 }
 
-// modelFile opens a file that a model names: one of its own, or, on a server, one that ops may read.
+// modelFile opens a file named by a model: a file of the model or, on a server, one that ops may read.
 func (c call) modelFile(name string) (io.ReadCloser, error) {
 	switch {
 	case c.env != nil && c.env.Open != nil:
@@ -107,8 +107,8 @@ func (f textTable) read(c call, t *Table, file io.Reader) (keys, values *tensor.
 	return keys, values, err
 }
 
-// readLine returns the next line without carriage returns, as TensorFlow reads
-// them, and io.EOF after the last one.
+// readLine returns the next line without carriage returns, as in TensorFlow,
+// and io.EOF after the last line.
 func readLine(r *bufio.Reader, room *textRoom) ([]byte, error) {
 	var line []byte
 	for {
@@ -131,7 +131,7 @@ func readLine(r *bufio.Reader, room *textRoom) ([]byte, error) {
 	}
 }
 
-// columnReader collects what the lines of a file say in one place.
+// columnReader collects one column of a file's lines.
 type columnReader struct {
 	at    int
 	dtype tensor.DType
@@ -162,7 +162,7 @@ func (r *columnReader) add(line []byte, n int, delimiter []byte) error {
 	return nil
 }
 
-// tensor returns the column in the type of the table.
+// tensor returns the column in the table's type.
 func (r *columnReader) tensor() (*tensor.Tensor, error) {
 	if r.at == lineNumber {
 		return tensor.FromSlice(r.ints, len(r.ints))

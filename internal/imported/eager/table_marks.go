@@ -6,11 +6,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// markNames are the keys that TensorFlow's dense tables mark free rows with. Ours have no such rows: they only refuse the keys, and skip
-// them where the content comes from a checkpoint, which has TensorFlow's free rows, too.
+// markNames are the keys by which TensorFlow's dense tables mark free rows. Our tables have no free rows: they only refuse these keys, and
+// skip them in a checkpoint, which includes TensorFlow's free rows.
 var markNames = [...]string{"empty_key", "deleted_key"}
 
-// marksOf returns the marks of a dense table, which are the inputs of its op; nil for other tables.
+// marksOf returns the marks of a dense table, which are inputs of its op; nil for other tables.
 func (t *Table) marksOf(c call) ([]*tensor.Tensor, error) {
 	if len(c.in) == 0 {
 		return nil, nil
@@ -29,7 +29,7 @@ func (t *Table) marksOf(c call) ([]*tensor.Tensor, error) {
 	return marks, nil
 }
 
-// mark returns which mark key i is, -1 for none.
+// mark returns which mark key i is, or -1.
 func (t *Table) mark(keys *tensor.Tensor, i int) int {
 	for k, m := range t.marks {
 		if sameCells(m, 0, keys, i, 1) {
@@ -39,7 +39,7 @@ func (t *Table) mark(keys *tensor.Tensor, i int) int {
 	return -1
 }
 
-// listed returns the keys of a checkpoint as a vector: TensorFlow writes those of a dense table as a matrix of one column.
+// listed returns a checkpoint's keys as a vector: TensorFlow writes a dense table's keys as a one-column matrix.
 func (t *Table) listed(keys *tensor.Tensor) *tensor.Tensor {
 	if t.marks == nil || len(keys.Shape) != 2 || keys.Shape[1] != 1 {
 		return keys
@@ -47,10 +47,10 @@ func (t *Table) listed(keys *tensor.Tensor) *tensor.Tensor {
 	return reshaped(keys, keys.Shape[0])
 }
 
-// refuseMarks fails where a key is a mark.
+// refuseMarks fails if a key is a mark.
 func (t *Table) refuseMarks(keys *tensor.Tensor) error {
 	if t.marks == nil || keys.DType != t.key {
-		return nil // the type is refused elsewhere
+		return nil // another check refuses the type
 	}
 	for i := range keys.Len() {
 		if k := t.mark(keys, i); k >= 0 {
@@ -60,12 +60,12 @@ func (t *Table) refuseMarks(keys *tensor.Tensor) error {
 	return nil
 }
 
-// withoutMarks returns the entries whose keys are no marks.
+// withoutMarks returns the entries whose keys are not marks.
 func (t *Table) withoutMarks(keys, values *tensor.Tensor) (k, v *tensor.Tensor, err error) {
 	if t.marks == nil || keys.DType != t.key {
 		return keys, values, nil
 	}
-	if len(t.shape) == 0 { // TensorFlow writes scalars as a matrix of one column, too
+	if len(t.shape) == 0 { // TensorFlow also writes scalars as a one-column matrix
 		values = t.listed(values)
 	}
 	if err := t.check(keys, values); err != nil {

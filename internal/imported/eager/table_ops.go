@@ -89,7 +89,7 @@ func onTable(f func(t *Table, c call) error) maker {
 
 func tableSize(t *Table, c call) error { return c.scalarInt(0, tensor.Int64, t.Len()) }
 
-// importTable replaces the content. That of a static table is set once, also where several clients do it.
+// importTable replaces the content. A static table's content is set only once, even if several clients import it.
 func importTable(t *Table, c call) error {
 	if !t.mutable {
 		return t.initializePaid(c, c.t(1), c.t(2))
@@ -120,7 +120,7 @@ func exportTable(t *Table, c call) error {
 	return nil
 }
 
-// entryCost is about what an entry of a table takes besides its value.
+// entryCost is about the size of a table's entry without its value.
 const entryCost = 100
 
 // initializePaid sets the content of a table that has none, and pays for it.
@@ -128,7 +128,7 @@ func (t *Table) initializePaid(c call, keys, values *tensor.Tensor) error {
 	return t.pay(c, keys.Len(), func() error { return t.initialize(keys, values) })
 }
 
-// insertPaid adds entries to a table, which is paid for as a whole: it is copied.
+// insertPaid adds entries to a table. It pays for the whole table, which is copied.
 func insertPaid(t *Table, c call) error {
 	if err := t.refuseMarks(c.t(1)); err != nil {
 		return err
@@ -140,7 +140,7 @@ func insertPaid(t *Table, c call) error {
 	return t.pay(c, n, func() error { return t.insert(c.t(1), c.t(2), false) })
 }
 
-// pay lets change replace the content, and counts the memory of n entries for as long as the new content lives.
+// pay lets change replace the content, and pays for n entries for as long as the new content lives.
 func (t *Table) pay(c call, n int, change func() error) error {
 	need := n * (entryCost + product(t.shape)*max(t.value.Size(), stringHeader))
 	if err := c.pay(need); err != nil {

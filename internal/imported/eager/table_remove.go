@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// removePaid takes entries out of a table. The rest, which is copied, is paid for.
+// removePaid removes entries from a table. It pays for the remaining entries, which are copied.
 func removePaid(t *Table, c call) error {
 	if err := t.refuseMarks(c.t(1)); err != nil {
 		return err
@@ -15,7 +15,7 @@ func removePaid(t *Table, c call) error {
 	return t.pay(c, t.Len(), func() error { return t.remove(c.t(1)) })
 }
 
-// remove takes the entries of keys out, as far as they are there.
+// remove removes the entries of keys that the table has.
 func (t *Table) remove(keys *tensor.Tensor) error {
 	if keys.DType != t.key {
 		return fmt.Errorf("table %q has keys of type %v, got %v", t.name, t.key, keys.DType)

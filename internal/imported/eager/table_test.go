@@ -30,7 +30,7 @@ func (s session) try(op string, attrs graph.Attrs, in ...any) ([]Value, error) {
 	return Run(context.Background(), &graph.Node{Name: "node", Op: op, Attrs: attrs}, s.values(in...), s.env)
 }
 
-// values makes inputs.
+// values returns inputs.
 func (s session) values(in ...any) (values []Value) {
 	s.t.Helper()
 	for _, x := range in {
@@ -120,7 +120,7 @@ func TestHashTable(t *testing.T) {
 	}
 	s.refuse("different value for same key", "InitializeTableV2", nil, words, []string{"a", "a"}, []int64{1, 2})
 	s.run("InitializeTableV2", nil, words, []string{"a", "b", "a"}, []int64{1, 2, 1})
-	s.run("InitializeTableV2", nil, words, []string{"c"}, []int64{3}) // a second time: nothing
+	s.run("InitializeTableV2", nil, words, []string{"c"}, []int64{3}) // the second time does nothing
 	s.expect(s.run("LookupTableSizeV2", nil, words), "int64[] 2")
 	s.expect(s.run("LookupTableFindV2", nil, words, []string{"b", "c", "\xff", "a"}, int64(-1)), "int64[4] 2 -1 -1 1")
 	s.refuse("maps string to int64", "LookupTableFindV2", nil, words, []int64{1}, int64(-1))
@@ -151,7 +151,7 @@ func TestMutableTable(t *testing.T) {
 	s.expect(out[0], "int64[3] 3 4 5")
 	s.expect(out[1], "float32[3 2] 9 9 3 4 5 6")
 	s.refuse("keys of type", "LookupTableRemoveV2", nil, m, []string{"3"})
-	for range 2 { // the second time they are gone
+	for range 2 { // the second time, they are gone
 		s.run("LookupTableRemoveV2", nil, m, []int64{4, 9, 4})
 		s.expect(s.run("LookupTableFindV2", nil, m, []int64{5, 3, 8, 4}, zero), "float32[4 2] 5 6 9 9 0 0 0 0")
 		s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 2")
@@ -162,7 +162,7 @@ func TestMutableTable(t *testing.T) {
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 1")
 }
 
-// TestDenseTable: the keys that mark free rows are no keys, and are skipped in the content of a checkpoint.
+// TestDenseTable: the keys that mark free rows are refused, and are skipped in a checkpoint.
 func TestDenseTable(t *testing.T) {
 	s := newSession(t)
 	attrs := graph.Attrs{"key_dtype": tensor.String, "value_dtype": tensor.Int64}
@@ -183,7 +183,7 @@ func TestDenseTable(t *testing.T) {
 	}
 	s.run("LookupTableImportV2", nil, m, column, []int64{9, 3, 9})
 	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "z"}, int64(-1)), "int64[2] -1 3")
-	s.run("LookupTableImportV2", nil, m, column, tensorOf([]int64{9, 4, 9}, 3, 1)) // the values, too
+	s.run("LookupTableImportV2", nil, m, column, tensorOf([]int64{9, 4, 9}, 3, 1)) // as are the values
 	s.expect(s.run("LookupTableFindV2", nil, m, []string{"z"}, int64(-1)), "int64[1] 4")
 	s.run("LookupTableImportV2", nil, m, column, []int64{9, 3, 9})
 	s.expect(s.run("LookupTableFindV2", nil, m, []string{"b", "z"}, int64(-1)), "int64[2] -1 3")
@@ -191,7 +191,7 @@ func TestDenseTable(t *testing.T) {
 	s.expect(s.run("LookupTableSizeV2", nil, m), "int64[] 0")
 }
 
-// TestTriangularBroadcast: batches of matrices and of right sides are broadcast.
+// TestTriangularBroadcast: batches of matrices and of right-hand sides are broadcast.
 func TestTriangularBroadcast(t *testing.T) {
 	s := newSession(t)
 	two := tensorOf([]float32{2, 0, 1, 1, 4, 0, 0, 8}, 2, 1, 2, 2)
@@ -232,7 +232,7 @@ func TestTableFromFile(t *testing.T) {
 	s.refuse("may read no files", "InitializeTableFromTextFileV2", lines, table(), "words")
 }
 
-// TestTableOnServer: a server reads vocabularies where its ops may read files.
+// TestTableOnServer: a server reads vocabularies from where its ops may read files.
 func TestTableOnServer(t *testing.T) {
 	s, dir := newSession(t), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "words"), []byte("a\nb\n"), 0o600); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// temporaryVariable makes a variable that only the step has, of zeros. TensorFlow's masters sum many tensors in one.
+// temporaryVariable makes a variable of zeros that only the step has. TensorFlow's masters use it to sum many tensors.
 func temporaryVariable(s *site) (kernel, error) {
 	d := s.dtype("dtype", tensor.Float32)
 	shape, ok := s.node.Attrs["shape"].(graph.Shape)
@@ -25,7 +25,7 @@ func temporaryVariable(s *site) (kernel, error) {
 	}, nil
 }
 
-// destroyTemporary gives the value of a temporary variable, which nobody has after that.
+// destroyTemporary outputs the value of a temporary variable, which has no other users then.
 func destroyTemporary(c call) error {
 	t, err := load(c.in[0])
 	c.set(0, t)

@@ -11,19 +11,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stringHeader is what a string of a tensor takes besides its bytes.
+// stringHeader is the size of a tensor's string without its bytes.
 const stringHeader = int(unsafe.Sizeof([]byte(nil)))
 
-// Bounds of shapes. maxRank is TensorFlow's. Of a tensor without elements, the
-// other sizes are bounded too, as kernels loop over them.
+// Bounds of shapes. maxRank is TensorFlow's. In a tensor without elements, the
+// other sizes are bounded too, because kernels loop over them.
 const (
 	maxRank     = 254
 	maxElements = 1 << 60
 	maxEmpty    = 1 << 28
 )
 
-// elements returns the number of elements of a shape, or an error where a
-// dimension is negative or the product overflows.
+// elements returns the number of elements of a shape. It fails if a dimension
+// is negative or the product overflows.
 func elements(shape []int) (int, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("expected at most %d dimensions, got %d", maxRank, len(shape))
@@ -54,7 +54,7 @@ func elements(shape []int) (int, error) {
 	return 0, nil
 }
 
-// wide reports whether a tensor has no elements, but sizes that stand for very many.
+// wide reports whether a tensor has no elements, but other sizes with a huge product.
 func wide(t *tensor.Tensor) bool {
 	n := uint64(1)
 	for _, d := range t.Shape {
@@ -66,8 +66,8 @@ func wide(t *tensor.Tensor) bool {
 	return false
 }
 
-// takesWide reports whether the work of an op depends on elements alone. That of others, such as sums along an axis, grows with the
-// other sizes, also where there are no elements.
+// takesWide reports whether the work of an op depends on its elements alone. The work of others, such as sums along an axis, grows with
+// the other sizes even if there are no elements.
 func takesWide(d *ops.Def) bool {
 	switch d.Name {
 	case "Identity", "IdentityN", "Reshape", "ExpandDims", "Squeeze", "Cast", "ConcatV2", "Softmax", "MatMul", "BiasAdd":
@@ -76,7 +76,7 @@ func takesWide(d *ops.Def) bool {
 	return d.ByShape || d.Shape == ops.Broadcast || d.Element.Float != nil || d.Element.CUDA != ""
 }
 
-// room fails unless n things of the given size, which are about to be allocated, fit into the limit and are paid for.
+// room fails unless n things of the given size, which are about to be allocated, are within the limit and can be paid for.
 func (c call) room(n, size int) error {
 	if limit := c.env.limit(); n > limit/size {
 		return fmt.Errorf("%w: %d times %d bytes, the limit is %d", ErrLimit, n, size, limit)
@@ -89,7 +89,7 @@ func (c call) alloc(d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	return c.made(tensor.New, d, shape...)
 }
 
-// made returns what make makes, within the limit.
+// made returns the result of make, within the limit.
 func (c call) made(make func(d tensor.DType, shape ...int) *tensor.Tensor, d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	n, err := elements(shape)
 	if err != nil {
@@ -123,10 +123,10 @@ func (c call) output(i int, d tensor.DType, shape ...int) (*tensor.Tensor, error
 // t returns the tensor of input i.
 func (c call) t(i int) *tensor.Tensor { return c.in[i].T }
 
-// set makes t output i.
+// set sets output i to t.
 func (c call) set(i int, t *tensor.Tensor) { c.out[i] = Value{T: t} }
 
-// reshaped returns a view of t with another shape of as many elements.
+// reshaped returns a view of t with another shape of the same size.
 func reshaped(t *tensor.Tensor, shape ...int) *tensor.Tensor {
 	return &tensor.Tensor{DType: t.DType, Shape: shape, Bytes: t.Bytes, Strings: t.Strings}
 }
@@ -139,7 +139,7 @@ func want(what string, t *tensor.Tensor, d tensor.DType) error {
 	return nil
 }
 
-// rank fails unless t has that many dimensions.
+// rank fails unless t has r dimensions.
 func rank(what string, t *tensor.Tensor, r int) error {
 	if len(t.Shape) != r {
 		return fmt.Errorf("%s: expected rank %d, got shape %v", what, r, t.Shape)
@@ -150,10 +150,10 @@ func rank(what string, t *tensor.Tensor, r int) error {
 // intBytes is the size of an int.
 const intBytes = bits.UintSize / 8
 
-// maxFew bounds the numbers of shapes, axes and the like, which are copied without being paid for.
+// maxFew bounds the number of shapes, axes and the like, which are copied without paying.
 const maxFew = 4 * maxRank
 
-// integers returns the elements of an int32 or int64 tensor as ints. There are few; [call.integers] takes any number of them.
+// integers returns the elements of a small int32 or int64 tensor as ints; [call.integers] takes any size.
 func integers(what string, t *tensor.Tensor) ([]int, error) {
 	if t.Len() > maxFew {
 		return nil, fmt.Errorf("%s: %w: expected at most %d numbers, got %d", what, ErrLimit, maxFew, t.Len())
@@ -169,7 +169,7 @@ func ints(what string, t *tensor.Tensor) ([]int, error) {
 	return out, nil
 }
 
-// vector returns the few elements of an int32 or int64 tensor of one dimension as ints.
+// vector returns the elements of a small int32 or int64 vector as ints.
 func vector(what string, t *tensor.Tensor) ([]int, error) {
 	if err := rank(what, t, 1); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func vector(what string, t *tensor.Tensor) ([]int, error) {
 	return integers(what, t)
 }
 
-// integers returns the elements of an int32 or int64 tensor as ints, which it pays for.
+// integers returns the elements of an int32 or int64 tensor as ints, and pays for them.
 func (c call) integers(what string, t *tensor.Tensor) ([]int, error) {
 	if n := intBytes * t.Len(); n >= leastPaid {
 		if err := c.pay(n); err != nil {
@@ -187,7 +187,7 @@ func (c call) integers(what string, t *tensor.Tensor) ([]int, error) {
 	return ints(what, t)
 }
 
-// vector returns the elements of an int32 or int64 tensor of one dimension as ints, which it pays for.
+// vector returns the elements of an int32 or int64 vector as ints, and pays for them.
 func (c call) vector(what string, t *tensor.Tensor) ([]int, error) {
 	if err := rank(what, t, 1); err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func text(what string, t *tensor.Tensor) ([]byte, error) {
 	return t.Strings[0], nil
 }
 
-// axis returns a dimension's number in [0, rank), counting negative ones from the end.
+// axis returns a dimension's index in [0, rank); negative ones count from the end.
 func axis(what string, v, rank int) (int, error) {
 	if v < -rank || v >= rank {
 		return 0, fmt.Errorf("%s: expected a dimension in [%d, %d), got %d", what, -rank, rank, v)
@@ -236,7 +236,7 @@ func only(what string, t *tensor.Tensor) (int, error) {
 	return integer(what, reshaped(t))
 }
 
-// axisOf is axis of the only element of t.
+// axisOf is axis for the only element of t.
 func axisOf(what string, t *tensor.Tensor, rank int) (int, error) {
 	v, err := only(what, t)
 	if err != nil {
@@ -264,7 +264,7 @@ func setInts(t *tensor.Tensor, v []int) error {
 	return nil
 }
 
-// outputInts makes output i a tensor of integers.
+// outputInts sets output i to a tensor of integers.
 func (c call) outputInts(i int, d tensor.DType, v []int, shape ...int) error {
 	t, err := c.output(i, d, shape...)
 	if err != nil {
@@ -273,8 +273,8 @@ func (c call) outputInts(i int, d tensor.DType, v []int, shape ...int) error {
 	return setInts(t, v)
 }
 
-// scalarInt makes output i one integer.
+// scalarInt sets output i to one integer.
 func (c call) scalarInt(i int, d tensor.DType, v int) error { return c.outputInts(i, d, []int{v}) }
 
-// product of dimensions whose number of elements is known not to overflow.
+// product returns the product of dimensions, which must not overflow.
 func product(dims []int) int { return tensor.NumElements(dims) }

@@ -36,7 +36,7 @@ var textOps = map[*ops.Def]maker{
 
 var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
-// normalizeText writes texts in a normal form of Unicode.
+// normalizeText converts texts to a Unicode normal form.
 func normalizeText(s *site) (kernel, error) {
 	name := strings.ToUpper(s.str("normalization_form", ""))
 	form, ok := normalForms[name]
@@ -44,14 +44,14 @@ func normalizeText(s *site) (kernel, error) {
 		return nil, fmt.Errorf("attribute normalization_form: expected NFC, NFD, NFKC or NFKD, got %q", name)
 	}
 	return eachString(func(text []byte) []byte {
-		if form == norm.NFD || form == norm.NFKD { // the others keep what is no character
+		if form == norm.NFD || form == norm.NFKD { // the others keep invalid bytes
 			text = eachLetter(text, func(b []byte, _ int, r rune) []byte { return utf8.AppendRune(b, r) })
 		}
 		return form.Bytes(text)
 	}), nil
 }
 
-// foldText writes a text as Unicode's NFKC_Casefold does: without differences of case, compatibility, and ignorable characters.
+// foldText converts a text like Unicode's NFKC_Casefold: it removes differences of case and compatibility, and ignorable characters.
 func foldText(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	plain := true
@@ -77,7 +77,7 @@ func foldText(text []byte) []byte {
 	return norm.NFC.Bytes(out)
 }
 
-// foldRune repeats folding and normalizing until nothing changes: three times at most.
+// foldRune repeats folding and normalizing until nothing changes, which takes three times at most.
 func foldRune(char []byte) []byte {
 	for range 4 {
 		var folded []byte
@@ -105,7 +105,7 @@ func appendFolded(b []byte, r rune) []byte {
 		return b
 	case r == 0x130:
 		return append(b, "i\u0307"...)
-	case r == 0x131: // has the capital letter of i
+	case r == 0x131: // its capital letter is I, as for i
 		return utf8.AppendRune(b, r)
 	case r == 0x1e9e:
 		return append(b, "ss"...)
@@ -115,7 +115,7 @@ func appendFolded(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, unicode.ToLower(unicode.ToUpper(r)))
 }
 
-// ignorable reports whether a character is one of Default_Ignorable_Code_Point.
+// ignorable reports whether a character has the property Default_Ignorable_Code_Point.
 func ignorable(r rune) bool {
 	switch {
 	case r < 0xad, unicode.IsSpace(r), r >= 0xfff9 && r <= 0xfffb, r >= 0x13430 && r <= 0x1343f, unicode.Is(unicode.Prepended_Concatenation_Mark, r):

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tokenRows collects the tokens of texts, and where they begin and end.
+// tokenRows collects the tokens of texts, and their start and end positions.
 type tokenRows struct {
 	words                [][]byte
 	starts, ends, splits []int
@@ -30,7 +30,7 @@ func (t *tokenRows) add(text []byte, start, end int) error {
 
 func (t *tokenRows) row() { t.splits = append(t.splits, len(t.words)) }
 
-// outputWords makes output i a vector of strings.
+// outputWords sets output i to a vector of strings.
 func (c call) outputWords(i int, words [][]byte) error {
 	out, err := c.output(i, tensor.String, len(words))
 	if err == nil {
@@ -39,7 +39,7 @@ func (c call) outputWords(i int, words [][]byte) error {
 	return err
 }
 
-// outputVectors makes outputs from the i-th on vectors of integers.
+// outputVectors sets the outputs from i on to vectors of integers.
 func (c call) outputVectors(i int, d tensor.DType, vectors ...[]int) error {
 	for k, v := range vectors {
 		if err := c.outputInts(i+k, d, v, len(v)); err != nil {
@@ -49,7 +49,7 @@ func (c call) outputVectors(i int, d tensor.DType, vectors ...[]int) error {
 	return nil
 }
 
-// regexSplit divides texts where an expression matches. What its first group matches may be a token too.
+// regexSplit splits texts at the matches of an expression. What its first group matches may also be a token.
 func regexSplit(c call) error {
 	pattern, err := text("pattern", c.t(1))
 	if err != nil {
@@ -78,7 +78,7 @@ func regexSplit(c call) error {
 	}
 	t := newTokenRows(c)
 	for _, s := range c.t(0).Strings {
-		s, _, _ = bytes.Cut(s, []byte{0}) // TensorFlow Text reads no further
+		s, _, _ = bytes.Cut(s, []byte{0}) // TensorFlow Text ignores the rest
 		if err := t.split(c.ctx, s, delimiter, func(token []byte) bool { return len(keepPattern) > 0 && utf8.Valid(token) && keep.Match(token) }); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func regexSplit(c call) error {
 func (t *tokenRows) split(ctx context.Context, s []byte, delimiter byteRegexp, keep func(token []byte) bool) error {
 	re, at := delimiter.in(s), 0
 	for {
-		if err := ctx.Err(); err != nil { // each search may look at all that is left
+		if err := ctx.Err(); err != nil { // each search may read the whole rest
 			return err
 		}
 		m := re.FindSubmatchIndex(s[at:])
@@ -122,7 +122,7 @@ func (t *tokenRows) split(ctx context.Context, s []byte, delimiter byteRegexp, k
 	return nil
 }
 
-// whitespaceTokens divides texts at white space. A string says by a bit for each character what is white space.
+// whitespaceTokens splits texts at white space. The string input_config has a bit for each character that tells whether it is white space.
 func whitespaceTokens(c call) error {
 	config, err := text("input_config", c.t(1))
 	if err != nil {
@@ -138,7 +138,7 @@ func whitespaceTokens(c call) error {
 			case !space && start < 0:
 				start = at
 			case space && start >= 0:
-				// The end is one byte before that of the space, however long the space is, as in TensorFlow Text.
+				// As in TensorFlow Text, the end is one byte before the end of the white space character, however long that is.
 				if err := t.add(s, start, at+size-1); err != nil {
 					return err
 				}
@@ -189,7 +189,7 @@ func byteTokens(c call) error {
 	return c.outputVectors(2, tensor.Int32, starts, ends)
 }
 
-// charTokens divides rows of characters at white space, and where scripts change.
+// charTokens splits rows of characters at white space, and where the script changes.
 func charTokens(s *site) (kernel, error) {
 	scripts, keep, splits := s.node.Op == ops.UnicodeScriptTokenizeWithOffsets.Name, s.boolean("keep_whitespace", false), s.dtype("Tsplits", tensor.Int64)
 	return func(c call) error {
@@ -230,7 +230,7 @@ func charTokens(s *site) (kernel, error) {
 
 // charRows collects tokens of characters.
 type charRows struct {
-	scripts, keep                      bool // tokens end where scripts change; white space is kept
+	scripts, keep                      bool // tokens end where the script changes; white space is kept
 	values, inner, starts, ends, outer []int
 }
 

@@ -23,7 +23,7 @@ func (s session) all(op string, attrs graph.Attrs, in []any, want ...string) {
 	}
 }
 
-// TestXlaSlices: a slice that would leave the tensor is moved inside.
+// TestXlaSlices: a slice beyond the tensor's bounds is moved inside.
 func TestXlaSlices(t *testing.T) {
 	s, x := newSession(t), tensorOf([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	at, size := tensorOf([]int32{1, 2}, 2), tensorOf([]int32{1, 2}, 2)
@@ -37,7 +37,7 @@ func TestXlaSlices(t *testing.T) {
 	s.refuse("expected type float32", "XlaDynamicUpdateSlice", nil, x, tensorOf([]int32{7}, 1, 1), at)
 }
 
-// TestNormalForms: texts as ICU writes them.
+// TestNormalForms: ICU's texts.
 func TestNormalForms(t *testing.T) {
 	s := newSession(t)
 	x := []string{"Straße ΣΊΣΥΦΟΣ", "ﬃ²① É\u0301", "a\u00adb\ufe0fC", "İı ᾼ Ꭰꭰ", "A\xffB"}
@@ -69,7 +69,7 @@ func TestRegexSplitWithOffsets(t *testing.T) {
 	s.refuse("Invalid pattern", "RegexSplitWithOffsets", nil, []string{"ab"}, `(`, "")
 }
 
-// TestCharacterTokens: " 12 ab мир": white space ends tokens, and so do other scripts; the script of digits is that of spaces.
+// TestCharacterTokens: in " 1 2ab мир", white space and changes of script end tokens; digits and spaces have the same script.
 func TestCharacterTokens(t *testing.T) {
 	s, chars := newSession(t), []int32{}
 	for _, r := range " 1 2ab мир" {
@@ -114,7 +114,7 @@ func TestWordpieceTokenize(t *testing.T) {
 	s.refuse("expected a table", "WordpieceTokenizeWithOffsets", attrs, []string{"a"}, "no table")
 }
 
-// TestRoundRobin: rows of 3 and 4, and of 1 and 5, share a length of 5.
+// TestRoundRobin: segments with rows of 3 and 4, and of 1 and 5, share a length of 5.
 func TestRoundRobin(t *testing.T) {
 	s, attrs := newSession(t), graph.Attrs{"N": int64(2), "T": tensor.Int32, "Tsplits": tensor.Int64}
 	in := []any{int32(5), tensorOf([]int32{1, 2, 3, 4}, 4), tensorOf([]int32{5, 6, 7, 8, 9, 10, 11, 12, 13}, 9), []int64{0, 3, 4}, []int64{0, 4, 9}}
@@ -158,7 +158,7 @@ func TestSentencepieces(t *testing.T) {
 	s.refuse("unk is not defined", "SentencepieceOp", graph.Attrs{"model": piece("a", 1), "shared_name": []byte("bad")})
 }
 
-// TestFastTokensOfDamage: models that are none are refused.
+// TestFastTokensOfDamage: damaged models are refused.
 func TestFastTokensOfDamage(t *testing.T) {
 	s, none := newSession(t), tensorOf([]uint8{1, 2, 3}, 3)
 	s.refuse("damaged", "FastWordpieceTokenizeWithOffsets", nil, []string{"a"}, none)

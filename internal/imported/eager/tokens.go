@@ -10,17 +10,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tokenOps divide texts, and count what they are made of, as ONNX Runtime does.
+// tokenOps split texts, and count n-grams, as ONNX Runtime does.
 var tokenOps = map[*ops.Def]maker{ops.Tokens: tokens, ops.NgramCounts: ngramCounts}
 
 // Marks of the beginning and the end of a text.
 const startMark, endMark = "\x02", "\x03"
 
-// tokenizer divides a text.
+// tokenizer splits a text.
 type tokenizer struct {
-	expression *regexp.Regexp   // of a token; nil: separators divide
+	expression *regexp.Regexp   // of a token; nil: separators split
 	separators []*regexp.Regexp // none: each character is a token
-	least      int              // characters of a token
+	least      int              // minimum characters of a token
 	mark       bool
 }
 
@@ -86,7 +86,7 @@ func (t tokenizer) run(c call, pad []byte) error {
 	return nil
 }
 
-// parts are the tokens of a text.
+// parts returns the tokens of a text.
 func (t tokenizer) parts(c call, text []byte) (all [][]byte, err error) {
 	if t.mark {
 		all = append(all, []byte(startMark))
@@ -108,10 +108,10 @@ func (t tokenizer) parts(c call, text []byte) (all [][]byte, err error) {
 	return all, err
 }
 
-// matches adds what the expression matches. The search goes on behind a match, and one character further where it is too short.
+// matches appends the matches of the expression. The search continues after a match, or one character after the start of a short one.
 func (t tokenizer) matches(c call, all [][]byte, text []byte) ([][]byte, error) {
 	for at := 0; at <= len(text); {
-		if err := c.ctx.Err(); err != nil { // each search may look at all that is left
+		if err := c.ctx.Err(); err != nil { // each search may read the whole rest
 			return nil, err
 		}
 		m := t.expression.FindIndex(text[at:])
@@ -130,7 +130,7 @@ func (t tokenizer) matches(c call, all [][]byte, text []byte) ([][]byte, error) 
 	return all, nil
 }
 
-// between adds the parts between separators: the first one divides the text, each further one the parts.
+// between appends the parts between separators: the first separator splits the text, each further one the parts.
 func (t tokenizer) between(c call, all [][]byte, text []byte) ([][]byte, error) {
 	parts := [][]byte{text}
 	for _, sep := range t.separators {
@@ -157,14 +157,14 @@ func (t tokenizer) between(c call, all [][]byte, text []byte) ([][]byte, error) 
 	return all, nil
 }
 
-// eachMatch tells where an expression matches, until ctx ends: each search may look at all that is left of the text. It keeps no
+// eachMatch calls found for each match of an expression, until ctx ends: each search may read the whole rest of the text. It keeps no
 // list of the matches.
 func eachMatch(ctx context.Context, re *regexp.Regexp, text []byte, found func(from, to int)) (err error) {
 	type ended struct{ error }
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case ended: // nothing else stops package regexp
+		case ended: // only a panic stops package regexp
 			err = p.error
 		default:
 			panic(p)
@@ -177,7 +177,7 @@ func eachMatch(ctx context.Context, re *regexp.Regexp, text []byte, found func(f
 		if err := ctx.Err(); err != nil {
 			panic(ended{err})
 		}
-		from := cap(text) - cap(m) // it is a part of text
+		from := cap(text) - cap(m) // m is a part of text
 		found(from, from+len(m))
 		return nil
 	})

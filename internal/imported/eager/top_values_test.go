@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestTopOfNaN: what has no order stays where TensorFlow leaves it.
+// TestTopOfNaN: values without an order stay where TensorFlow leaves them.
 func TestTopOfNaN(t *testing.T) {
 	n := &graph.Node{Op: "TopKV2", Name: "top", Attrs: graph.Attrs{"sorted": true, "T": tensor.Float32, "Tk": tensor.Int32, "index_type": tensor.Int32},
 		Outputs: []graph.Type{{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}, {DType: tensor.Int32, Shape: graph.Shape{UnknownRank: true}}}}

@@ -2,7 +2,7 @@ package eager
 
 import "github.com/goestimator/goestimator/internal/compiler/ops"
 
-// trainingOps are ops that are met in training graphs and initializers, gradients but for them of elements and windows.
+// trainingOps are ops of training graphs and initializers; the gradients of elements and windows are elsewhere.
 var trainingOps = map[*ops.Def]maker{
 	ops.StridedSliceGrad:           stridedSliceGrad,
 	ops.StridedSliceAssign:         stridedSliceAssign,

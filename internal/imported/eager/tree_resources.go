@@ -7,15 +7,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// treeResource is a model of trees, or a part of one, that nodes find by name.
+// treeResource is a tree model, or a part of one, that nodes find by name.
 type treeResource interface {
 	fork() treeResource
 }
 
-// errForests says that a run has nothing that lasts.
+// errForests is the error of a run without lasting resources.
 var errForests = errors.New("models of trees need Env.Resources")
 
-// treeResource returns the resource of that name, what make makes where there is none.
+// treeResource returns the resource with the name, made by make if there is none.
 func (r *Resources) treeResource(name string, make func(name string) treeResource) treeResource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -27,7 +27,7 @@ func (r *Resources) treeResource(name string, make func(name string) treeResourc
 	return m
 }
 
-// makeTreeResource makes a kernel for the handle of a resource.
+// makeTreeResource returns the maker of a kernel that outputs the handle of a resource.
 func makeTreeResource(make func(name string) treeResource) maker {
 	return func(s *site) (kernel, error) {
 		name := s.str("shared_name", "")
@@ -45,7 +45,7 @@ func makeTreeResource(make func(name string) treeResource) maker {
 	}
 }
 
-// treeResourceOf returns what input 0 leads to.
+// treeResourceOf returns the resource in input 0.
 func treeResourceOf[R treeResource](c call) (R, error) {
 	r, ok := c.in[0].Resource.(R)
 	if !ok {
@@ -54,7 +54,7 @@ func treeResourceOf[R treeResource](c call) (R, error) {
 	return r, nil
 }
 
-// askTreeResource makes a kernel that takes the resource of input 0.
+// askTreeResource returns the maker of a kernel on the resource in input 0.
 func askTreeResource[R treeResource](ask func(c call, r R) error) maker {
 	return func(*site) (kernel, error) {
 		return func(c call) error {
@@ -67,7 +67,7 @@ func askTreeResource[R treeResource](ask func(c call, r R) error) maker {
 	}
 }
 
-// truth makes output 0 a truth value.
+// truth sets output 0 to a boolean.
 func (c call) truth(yes bool) error {
 	c.set(0, tensor.Scalar(yes))
 	return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tridiagonalOps are on matrices of three diagonals, each as long as the main one: of the upper one the last element has no meaning, of
-// the lower one the first.
+// tridiagonalOps work on tridiagonal matrices, given by three diagonals of the main diagonal's length: the last element of the upper one
+// and the first of the lower one have no meaning.
 var tridiagonalOps = map[*ops.Def]maker{ops.TridiagonalMatMul: plain(floats(tridiagonalProduct[float32], tridiagonalProduct[float64]).on(0)), ops.TridiagonalSolve: tridiagonalSolve}
 
-// tridiagonalProduct multiplies matrices, whose diagonals are [..., 1, n], by others [..., n, columns].
+// tridiagonalProduct multiplies matrices, given by diagonals [..., 1, n], by matrices [..., n, columns].
 func tridiagonalProduct[T float](c call) error {
 	rhs := c.t(3)
 	r := len(rhs.Shape) - 2
@@ -47,7 +47,7 @@ func tridiagonalProduct[T float](c call) error {
 	return nil
 }
 
-// errDegenerate is what a system without a solution gives, in TensorFlow's words.
+// errDegenerate is the error for a system without a solution, with TensorFlow's text.
 var errDegenerate = errors.New("The matrix is not invertible.")
 
 func tridiagonalSolve(s *site) (kernel, error) {
@@ -58,7 +58,7 @@ func tridiagonalSolve(s *site) (kernel, error) {
 	return floats(func(c call) error { return solveTridiagonal[float32](c, pivots) }, func(c call) error { return solveTridiagonal[float64](c, pivots) }).on(0), nil
 }
 
-// solveTridiagonal solves for diagonals [..., 3, n]: upper, main, lower.
+// solveTridiagonal solves systems with diagonals [..., 3, n]: upper, main, lower.
 func solveTridiagonal[T float](c call, pivots bool) error {
 	d, rhs := c.t(0), c.t(1)
 	r := len(rhs.Shape) - 2
@@ -90,7 +90,7 @@ func solveTridiagonal[T float](c call, pivots bool) error {
 	return nil
 }
 
-// threeDiagonals are the rows of a system while it is solved: row i has main[i], upper[i] and, once rows were exchanged, second[i] after it.
+// threeDiagonals are the rows of a system during elimination: row i has main[i], upper[i] and, once rows were exchanged, second[i] after it.
 type threeDiagonals struct {
 	lower, main, upper, second, x []float64
 	n, columns                    int
@@ -109,7 +109,7 @@ func newThreeDiagonals[T float](d, b []T, n int) *threeDiagonals {
 	return m
 }
 
-// eliminate makes the system an upper triangle.
+// eliminate makes the system upper triangular.
 func (m *threeDiagonals) eliminate(pivots bool) error {
 	for i := range m.n - 1 {
 		j := i + 1
@@ -139,7 +139,7 @@ func (m *threeDiagonals) eliminate(pivots bool) error {
 	return nil
 }
 
-// substitute solves the triangle from its end.
+// substitute solves the triangular system from its end.
 func (m *threeDiagonals) substitute() {
 	for i := m.n - 1; i >= 0; i-- {
 		for k := range m.columns {

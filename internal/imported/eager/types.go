@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// float are the types that most numeric ops of a model work on.
+// float are the types that most numeric ops of a model use.
 type float interface{ float32 | float64 }
 
 // number are the types with arithmetic.
@@ -20,13 +20,13 @@ type arithmetical interface{ number | complexNumber }
 // typed are the kernels of an op by element type.
 type typed [tensor.Uint64 + 1]kernel
 
-// numbers makes a table of kernels for all numbers: floats, signed and unsigned integers by size.
+// numbers returns a table of kernels for all numbers: floats, signed and unsigned integers by size.
 func numbers(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 kernel) *typed {
 	return &typed{tensor.Float32: f32, tensor.Float64: f64, tensor.Int8: i8, tensor.Int16: i16, tensor.Int32: i32, tensor.Int64: i64,
 		tensor.Uint8: u8, tensor.Uint16: u16, tensor.Uint32: u32, tensor.Uint64: u64}
 }
 
-// floats makes a table of kernels for floats alone.
+// floats returns a table of kernels for floats only.
 func floats(f32, f64 kernel) *typed {
 	return &typed{tensor.Float32: f32, tensor.Float64: f64}
 }
@@ -37,7 +37,7 @@ func (t *typed) complexes(c64, c128 kernel) *typed {
 	return t
 }
 
-// on returns a kernel that takes the one of input i's type.
+// on returns a kernel that calls the one for the type of input i.
 func (t *typed) on(i int) kernel {
 	return func(c call) error {
 		if i >= len(c.in) {
@@ -51,7 +51,7 @@ func (t *typed) on(i int) kernel {
 	}
 }
 
-// outputOf allocates output i with elements of Go's T.
+// outputOf allocates output i with elements of type T.
 func outputOf[T tensor.Element](c call, i int, shape ...int) ([]T, error) {
 	t, err := c.output(i, tensor.TypeOf[T](), shape...)
 	if err != nil {

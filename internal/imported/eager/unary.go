@@ -61,7 +61,7 @@ func mapped[T float](f func(float64) float64) kernel {
 	return eachOf(func(x T) T { return T(f(float64(x))) })
 }
 
-// selu takes 1 from a rounded power, as TensorFlow does.
+// selu subtracts 1 from a rounded power, as TensorFlow does.
 func selu[T float](x T) T {
 	const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 	if x < 0 {
@@ -94,7 +94,7 @@ func simple[T number](op *ops.Def) kernel {
 				var one T = 1
 				return -one
 			}
-			return x + 0 // NaN, or a zero without its sign
+			return x + 0 // NaN, or zero without its sign
 		})
 	case ops.Square:
 		return eachOf(func(x T) T { return x * x })

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// leastUncleared is the size in bytes from which on it takes longer to clear memory than to see that one need not.
+// leastUncleared is the size in bytes from which clearing memory takes longer than avoiding it.
 const leastUncleared = 32 << 10
 
-// overwritten allocates output i of a kernel that writes all of its elements: they are of any content before.
+// overwritten allocates output i of a kernel that writes all of its elements, whose content is undefined until then.
 func (c call) overwritten(i int, d tensor.DType, shape ...int) (*tensor.Tensor, error) {
 	t, err := c.made(uncleared, d, shape...)
 	if err != nil {
@@ -21,8 +21,8 @@ func (c call) overwritten(i int, d tensor.DType, shape ...int) (*tensor.Tensor, 
 	return t, nil
 }
 
-// uncleared is tensor.New whose elements are of any content, but for strings and small tensors. A strings.Builder is the one
-// thing in the standard library that has such memory.
+// uncleared is tensor.New with elements of undefined content, except for strings and small tensors. In the standard library,
+// only a strings.Builder has such memory.
 func uncleared(d tensor.DType, shape ...int) *tensor.Tensor {
 	size := tensor.NumElements(shape) * d.Size()
 	if d == tensor.String || size < leastUncleared {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unicodeOps convert texts and numbers of characters.
+// unicodeOps convert between texts and code points.
 var unicodeOps = map[*ops.Def]maker{
 	ops.UnicodeDecode:            unicodeDecode,
 	ops.UnicodeDecodeWithOffsets: unicodeDecode,
@@ -20,7 +20,7 @@ var unicodeOps = map[*ops.Def]maker{
 	ops.UnicodeScript:            plain(unicodeScript),
 }
 
-// faults says what becomes of what is no character.
+// faults says how to handle invalid characters.
 type faults struct {
 	errors   string // strict, replace or ignore
 	by       rune
@@ -40,10 +40,10 @@ func faultsOf(s *site) (faults, error) {
 
 func validRune(r rune) bool { return utf8.ValidRune(r) }
 
-// decoder reads one character from the front of a text: the character, -1 for what is none, and how many bytes it takes.
+// decoder reads the first character of a text, -1 if it is invalid, and its size in bytes.
 type decoder func(b []byte) (r rune, size int)
 
-// decoders are the encodings of texts by the names that converters go by, in upper case.
+// decoders are the encodings by converters' names, in upper case.
 var decoders = map[string]decoder{
 	"UTF-8": decodeUTF8, "UTF8": decodeUTF8, "US-ASCII": decodeASCII, "ASCII": decodeASCII,
 	"ISO-8859-1": decodeLatin, "LATIN1": decodeLatin, "LATIN-1": decodeLatin,
@@ -58,14 +58,14 @@ func decoderOf(name string) (decoder, error) {
 	return nil, fmt.Errorf("Could not create converter for input encoding: %s %w", name, ErrUnsupported)
 }
 
-// decodeUTF8 takes the longest beginning of a character as one fault, as Unicode recommends.
+// decodeUTF8 reads the longest beginning of a character as one fault, as Unicode recommends.
 func decodeUTF8(b []byte) (rune, int) {
 	r, size := utf8.DecodeRune(b)
 	if r != utf8.RuneError || size > 1 {
 		return r, size
 	}
 	for n := 2; n <= min(len(b), 3); n++ {
-		if utf8.FullRune(b[:n]) { // no character begins with these
+		if utf8.FullRune(b[:n]) { // no character begins with b[:n]
 			return -1, n - 1
 		}
 		if n == len(b) {
@@ -116,7 +116,7 @@ func decodeUTF32(order binary.ByteOrder) decoder {
 	}
 }
 
-// each calls f for each character of a text with the place of its first byte.
+// each calls f for each character of a text with the index of its first byte.
 func (f faults) each(decode decoder, b []byte, visit func(r rune, at int)) error {
 	for at := 0; at < len(b); {
 		r, size := decode(b[at:])
@@ -133,7 +133,7 @@ func (f faults) each(decode decoder, b []byte, visit func(r rune, at int)) error
 	return nil
 }
 
-// unicodeDecode makes a ragged tensor of the characters of texts.
+// unicodeDecode outputs a ragged tensor of the characters of texts.
 func unicodeDecode(s *site) (kernel, error) {
 	f, err := faultsOf(s)
 	if err != nil {
@@ -172,7 +172,7 @@ func unicodeDecode(s *site) (kernel, error) {
 	}, nil
 }
 
-// encoders write characters.
+// encoders append a character to a text.
 var encoders = map[string]func(b []byte, r rune) []byte{
 	"UTF-8": utf8.AppendRune,
 	"UTF-16-BE": func(b []byte, r rune) []byte {
@@ -185,7 +185,7 @@ var encoders = map[string]func(b []byte, r rune) []byte{
 	"UTF-32-BE": func(b []byte, r rune) []byte { return binary.BigEndian.AppendUint32(b, uint32(r)) },
 }
 
-// unicodeEncode makes texts of the rows of a ragged tensor of characters.
+// unicodeEncode encodes the rows of a ragged tensor of characters as texts.
 func unicodeEncode(s *site) (kernel, error) {
 	f, err := faultsOf(s)
 	encode := encoders[s.str("output_encoding", "")]
@@ -232,7 +232,7 @@ func unicodeEncode(s *site) (kernel, error) {
 	}, err
 }
 
-// unicodeTranscode writes texts in another encoding.
+// unicodeTranscode converts texts to another encoding.
 func unicodeTranscode(s *site) (kernel, error) {
 	f, err := faultsOf(s)
 	if err != nil {

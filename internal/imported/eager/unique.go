@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// uniqueOps find values: distinct ones, and the places of some among sorted ones.
+// uniqueOps find distinct values, and positions among sorted values.
 var uniqueOps = map[*ops.Def]maker{
 	ops.Unique:             unique,
 	ops.UniqueV2:           unique,
@@ -24,8 +24,8 @@ var uniqueOps = map[*ops.Def]maker{
 	ops.RowOrder:           rowOrder,
 }
 
-// keysOf returns a comparable value for each element: its bits, or the string.
-// Floats are compared by value, so that -0 is 0; no NaN equals another.
+// keysOf returns a function that returns element i as a comparable value. Floats
+// compare by value, so that -0 is 0, and no NaN equals another.
 func keysOf(t *tensor.Tensor) (func(i int) any, error) {
 	switch t.DType {
 	case tensor.String:
@@ -85,7 +85,7 @@ func unique(s *site) (kernel, error) {
 	}, nil
 }
 
-// numbered sets the outputs after the first: the number of each value, and how often each of n values is there.
+// numbered sets the outputs after the first: the number of each element's value, and the counts of the n values.
 func (c call) numbered(d tensor.DType, ids []int, n int) error {
 	if len(c.out) == 3 {
 		counts := make([]int, n)
@@ -112,7 +112,7 @@ func uniqueSlices(c call, d tensor.DType, axis int) error {
 	}
 	ids := make([]int, n)
 	var firsts []int
-	seen := map[string][]int{} // slices by the text of their values; strings may make different ones the same
+	seen := map[string][]int{} // slices by the text of their values; different strings may have the same text
 	for i := range ids {
 		var text []byte
 		for b := range before {
@@ -155,10 +155,10 @@ func sameSlice(key func(i int) any, before, n, after, i, k int) bool {
 	return true
 }
 
-// distinctCost is about what an element takes while values are numbered.
+// distinctCost is about the memory per element while values are numbered.
 const distinctCost = 48
 
-// distinct numbers the values of a vector in the order of their first places.
+// distinct numbers the values of a vector in order of first occurrence.
 func distinct(t *tensor.Tensor) (ids, firsts []int, err error) {
 	switch t.DType {
 	case tensor.Int64:

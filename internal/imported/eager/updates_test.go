@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestUpdates: optimizers, scatters and gradients do what they do in TensorFlow 2.15, and refuse what it refuses.
+// TestUpdates: optimizers, scatters and gradients have TensorFlow 2.15's results and refusals.
 func TestUpdates(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readCases[goldenSequence](t, "testdata/updates.json.gz") {
@@ -28,7 +28,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestUpdateInPlace: a value that somebody read stays as it is, and one that nobody has is changed where it lies.
+// TestUpdateInPlace: a value that was read elsewhere never changes; an unshared value changes in place.
 func TestUpdateInPlace(t *testing.T) {
 	s := newSession(t)
 	v := s.run("VarHandleOp", nil)
@@ -50,7 +50,7 @@ func TestUpdateInPlace(t *testing.T) {
 	s.expect(before, "float32[2 2] 1 2 3 4")
 }
 
-// TestUpdateRefused: what does not fit is an error, and leaves the variables as they are.
+// TestUpdateRefused: updates that don't fit fail, and leave the variables unchanged.
 func TestUpdateRefused(t *testing.T) {
 	s := newSession(t)
 	v, a := s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("v")}), s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("a")})
@@ -71,7 +71,7 @@ func TestUpdateRefused(t *testing.T) {
 	}
 }
 
-// TestUpdatesAtOnce: updates of two variables in both orders do not wait for each other for ever, and all count.
+// TestUpdatesAtOnce: updates of two variables in both orders do not deadlock, and none is lost.
 func TestUpdatesAtOnce(t *testing.T) {
 	s := newSession(t)
 	a, b := s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("a")}), s.run("VarHandleOp", graph.Attrs{"shared_name": []byte("b")})

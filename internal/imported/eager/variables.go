@@ -33,7 +33,7 @@ var variableOps = map[*ops.Def]maker{
 	ops.DestroyResourceOp:     plain(func(call) error { return nil }),
 }
 
-// variableOf finds the variable that a node stands for.
+// variableOf returns a function that finds the node's variable.
 func variableOf(s *site) func(c call) (Variable, error) {
 	name := s.str("shared_name", "")
 	if name == "" {
@@ -48,7 +48,7 @@ func variableOf(s *site) func(c call) (Variable, error) {
 	}
 }
 
-// anonymous is the shared_name of TensorFlow's variables without a name: each VarHandleOp that runs makes one.
+// anonymous is the shared_name of TensorFlow's unnamed variables: each run of a VarHandleOp makes a new one.
 const anonymous = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 func varHandle(s *site) (kernel, error) {
@@ -81,7 +81,7 @@ func readVariable(s *site) (kernel, error) {
 	}, nil
 }
 
-// store replaces the value of a variable, keeping its shape where asked.
+// store replaces the value of a variable; with sameShape, its shape must not change.
 func store(v Value, t *tensor.Tensor, sameShape bool) error {
 	variable, ok := v.Resource.(Variable)
 	if !ok {
@@ -122,7 +122,7 @@ func assignBy(how change) kernel {
 	}
 }
 
-// countUpTo gives the value of a counter and adds one to it, below a limit.
+// countUpTo outputs the value of a counter and adds one to it, up to a limit.
 func countUpTo(s *site) (kernel, error) {
 	limit := int64(s.node.Int("limit", 0))
 	return func(c call) error {
@@ -168,10 +168,10 @@ func restore(s *site) (kernel, error) {
 			return err
 		}
 		defer r.Close()
-		sliced := map[string]*tensor.Tensor{} // of which there may be many slices
+		sliced := map[string]*tensor.Tensor{} // may have many slices
 		for i, name := range names {
 			t, err := c.stored(r, string(name), len(specs[i]) == 0, sliced)
-			if errors.Is(err, bundle.ErrNotFound) { // Python looks for the key in these words
+			if errors.Is(err, bundle.ErrNotFound) { // Python searches for this text
 				return fmt.Errorf("Key %s not found in checkpoint: %w", clip(name), bundle.ErrNotFound)
 			}
 			if err != nil {
@@ -191,7 +191,7 @@ func restore(s *site) (kernel, error) {
 	}, nil
 }
 
-// stored reads a tensor of a checkpoint, unless it was read for a slice already.
+// stored reads a tensor of a checkpoint, unless it was already read for a slice.
 func (c call) stored(r checkpointReader, name string, whole bool, sliced map[string]*tensor.Tensor) (*tensor.Tensor, error) {
 	if t := sliced[name]; t != nil && !whole {
 		return t, nil
@@ -202,17 +202,17 @@ func (c call) stored(r checkpointReader, name string, whole bool, sliced map[str
 	return r.Tensor(name)
 }
 
-// restoring fails where a tensor of a checkpoint, which may be named often, is not to be read: it is paid for, or counted by the Env.
+// restoring pays for a tensor of a checkpoint, which may be named repeatedly, and lets the Env count it; it fails if either refuses.
 func (c call) restoring(r checkpointReader, name string) error {
 	known, ok := r.(interface {
 		Lookup(name string) (bundle.Info, bool)
 	})
 	if !ok {
-		return nil // checkpoints of version 1 are paid for by who reads them
+		return nil // their reader pays
 	}
 	info, ok := known.Lookup(name)
 	if !ok {
-		return nil // who reads it says so
+		return nil // reading it returns the error
 	}
 	n := tensor.NumElements(info.Shape) * info.DType.Size()
 	if info.DType == tensor.String {
@@ -231,7 +231,7 @@ func (c call) countRestored(bytes int) error {
 	return c.env.Restoring(int64(bytes))
 }
 
-// restored makes output i of a tensor of a checkpoint, or of a slice of it.
+// restored sets output i to a tensor of a checkpoint, or to a slice of it.
 func (c call) restored(i int, t *tensor.Tensor, spec string) error {
 	if t.DType == tensor.Bool {
 		tensor.NormalizeBools(t.Bytes)
@@ -247,7 +247,7 @@ func (c call) restored(i int, t *tensor.Tensor, spec string) error {
 	return c.countRestored(len(c.out[i].T.Bytes))
 }
 
-// sliceSpec makes output 0 of the part of t that a spec like "4 10 0,2:-" says:
+// sliceSpec sets output 0 to the part of t in a spec like "4 10 0,2:-":
 // the full shape, then start,length or - for each dimension.
 func (c call) sliceSpec(t *tensor.Tensor, spec string) error {
 	words := strings.Fields(spec)
@@ -305,7 +305,7 @@ func assert(s *site) (kernel, error) {
 	}, nil
 }
 
-// shownValues shows the first elements of a tensor.
+// shownValues formats the first elements of a tensor.
 func shownValues(t *tensor.Tensor, most int) string {
 	n := t.Len()
 	if most >= 0 {

@@ -40,7 +40,7 @@ func TestVariables(t *testing.T) {
 	s.expect(s.run("Neg", nil, old), "float32[1] -5")
 }
 
-// TestConcurrentUpdates: additions of many goroutines all count.
+// TestConcurrentUpdates: no addition of many goroutines is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	s := newSession(t)
 	v := s.run("VarHandleOp", nil)
@@ -123,7 +123,7 @@ func TestAssert(t *testing.T) {
 	s.refuse("assertion failed: [x must be positive] [1 2...]", "Assert", graph.Attrs{"summarize": int64(2)}, tensor.Scalar(false), "x must be positive", []int64{1, 2, 3})
 }
 
-// TestRefused: what cannot be run is an error that names the node and why.
+// TestRefused: an op that cannot run returns an error with the node and the reason.
 func TestRefused(t *testing.T) {
 	s := newSession(t)
 	s.refuse("op not supported", "Quux", nil)
@@ -155,8 +155,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPrepared: a kernel drops the outputs that nobody asked for, and does not
-// allocate anything besides them.
+// TestPrepared: a kernel drops the outputs that are not requested, and does
+// not allocate anything else.
 func TestPrepared(t *testing.T) {
 	k, err := Prepare(&graph.Node{Name: "n", Op: "Unique"})
 	if err != nil {

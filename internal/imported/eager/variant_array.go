@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// variantArray is a tensor of variants of rank 1 or more: lists of tensors, ragged tensors.
+// variantArray is a tensor of variants, such as lists and ragged tensors, with rank 1 or more.
 type variantArray struct {
 	shape []int
 	all   []Value
-	depth int // of lists and optionals in each other, at most
+	depth int // maximum nesting of lists and optionals
 }
 
-// newVariantArray returns an array of n variants that have no value yet.
+// newVariantArray returns an array of n variants without values.
 func newVariantArray(c call, n int) (*variantArray, error) {
 	if err := c.room(n, listHeader); err != nil {
 		return nil, fmt.Errorf("%d variants: %w", n, err)
@@ -22,7 +22,7 @@ func newVariantArray(c call, n int) (*variantArray, error) {
 	return &variantArray{shape: []int{n}, all: make([]Value, n)}, nil
 }
 
-// variants returns the shape and elements of an input that is one variant or an array of them.
+// variants returns the shape and elements of an input, which is one variant or an array of variants.
 func (c call) variants(i int) (shape []int, all []Value) {
 	if a, ok := c.in[i].Resource.(*variantArray); ok {
 		return a.shape, a.all
@@ -30,7 +30,7 @@ func (c call) variants(i int) (shape []int, all []Value) {
 	return nil, c.in[i : i+1]
 }
 
-// listFromVariants makes a list of the variants of an array.
+// listFromVariants outputs a list of the variants in an array.
 func listFromVariants(c call, shape []int) error {
 	a, ok := c.in[0].Resource.(*variantArray)
 	if !ok || len(a.shape) != 1 {
@@ -54,7 +54,7 @@ func listFromVariants(c call, shape []int) error {
 	return nil
 }
 
-// stackedVariants sets output 0 to variants, one after the other.
+// stackedVariants sets output 0 to the variants stacked in an array.
 func (c call) stackedVariants(picked []Value) error {
 	a, err := newVariantArray(c, len(picked))
 	if err != nil {
@@ -74,13 +74,13 @@ func (c call) stackedVariants(picked []Value) error {
 	return nil
 }
 
-// Rows returns how many variants there are.
+// Rows returns the number of variants.
 func (a *variantArray) Rows() int { return len(a.all) }
 
-// Row returns one of them.
+// Row returns variant i.
 func (a *variantArray) Row(i int) dataset.Value { return dataset.Value(a.all[i]) }
 
-// MemoryBytes is what they take, in bytes.
+// MemoryBytes returns the bytes that the variants take.
 func (a *variantArray) MemoryBytes() int {
 	n := tensorHeader
 	for _, v := range a.all {
@@ -89,7 +89,7 @@ func (a *variantArray) MemoryBytes() int {
 	return n
 }
 
-// Stack makes a vector of ragged tensors, as batches have them.
+// Stack makes a vector of ragged tensors, as in a batch.
 func (r *raggedVariant) Stack(all []any) (any, error) {
 	a := &variantArray{shape: []int{len(all)}, all: make([]Value, len(all))}
 	for i, v := range all {

@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// movesVariants are ops that look at the shape of a tensor, or move its elements, which may be variants.
+// movesVariants are ops that read the shape of a tensor, or move its elements, which may be variants.
 var movesVariants = map[*ops.Def]bool{
 	ops.Shape: true, ops.ShapeN: true, ops.Size: true, ops.Rank: true, ops.Reshape: true, ops.ExpandDims: true, ops.Squeeze: true,
 	ops.ConcatV2: true, ops.Pack: true, ops.Unpack: true, ops.Slice: true, ops.StridedSlice: true, ops.Tile: true, ops.Split: true, ops.ReverseV2: true,
 	ops.Gather: true, ops.GatherV2: true, ops.GatherNd: true,
 }
 
-// movingVariants returns the maker m of an op as one whose kernels take variants too: they work on the variants' numbers.
+// movingVariants extends the maker m of an op to variants: its kernels then move the variants' numbers.
 func movingVariants(op *ops.Def, m maker) maker {
 	if !movesVariants[op] {
 		return m
@@ -33,7 +33,7 @@ func movingVariants(op *ops.Def, m maker) maker {
 	}
 }
 
-// moveVariants runs k on the numbers of variants, and puts the variants in their places.
+// moveVariants runs k on the numbers of variants, and replaces the numbers in the outputs by the variants.
 func (c call) moveVariants(op *ops.Def, k kernel) error {
 	numbered := c
 	numbered.in, numbered.out = slices.Clone(c.in), make([]Value, len(c.out))
@@ -74,7 +74,7 @@ func (c call) moveVariants(op *ops.Def, k kernel) error {
 	return nil
 }
 
-// chosenVariants returns the variants of those numbers, in an array unless it is one.
+// chosenVariants returns the variants with the numbers in `at`, in an array unless there is only a scalar.
 func (c call) chosenVariants(at *tensor.Tensor, all []Value) (Value, error) {
 	numbers := tensor.Values[int32](at)
 	if len(at.Shape) == 0 {

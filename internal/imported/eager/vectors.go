@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// vectorOps are the ops that vector kernels do with the same bits.
+// vectorOps are the ops whose vector kernels give the same bits.
 var vectorOps = map[*ops.Def]kernels.BinaryOp{
 	ops.Add: kernels.Add, ops.AddV2: kernels.Add, ops.Sub: kernels.Sub, ops.Mul: kernels.Mul, ops.Div: kernels.Div, ops.RealDiv: kernels.Div,
 }
 
-// vectors returns a kernel that does an op on floats by the vector kernels where shapes are equal, or one operand is one element.
-// All else is slow's.
+// vectors returns a kernel that uses the vector kernels of op on floats if shapes are equal, or if one operand is one element.
+// Otherwise it calls slow.
 func vectors[T float](op *ops.Def, slow kernel) kernel {
 	v, ok := vectorOps[op]
 	if !ok {
@@ -38,7 +38,7 @@ func vectors[T float](op *ops.Def, slow kernel) kernel {
 	}
 }
 
-// overwrite makes output 0 of what f writes.
+// overwrite allocates output 0, and f writes it.
 func overwrite[T float](c call, shape []int, f func(dst []T)) error {
 	t, err := c.overwritten(0, tensor.TypeOf[T](), shape...)
 	if err == nil {
@@ -47,10 +47,10 @@ func overwrite[T float](c call, shape []int, f func(dst []T)) error {
 	return err
 }
 
-// vectorChanges are the changes of variables that vector kernels do.
+// vectorChanges are the changes of variables with vector kernels.
 var vectorChanges = map[change]kernels.BinaryOp{addition: kernels.Add, subtraction: kernels.Sub, multiplication: kernels.Mul, division: kernels.Div}
 
-// vector changes elements of dst that follow each other by as many floats. It reports false for other changes and types.
+// vector changes consecutive elements of dst by as many floats. It returns false for other changes and types.
 func (how change) vector(d tensor.DType, dst, by []byte) bool {
 	op, ok := vectorChanges[how]
 	switch {

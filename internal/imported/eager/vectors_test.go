@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestVectors: the ops that vector kernels do have the bits of plain loops, whatever the shapes, NaN and infinities.
+// TestVectors: ops with vector kernels give the results of plain loops, for any shapes, with NaN and infinities.
 func TestVectors(t *testing.T) {
 	plain := map[string]func(a, b float32) float32{
 		"AddV2": func(a, b float32) float32 { return a + b }, "Sub": func(a, b float32) float32 { return a - b },
@@ -43,7 +43,7 @@ func TestVectors(t *testing.T) {
 	})
 }
 
-// TestUncleared: what was in memory before does not show in large outputs.
+// TestUncleared: previous memory contents do not show in large outputs.
 func TestUncleared(t *testing.T) {
 	const n, width = 2000, 16
 	s := newSession(t)
@@ -69,7 +69,7 @@ func TestUncleared(t *testing.T) {
 	}
 }
 
-// TestDistinctInts: the table of integers numbers them as one of any values does.
+// TestDistinctInts: the integers' table numbers them like the table for any values.
 func TestDistinctInts(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		keys := rapid.SliceOf(rapid.OneOf(rapid.Int64Range(-5, 5), rapid.Int64(), rapid.Map(rapid.Int64Range(0, 20), func(i int64) int64 { return i << 56 }))).Draw(r, "keys")
@@ -81,7 +81,7 @@ func TestDistinctInts(t *testing.T) {
 	})
 }
 
-// TestUnsortedSegmentSum: rows of equal ids are added, rows of negative ids left out, and ids that are too large refused.
+// TestUnsortedSegmentSum: rows with the same id are added, rows with negative ids are left out, and ids out of range are refused.
 func TestUnsortedSegmentSum(t *testing.T) {
 	s := newSession(t)
 	data := tensorOf([]float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2)

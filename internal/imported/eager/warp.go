@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// warpOps map images onto others, cut glimpses out of them, and draw boxes into them.
+// warpOps transform images, cut glimpses out of them, and draw boxes on them.
 var warpOps = map[*ops.Def]maker{
 	ops.ImageProjectiveTransformV2: projective,
 	ops.ImageProjectiveTransformV3: projective,
@@ -18,10 +18,10 @@ var warpOps = map[*ops.Def]maker{
 	ops.DrawBoundingBoxesV2:        drawBoxes,
 }
 
-// inside maps a coordinate of a line of n pixels, which may lie beyond its ends, to one that is read.
+// inside maps a coordinate on a line of n pixels, which may be beyond its ends, to the coordinate to read.
 type inside func(x float32, n int) float32
 
-// insides are the ways to read beyond the ends of a line.
+// insides are the fill modes beyond the ends of a line.
 var insides = map[string]inside{
 	"CONSTANT": func(x float32, _ int) float32 { return x },
 	"NEAREST":  clampLine,
@@ -31,7 +31,7 @@ var insides = map[string]inside{
 
 func clampLine(x float32, n int) float32 { return min(max(x, 0), float32(n-1)) }
 
-// reflectLine reads abcd as dcba|abcd|dcba.
+// reflectLine extends abcd to dcba|abcd|dcba.
 func reflectLine(x float32, n int) float32 {
 	last, twice := float32(n-1), float32(2*n)
 	switch {
@@ -53,7 +53,7 @@ func reflectLine(x float32, n int) float32 {
 	return clampLine(x, n)
 }
 
-// wrapLine reads abcd as abcd|abcd|abcd.
+// wrapLine extends abcd to abcd|abcd|abcd.
 func wrapLine(x float32, n int) float32 {
 	last := float32(n - 1)
 	switch {
@@ -67,17 +67,17 @@ func wrapLine(x float32, n int) float32 {
 	return clampLine(x, n)
 }
 
-// truncated32 is the integer part of a number.
+// truncated32 returns the integer part of a number.
 func truncated32(x float32) float32 { return float32(math.Trunc(float64(x))) }
 
-// projection is the mapping of one image.
+// projection transforms one image.
 type projection struct {
 	h, w, depth int // of the image
 	nearest     bool
 	fit         inside
 }
 
-// at returns where a pixel of the output lies in the image; false where that is infinitely far.
+// at returns the position in the image of a pixel of the output; ok is false if it is at infinity.
 func (p *projection) at(m []float32, x, y int) (px, py float32, ok bool) {
 	fx, fy := float32(x), float32(y)
 	scale := m[6]*fx + m[7]*fy + 1
@@ -89,7 +89,7 @@ func (p *projection) at(m []float32, x, y int) (px, py float32, ok bool) {
 	return p.fit(px, p.w), p.fit(py, p.h), true
 }
 
-// index returns the first element of a pixel, -1 for one outside. NaN is outside.
+// index returns the index of a pixel's first element, or -1 if it is outside the image or NaN.
 func (p *projection) index(x, y float32) int {
 	if !(x >= 0 && x < float32(p.w) && y >= 0 && y < float32(p.h)) {
 		return -1
@@ -195,10 +195,10 @@ func projectPixel[T number](p *projection, dst, src []T, m []float32, x, y int, 
 	}
 }
 
-// convertNumber rounds towards 0, and clips what the type does not have.
+// convertNumber converts to T. For integers, it rounds toward 0 and clips to int64; NaN becomes 0.
 func convertNumber[T number](v float32) T {
 	var one T = 1
-	if one/2 != 0 { // a float
+	if one/2 != 0 { // T is a float
 		return T(v)
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// decodeWav gives samples [length, channels] from -1 to 1 and their rate. Channels that are not there repeat the last one; samples are zeros.
+// decodeWav outputs samples [length, channels] from -1 to 1, and their rate. Missing channels repeat the last one; missing samples are zeros.
 func decodeWav(s *site) (kernel, error) {
 	channels, length := s.node.Int("desired_channels", -1), s.node.Int("desired_samples", -1)
 	return func(c call) error {

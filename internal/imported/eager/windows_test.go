@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// byWindows are the ops that windows.json.gz has cases of.
+// byWindows marks the ops with cases in windows.json.gz.
 const byWindows = "TestWindows compares recorded cases: see interop/eager_windows.py"
 
 func init() {
@@ -23,11 +23,11 @@ func init() {
 	}
 }
 
-// TestWindows: what TensorFlow 2.15 computes and refuses of windows over images and volumes, so do we.
+// TestWindows: ops on windows of images and volumes have TensorFlow 2.15's results and refusals.
 func TestWindows(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readCases[goldenSequence](t, "testdata/windows.json.gz") {
-		if c.Name == "Conv3D groups" { // TensorFlow's own kernel refuses groups, XLA's computes them
+		if c.Name == "Conv3D groups" { // TensorFlow's own kernel refuses groups, XLA computes them
 			continue
 		}
 		if err := c.compare(t, 1e-4); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// wordpieces divides words into the longest pieces of a vocabulary, from left to right.
+// wordpieces splits words into the longest pieces of a vocabulary, from left to right.
 type wordpieces struct {
-	suffix, unknown     string // what pieces inside a word begin with; the piece of an unknown word
-	longest, width      int    // bytes of a word, and characters of a piece; a width of 0 is any
-	useUnknown, charset bool   // unknown words have the unknown piece; unknown characters are pieces of their own
+	suffix, unknown     string // prefix of pieces inside a word; the piece for an unknown word
+	longest, width      int    // maximum bytes of a word, and characters of a piece; a width of 0 is unlimited
+	useUnknown, charset bool   // unknown words become the unknown piece; unknown characters become pieces
 	known               func(piece string) bool
 	out                 *tokenRows
 }
@@ -65,7 +65,7 @@ func wordpieceTokens(s *site) (kernel, error) {
 	}, nil
 }
 
-// lengths are the differences of neighbours.
+// lengths returns the differences between neighbors.
 func lengths(splits []int) []int {
 	out := make([]int, len(splits)-1)
 	for i := range out {
@@ -74,7 +74,7 @@ func lengths(splits []int) []int {
 	return out
 }
 
-// add writes a piece of a word.
+// add appends a piece of a word.
 func (w *wordpieces) add(piece string, start, end int) error {
 	if err := w.out.room.take(len(piece) + stringHeader + 16); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (w *wordpieces) add(piece string, start, end int) error {
 func (w *wordpieces) word(word string) error {
 	if len(word) > w.longest {
 		if w.useUnknown {
-			return w.add(w.unknown, 0, len(w.unknown)) // the end is TensorFlow Text's
+			return w.add(w.unknown, 0, len(w.unknown)) // TensorFlow Text returns the unknown piece's end
 		}
 		return w.add(word, 0, len(word))
 	}
@@ -118,7 +118,7 @@ func (w *wordpieces) word(word string) error {
 	return nil
 }
 
-// match finds the end of the longest piece at a place of a word; it is the place where there is none.
+// match returns the end of the longest piece at index `at` of a word, or at itself if there is none.
 func (w *wordpieces) match(word string, at int) (end int, known bool, err error) {
 	var ends []int
 	for end := at; end < len(word) && (w.width <= 0 || len(ends) < w.width); {
@@ -127,7 +127,7 @@ func (w *wordpieces) match(word string, at int) (end int, known bool, err error)
 		ends = append(ends, end)
 	}
 	for i := len(ends) - 1; i >= 0; i-- {
-		if i%64 == 0 && w.out.room.c.ctx.Err() != nil { // each place looks at all that is left of the word
+		if i%64 == 0 && w.out.room.c.ctx.Err() != nil { // each index may read the whole rest of the word
 			return at, false, w.out.room.c.ctx.Err()
 		}
 		piece := word[at:ends[i]]
@@ -144,7 +144,7 @@ func (w *wordpieces) match(word string, at int) (end int, known bool, err error)
 	return at, false, nil
 }
 
-// readOnce keeps what was made of the model that a node reads: a constant, as a rule.
+// readOnce keeps the result of reading a node's model, which is usually a constant.
 type readOnce[M any] struct {
 	read func([]byte) (M, error)
 	last atomic.Pointer[readModel[M]]
@@ -168,7 +168,7 @@ func (r *readOnce[M]) of(t *tensor.Tensor) (m M, err error) {
 	return m, err
 }
 
-// fastWordpieces divides words or texts by a model of the fast word pieces.
+// fastWordpieces splits words or texts by a model for fast word pieces.
 func fastWordpieces(*site) (kernel, error) {
 	models := &readOnce[*pieces.Wordpieces]{read: pieces.NewWordpieces}
 	return func(c call) error {

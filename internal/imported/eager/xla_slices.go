@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// xlaOps are the ops of XLA that graphs outside XLA have: keys and values of attention are read and written by them.
+// xlaOps are XLA ops in graphs outside XLA, which read and write attention's keys and values with them.
 var xlaOps = map[*ops.Def]maker{
 	ops.XlaDynamicSlice:       plain(xlaSlice),
 	ops.XlaDynamicUpdateSlice: plain(xlaUpdateSlice),
 }
 
-// xlaStart is the first element of a slice of t. A slice that would leave t is moved inside.
+// xlaStart returns the first element of a slice of t. A slice beyond the bounds of t is moved inside.
 func xlaStart(c call, t, starts *tensor.Tensor, sizes []int) (stride, error) {
 	at := contiguous(t.Shape)
 	begin, err := c.vector("start_indices", starts)

@@ -1,3 +1,3 @@
-// Package fingerprint holds the hashes of strings that TensorFlow's ops compute
-// and models depend on: ids of hash buckets and of crosses are functions of them.
+// Package fingerprint computes the string hashes of TensorFlow's ops. Models depend
+// on them: the ids of hash buckets and of crosses are made from them.
 package fingerprint

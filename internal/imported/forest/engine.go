@@ -6,13 +6,13 @@ import (
 	y "github.com/goestimator/goestimator/internal/format/yggdrasil"
 )
 
-// engine is one of the library's implementations of predictions.
+// engine is one of the library's implementations of prediction.
 type engine int
 
 const (
 	slow        engine = iota // takes every model
 	generic                   // walks trees as they are
-	compact                   // numbers and few categories alone, no missing values: "OptPred"
+	compact                   // only numbers and small categorical features, no missing values: "OptPred"
 	quickScorer               // small boosted trees: "QuickScorerExtended"
 )
 
@@ -25,7 +25,7 @@ const (
 	maxOffset        = 1<<16 - 1 // nodes between a node and its positive child
 )
 
-// choose returns the engine that the library takes for a model. Where the best one that says it fits then fails, it takes the slow one.
+// choose returns the engine that the library takes for a model. If the best engine that claims to support it then fails, it takes the slow one.
 func (f *Forest) choose() engine {
 	fits := f.structure()
 	if f.Boosted {
@@ -64,7 +64,7 @@ func (f *Forest) chooseBoosted(fits structure) engine {
 	return generic
 }
 
-// votes reports whether fast engines take what leaves of a random forest say of classes: none votes for what is out of the dictionary.
+// votes reports whether fast engines take the class votes of a random forest's leaves: no leaf may vote for an out-of-dictionary class.
 func (f *Forest) votes() bool {
 	if f.Task != y.Classification || !f.WinnerTakeAll {
 		return true
@@ -72,13 +72,13 @@ func (f *Forest) votes() bool {
 	return !slices.ContainsFunc(f.Nodes, func(n y.Node) bool { return n.Test == y.Leaf && n.Class == 0 })
 }
 
-// structure is what engines ask of a model.
+// structure is what the engines need to know about a model.
 type structure struct {
-	// Conditions say of a missing value what they say of the column's mean, or most frequent value: all of them, and all but those
+	// Conditions treat a missing value like the column's mean, or most frequent value: all of them do, or all except conditions
 	// on numbers.
 	imputesAll, imputesOthers bool
 
-	compact bool // the compact engine takes all features and conditions
+	compact bool // the compact engine supports all features and conditions
 	tests   [y.Oblique + 1]bool
 	leaves  int  // of the largest tree
 	nodes   int  // of the largest tree
@@ -115,8 +115,8 @@ func (f *Forest) structure() structure {
 	return s
 }
 
-// agrees compares what the conditions of a tree say of missing values with what they say of the values in their place. As in the
-// library, no condition below an oblique one is asked.
+// agrees reports whether the conditions of a tree treat missing values like the values that replace them. As in the
+// library, conditions below an oblique one are not checked.
 func (f *Forest) agrees(root int32, numbers bool) bool {
 	for open := []int32{root}; len(open) > 0; {
 		at := open[len(open)-1]

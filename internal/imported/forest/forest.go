@@ -16,7 +16,7 @@ type Forest struct {
 	sums    sums
 	names   []string
 	banks   [banks][]int // columns of the features of each bank
-	mean    []float32    // what stands for missing numbers and truths, by column
+	mean    []float32    // what replaces missing numbers and truths, by column
 	threads
 }
 
@@ -29,8 +29,8 @@ const (
 	banks
 )
 
-// New prepares a model, which belongs to the forest from then on. With leaves, the slow engine computes it, as the library does for
-// models that are asked for leaves.
+// New prepares a model, which then belongs to the forest. With leaves, the forest uses the slow engine, as the library does for
+// models whose leaves are asked for.
 func New(m *y.Model, leaves bool) (*Forest, error) {
 	f := &Forest{Model: m, mean: make([]float32, len(m.Columns))}
 	for _, c := range m.Inputs {
@@ -52,10 +52,10 @@ func New(m *y.Model, leaves bool) (*Forest, error) {
 	return f, nil
 }
 
-// Trees is the number of trees.
+// Trees returns the number of trees.
 func (f *Forest) Trees() int { return len(f.Roots) }
 
-// Features is the number of features of each bank: numbers, truths, categories, sets.
+// Features returns the number of features of each bank: numbers, truths, categories, sets.
 func (f *Forest) Features() (n [banks]int) {
 	for i := range n {
 		n[i] = len(f.banks[i])
@@ -63,7 +63,7 @@ func (f *Forest) Features() (n [banks]int) {
 	return n
 }
 
-// Names are the names of the outputs: of the classes, or "logit", or "".
+// Names returns the names of the outputs: the classes, or "logit", or "".
 func (f *Forest) Names() []string { return f.names }
 
 // classes is the number of classes of the label.
@@ -95,10 +95,10 @@ func (f *Forest) outputNames() []string {
 	return names
 }
 
-// maxNames bounds the names of classes, which a damaged file may count.
+// maxNames bounds the number of class names, which a damaged file may state.
 const maxNames = 1 << 20
 
-// replace prepares what the engine takes in the place of missing values. Truths and categories are replaced by all fast engines.
+// replace prepares the values that the engine puts in place of missing ones. All fast engines replace truths and categories.
 func (f *Forest) replace() {
 	if f.engine == slow {
 		return
@@ -112,7 +112,7 @@ func (f *Forest) replace() {
 	}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
-		if f.imputes || f.engine == quickScorer && n.Test == y.HigherBin { // the quick scorer forgets to ask
+		if f.imputes || f.engine == quickScorer && n.Test == y.HigherBin { // the quick scorer does not check
 			switch n.Test {
 			case y.Higher, y.HigherBin:
 				n.WhenNA = false

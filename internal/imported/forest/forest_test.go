@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/forest"
 )
 
-// stump is a regression by boosted trees of one tree: -1 below the threshold, 1 from there on.
+// stump is a regression of one boosted tree: -1 below the threshold, 1 from it on.
 func stump(threshold float32, whenNA bool) *yggdrasil.Model {
 	return &yggdrasil.Model{Task: yggdrasil.Regression, Boosted: true, Loss: yggdrasil.SquaredError, Initial: []float32{0.5}, TreesPerStep: 1, Inputs: []int{1},
 		Columns: []yggdrasil.Column{{Name: "label", Kind: yggdrasil.Numerical}, {Name: "x", Kind: yggdrasil.Numerical, Mean: 2}},
@@ -32,7 +32,7 @@ func Example() {
 	// Output: [-0.5 1.5 1.5]
 }
 
-// TestMissing: a missing number is replaced by the mean where all conditions would say the same, else they say what they were trained to.
+// TestMissing: a missing number is replaced by the mean if all conditions agree with that; otherwise they decide as they were trained to.
 func TestMissing(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestBatches: batches of all sizes give the same rows, also by several threads; those that do not fit are refused.
+// TestBatches: batches of all sizes give the same rows, also with several threads; invalid batches are refused.
 func TestBatches(t *testing.T) {
 	f, err := forest.New(stump(0, false), true)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestSets: a set is of the values between two splits, which must be within it.
+// TestSets: a set is the values between two splits, which must be in range.
 func TestSets(t *testing.T) {
 	m := stump(0, true)
 	m.Columns[1] = yggdrasil.Column{Name: "words", Kind: yggdrasil.Set, Categories: 10}

@@ -9,17 +9,17 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Batch is a number of examples. Each bank has a row for each example, with a value for each of its features.
+// Batch is a batch of examples. Each bank has a row per example, with a value for each of its features.
 type Batch struct {
 	Rows       int
 	Numbers    []float32 // NaN: missing
 	Truths     []float32 // true from 0.5 on; NaN: missing
 	Categories []int32   // -1: missing
-	Sets       []int32   // values of sets; one that begins with -1 is missing
+	Sets       []int32   // values of sets; a set that begins with -1 is missing
 	Splits     []int64   // set i of an example has Sets[Splits[i]:Splits[i+1]], counted from the first set of the first example
 }
 
-// errBatch says that examples have not the features of the model.
+// errBatch says that a batch does not have the model's features.
 var errBatch = errors.New("the features do not fit the model")
 
 // check compares a batch with the features of the model.
@@ -46,16 +46,16 @@ func (f *Forest) check(b *Batch) error {
 	return nil
 }
 
-// Outputs is the number of predictions of each example.
+// Outputs returns the number of predictions per example.
 func (f *Forest) Outputs() int { return f.sums.width }
 
-// Predict computes predictions, Outputs of them for each example.
+// Predict computes Outputs predictions for each example.
 func (f *Forest) Predict(ctx context.Context, b *Batch, out []float32) error {
 	width := f.sums.width
 	return f.each(ctx, b, func(i int, leaves []int32) { f.sums.predict(f, leaves, out[i*width:(i+1)*width]) })
 }
 
-// Leaves computes the leaves that examples reach, one for each tree, counted within the tree.
+// Leaves computes the leaf that each example reaches in each tree, as a number within the tree.
 func (f *Forest) Leaves(ctx context.Context, b *Batch, out []int32) error {
 	f.count.Do(f.countLeaves)
 	return f.each(ctx, b, func(i int, leaves []int32) {
@@ -89,7 +89,7 @@ func (f *Forest) each(ctx context.Context, b *Batch, do func(i int, leaves []int
 	return ctx.Err()
 }
 
-// task is the examples of a batch as work for several threads.
+// task is the work of predicting a batch, for several threads.
 type task struct {
 	f   *Forest
 	ctx context.Context
@@ -148,7 +148,7 @@ func (w *worker) fill(f *Forest, b *Batch, i int) {
 	}
 }
 
-// forget gives back memory of large sets.
+// forget frees the memory of large sets.
 func (w *worker) forget(f *Forest) {
 	for _, c := range f.banks[sets] {
 		if cap(w.sets[c]) > 1<<12 {
@@ -157,9 +157,9 @@ func (w *worker) forget(f *Forest) {
 	}
 }
 
-// threads is what a forest keeps for its threads.
+// threads is the memory that a forest keeps for its threads.
 type threads struct {
 	workers sync.Pool
 	count   sync.Once
-	places  []int32 // of leaves within their trees
+	places  []int32 // numbers of leaves within their trees
 }

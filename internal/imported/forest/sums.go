@@ -6,13 +6,13 @@ import (
 	y "github.com/goestimator/goestimator/internal/format/yggdrasil"
 )
 
-// sums says how the leaves that an example reaches become its predictions.
+// sums combines the leaves that an example reaches into its predictions.
 type sums struct {
-	width   int // outputs of each example
+	width   int // outputs per example
 	predict func(f *Forest, leaves []int32, out []float32)
 }
 
-// newSums returns the sums of the engine.
+// newSums returns the sums for the engine.
 func (f *Forest) newSums() sums {
 	switch {
 	case f.Boosted && f.Loss == y.MultinomialLogLikelihood:
@@ -38,7 +38,7 @@ func (f *Forest) newSums() sums {
 	return sums{f.classes(), (*Forest).votesOfMany}
 }
 
-// two makes two outputs of the probability of the second class, which is the first output.
+// two sets both outputs from the first one, the probability of the second class.
 func (f *Forest) two(out []float32) {
 	p := out[0]
 	if f.engine != slow {
@@ -47,7 +47,7 @@ func (f *Forest) two(out []float32) {
 	out[0], out[1] = clamp(1-p), clamp(p)
 }
 
-// clamp returns p within [0, 1]. A NaN stays one.
+// clamp returns p clamped to [0, 1]. NaN stays NaN.
 func clamp(p float32) float32 {
 	switch {
 	case p < 0:
@@ -88,7 +88,7 @@ func (f *Forest) boosted(leaves []int32, out []float32) {
 		sum += f.Initial[0]
 	}
 	switch {
-	case f.Logits && f.engine == quickScorer: // the other fast engines give probabilities even so
+	case f.Logits && f.engine == quickScorer: // the other fast engines return probabilities nevertheless
 	case f.Loss == y.Poisson:
 		sum = exp32(min(max(sum, -19), 19))
 	case probability:
@@ -97,7 +97,7 @@ func (f *Forest) boosted(leaves []int32, out []float32) {
 	out[0] = sum
 }
 
-// boostedClasses computes the outputs of boosted trees, each of one class in turn. The initial predictions are not asked for.
+// boostedClasses computes the outputs of boosted trees; each tree adds to one class, in turn. Initial predictions are ignored.
 func (f *Forest) boostedClasses(leaves []int32, out []float32) {
 	clear(out)
 	for i, l := range leaves {
@@ -118,7 +118,7 @@ func (f *Forest) boostedClasses(leaves []int32, out []float32) {
 		switch {
 		case !f.Logits:
 			out[i] *= by
-		case f.engine == slow: // which takes logits for counts
+		case f.engine == slow: // it treats logits as counts
 			out[i] /= sum
 		}
 		if f.engine == slow && f.Probabilities {
@@ -127,7 +127,7 @@ func (f *Forest) boostedClasses(leaves []int32, out []float32) {
 	}
 }
 
-// regression computes the mean of the trees of a random forest.
+// regression computes the mean over the trees of a random forest.
 func (f *Forest) regression(leaves []int32, out []float32) {
 	if f.engine == slow {
 		var sum float64
@@ -144,7 +144,7 @@ func (f *Forest) regression(leaves []int32, out []float32) {
 	}
 }
 
-// uplift computes the means of the effects of treatments.
+// uplift computes the mean effects of the treatments.
 func (f *Forest) uplift(leaves []int32, out []float32) {
 	by := float32(len(leaves))
 	clear(out)
@@ -201,7 +201,7 @@ func (f *Forest) votesOfMany(leaves []int32, out []float32) {
 	}
 }
 
-// share returns what a leaf adds to the probability of a class, where there are that many trees.
+// share returns what a leaf adds to the probability of a class if there are that many trees.
 func (f *Forest) share(n *y.Node, class, trees int) float32 {
 	switch {
 	case !f.WinnerTakeAll:
@@ -213,7 +213,7 @@ func (f *Forest) share(n *y.Node, class, trees int) float32 {
 	return 0
 }
 
-// counted computes probabilities of classes, from the given one on, as the slow engine does: it counts, and divides in the end.
+// counted computes the probabilities of classes from first on, as the slow engine does: it counts, and divides at the end.
 func (f *Forest) counted(leaves []int32, out []float32, first int) {
 	clear(out)
 	var total float32

@@ -9,9 +9,9 @@ import (
 
 // row is an example as the engine sees it, by column.
 type row struct {
-	numbers    []float32 // and truths as 0 or 1; NaN: missing
+	numbers    []float32 // numbers, and truths as 0 or 1; NaN: missing
 	categories []int32   // -1: missing
-	sets       [][]int32 // one that begins with -1 is missing
+	sets       [][]int32 // a set that begins with -1 is missing
 }
 
 func (f *Forest) newRow() *row {
@@ -40,7 +40,7 @@ func (f *Forest) truth(column int, v float32) float32 {
 	return truth(v != 0)
 }
 
-// category returns a category as the engine sees it: what the model does not know is 0.
+// category returns a category as the engine sees it: 0 if the model does not know it.
 func (f *Forest) category(column int, v int32) int32 {
 	c := &f.Columns[column]
 	switch {
@@ -94,7 +94,7 @@ func (f *Forest) holds(n *y.Node, x *row) bool {
 	return n.WhenNA
 }
 
-// among reports whether a category is one of a condition's.
+// among reports whether a category is in a condition's set.
 func (f *Forest) among(n *y.Node, v int32) bool {
 	if n.Test == y.AnyOf {
 		_, found := slices.BinarySearch(f.Elements[n.First:n.End], v)
@@ -104,7 +104,7 @@ func (f *Forest) among(n *y.Node, v int32) bool {
 	return v >= 0 && int(v)/8 < len(bits) && bits[v/8]>>(v%8)&1 == 1
 }
 
-// anyAmong reports whether one of a set is. A missing value within a set says what the condition says of missing sets.
+// anyAmong reports whether any element of set is. A missing element is treated as the condition treats missing sets.
 func (f *Forest) anyAmong(n *y.Node, set []int32) bool {
 	for _, v := range set {
 		if v < 0 && n.WhenNA || v >= 0 && f.among(n, v) {
@@ -114,7 +114,7 @@ func (f *Forest) anyAmong(n *y.Node, set []int32) bool {
 	return false
 }
 
-// oblique reports whether a weighted sum of columns is at least the threshold.
+// oblique reports whether a weighted sum of columns reaches the threshold.
 func (f *Forest) oblique(n *y.Node, x *row) bool {
 	columns := f.Elements[n.First:n.End]
 	weights := f.Weights[n.FirstWeight:][:len(columns)]
@@ -132,7 +132,7 @@ func (f *Forest) oblique(n *y.Node, x *row) bool {
 	return sum >= n.Threshold
 }
 
-// missing reports whether the value of a column is.
+// missing reports whether the value of a column is missing.
 func (f *Forest) missing(column int, x *row) bool {
 	switch f.Columns[column].Kind {
 	case y.Categorical:

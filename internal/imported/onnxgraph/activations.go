@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// activationOperators are functions of neural networks.
+// activationOperators are activation functions.
 var activationOperators = operators{
 	"Relu":      one(relu),
 	"LeakyRelu": one(leakyRelu), "Elu": one(elu), "Selu": one(selu), "Celu": one(celu), "ThresholdedRelu": one(thresholdedRelu),
@@ -28,7 +28,7 @@ func leakyRelu(x *site) *value {
 	return x.each(ops.LeakyRelu, graph.Attrs{"alpha": float32(x.float("alpha", 0.01))}, u)
 }
 
-// pieces is the function that is below where an element is negative, and else the element.
+// pieces is below where an element is negative, else the element.
 func (x *site) pieces(u, below *value) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, u, x.scalar(u.dtype, 0)), below, u)
 }
@@ -73,7 +73,7 @@ func thresholdedRelu(x *site) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Greater, nil, u, x.scalar(u.dtype, alpha)), u, x.scalar(u.dtype, 0))
 }
 
-// bounded is the element, but within [low, high].
+// bounded clamps elements to [low, high].
 func (x *site) bounded(u *value, low, high float64) *value {
 	return x.each(ops.Minimum, nil, x.each(ops.Maximum, nil, u, x.scalar(u.dtype, low)), x.scalar(u.dtype, high))
 }
@@ -120,7 +120,7 @@ func shrink(x *site) *value {
 	return x.each(ops.SelectV2, nil, low, x.plus(u, bias), x.each(ops.SelectV2, nil, high, x.plus(u, -bias), x.scalar(u.dtype, 0)))
 }
 
-// softmax works along one axis; before version 13 on rows of all axes from that one on.
+// softmax works along one axis; before version 13 it works on all axes from that one on, flattened.
 func softmax(d *ops.Def) func(x *site) *value {
 	return func(x *site) *value {
 		u, rank := x.at(0), x.rank(0)
@@ -134,7 +134,7 @@ func softmax(d *ops.Def) func(x *site) *value {
 	}
 }
 
-// onRows does f with a matrix whose rows have all axes from the given one on.
+// onRows applies f to a matrix whose rows have all axes from the given one on.
 func (x *site) onRows(u *value, axis int, f func(v *value) *value) *value {
 	if rank := u.rank(); axis == rank-1 {
 		return f(u)
@@ -142,7 +142,7 @@ func (x *site) onRows(u *value, axis int, f func(v *value) *value) *value {
 	return x.op(ops.Reshape, nil, f(x.flat(u, axis)), x.shape(u))
 }
 
-// atEnd does f with the axis moved to the end.
+// atEnd applies f with the axis moved to the end.
 func (x *site) atEnd(u *value, axis int, f func(v *value) *value) *value {
 	rank := u.rank()
 	if axis == rank-1 {
@@ -163,7 +163,7 @@ func inverse(perm []int) []int {
 	return out
 }
 
-// hardmax is 1 at the first of the largest elements, and else 0.
+// hardmax is 1 at the first of the largest elements, 0 elsewhere.
 func hardmax(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	hard := func(v *value) *value {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// attentionRuntimeOperators are the parts of transformers that ONNX Runtime's optimizer and exporters write.
+// attentionRuntimeOperators are parts of transformers, as ONNX Runtime's optimizer and exporters write them.
 var attentionRuntimeOperators = operators{
 	"Attention":                        as(runtimeAttention).but("do_rotary, lengths of keys of ONNX Runtime's older forms, one buffer for what is past and present"),
 	"MultiHeadAttention":               as(multiHeadAttention).but("packed queries, keys and values, one buffer for what is past and present"),
@@ -19,18 +19,18 @@ var attentionRuntimeOperators = operators{
 	"SkipSimplifiedLayerNormalization": as(skipRMSNorm), "SimplifiedLayerNormalization": one(rmsNorm),
 }
 
-// attended is what softmax(q·kᵀ·scale + bias)·v of heads [batch, heads, length, depth] gives, as [batch, length, heads*depth].
+// attended is softmax(q·kᵀ·scale + bias)·v for heads [batch, heads, length, depth]; its result is [batch, length, heads*depth].
 type attended struct {
 	q, k, v *value
 	heads   int
-	scale   float64 // 0: one over the root of the depth
+	scale   float64 // 0: 1/sqrt(depth)
 	softcap float64
-	bias    []*value // what is added to the scores
-	causal  bool     // no query sees keys behind its own place
-	window  int      // keys before it that a query sees, itself included; 0: all
-	first   *value   // the place of each row's first query; nil: queries are the last ones of as many places as there are keys
-	total   *value   // how many keys of each row count, nil: all
-	low     float64  // what a score is that does not count
+	bias    []*value // added to the scores
+	causal  bool     // queries do not see later keys
+	window  int      // how many keys up to its own position a query sees; 0: all
+	first   *value   // the position of each row's first query; nil: the queries are at the last positions of the keys
+	total   *value   // how many keys of each row count; nil: all
+	low     float64  // the score of keys that do not count
 }
 
 // result adds the nodes.
@@ -62,7 +62,7 @@ func (a attended) result(x *site) *value {
 	return x.sized(x.op(ops.Reshape, nil, y, shape), []int{depth[0], depth[2], wide})
 }
 
-// sees says which key each query sees: [queries, keys], or [batch, 1, queries, keys].
+// sees returns which keys each query sees: [queries, keys], or [batch, 1, queries, keys].
 func (a attended) sees(x *site) *value {
 	queries, keys := x.size(a.q, 2), x.size(a.k, 2)
 	first := x.op(ops.Sub, nil, keys, queries)
@@ -81,13 +81,13 @@ func (a attended) sees(x *site) *value {
 	return sees
 }
 
-// maskBias is what a mask adds to scores [batch, heads, queries, keys]: nothing where it is 1, and low where it is 0. A vector has for each row
-// the number of keys that count.
+// maskBias is what a mask adds to scores [batch, heads, queries, keys]: 0 where it is 1, and low where it is 0. If it is a vector, it has
+// for each row the number of keys that count.
 func (x *site) maskBias(mask, batch, keys *value, d tensor.DType, low float64) *value {
 	mask = x.narrow(mask)
 	switch mask.rank() {
 	case 1:
-		for p, k := range mask.known { // there may be three times as many, and two more
+		for p, k := range mask.known { // other lengths are possible: 3*batch, and 3*batch+2
 			if rows := batch.known[p]; k.Known && rows.Known && k.Shape[0] != rows.Shape[0] {
 				refuse("lengths whose number is not known to be that of the batch")
 			}
@@ -105,7 +105,7 @@ func (x *site) maskBias(mask, batch, keys *value, d tensor.DType, low float64) *
 	return x.op(ops.SelectV2, nil, x.op(ops.Greater, nil, mask, x.i32(0)), x.scalar(d, 0), x.scalar(d, low))
 }
 
-// runtimeAttention makes queries, keys and values of one input: X, W, B, mask, past, what is added to the scores.
+// runtimeAttention makes queries, keys and values from one input. Inputs: X, W, B, mask, past, attention bias.
 func runtimeAttention(x *site) []*value {
 	if x.flag("do_rotary", false) || x.flag("past_present_share_buffer", false) || x.has(6) {
 		refuse("do_rotary, or past_present_share_buffer")
@@ -136,7 +136,7 @@ func runtimeAttention(x *site) []*value {
 	return out
 }
 
-// threeParts divides [batch, length, n] into queries, keys and values of heads; sizes are how wide they are, nil: alike.
+// threeParts splits [batch, length, n] into queries, keys and values of heads; sizes are their widths, nil for equal ones.
 func (x *site) threeParts(y *value, sizes []int, heads int) (q, k, v *value) {
 	if sizes == nil {
 		dims := y.dims()
@@ -152,7 +152,7 @@ func (x *site) threeParts(y *value, sizes []int, heads int) (q, k, v *value) {
 	return x.heads(parts[0], heads), x.heads(parts[1], heads), x.heads(parts[2], heads)
 }
 
-// multiHeadAttention: Q, K, V, bias, key mask, what is added to the scores, past keys, past values.
+// multiHeadAttention has inputs Q, K, V, bias, key mask, attention bias, past keys, past values.
 func multiHeadAttention(x *site) []*value {
 	if !x.has(1) || !x.has(2) || x.rank(0) != 3 || x.has(8) || x.has(9) {
 		refuse("packed queries, keys and values, or a buffer for what is past and present")
@@ -189,7 +189,7 @@ func multiHeadAttention(x *site) []*value {
 	return []*value{a.result(x), k, v}
 }
 
-// groupQueryAttention: Q, K, V, past keys, past values, the last place of each row, the number of all places, cosines and sines.
+// groupQueryAttention has inputs Q, K, V, past keys, past values, the last position of each row, the total length, cosines and sines.
 func groupQueryAttention(x *site) []*value {
 	for i := 9; i < len(x.in); i++ {
 		if x.has(i) {
@@ -210,7 +210,7 @@ func groupQueryAttention(x *site) []*value {
 	if !x.has(3) || !x.has(4) {
 		refuse("no past keys and values")
 	}
-	total := x.plus(x.reshape(x.narrow(x.at(5)), -1), 1) // of each row
+	total := x.plus(x.reshape(x.narrow(x.at(5)), -1), 1) // for each row
 	first := x.op(ops.Maximum, nil, x.op(ops.Sub, nil, total, x.size(q, 2)), x.i32(0))
 	if x.flag("do_rotary", false) {
 		at := x.op(ops.AddV2, nil, x.op(ops.ExpandDims, nil, first, x.i32(1)), x.op(ops.Range, nil, x.i32(0), x.size(q, 2), x.i32(1)))
@@ -232,7 +232,7 @@ func groupQueryAttention(x *site) []*value {
 	return out
 }
 
-// behind puts what is new behind what is past of [batch, heads, length, depth]: in each row at its own first place, with zeros behind that.
+// behind writes fresh [batch, heads, length, depth] into past: in each row from its own position first on, with zeros after it.
 func (x *site) behind(past, fresh, first *value) *value {
 	all := x.transpose(x.concat(2, past, fresh), []int{0, 2, 1, 3})
 	n, at := x.size(past, 2), x.op(ops.ExpandDims, nil, first, x.i32(1))
@@ -250,7 +250,7 @@ func (x *site) behind(past, fresh, first *value) *value {
 	return x.transpose(y, []int{0, 2, 1, 3})
 }
 
-// groups are queries, keys and values of heads, which may be packed in one input.
+// groups returns the queries, keys and values of heads, which may be packed in one input.
 func (x *site) groups(heads, few int) (q, k, v *value) {
 	if x.has(1) && x.has(2) {
 		return x.heads(x.at(0), heads), x.heads(x.at(1), few), x.heads(x.at(2), few)
@@ -264,7 +264,7 @@ func (x *site) groups(heads, few int) (q, k, v *value) {
 	return x.heads(parts[0], heads), x.heads(parts[1], few), x.heads(parts[2], few)
 }
 
-// turned turns the first numbers of heads [batch, heads, length, depth] by angles: cosines and sines [length, half], or [batch, 1, length, half].
+// turned rotates the first elements of heads [batch, heads, length, depth]: cos and sin are [length, half], or [batch, 1, length, half].
 func (x *site) turned(u, cos, sin *value, interleaved bool) *value {
 	depth, half := u.dims(), cos.dims()
 	if len(depth) != 4 || depth[3] < 1 || half == nil || half[len(half)-1] < 1 || 2*half[len(half)-1] > depth[3] {
@@ -291,7 +291,7 @@ func (x *site) turned(u, cos, sin *value, interleaved bool) *value {
 	return y
 }
 
-// runtimeRotary: X, places [batch, length] or the first one, cosines and sines [places, half].
+// runtimeRotary has inputs X, positions [batch, length] or the first one, cosines and sines [positions, half].
 func runtimeRotary(x *site) *value {
 	u, cos, sin, at := x.at(0), x.at(2), x.at(3), x.at(1)
 	flat, heads := x.rank(0) == 3, x.int("num_heads", 0)
@@ -323,8 +323,8 @@ func runtimeRotary(x *site) *value {
 	return y
 }
 
-// embedNorm adds the vectors of words, places and kinds of segments, and normalizes the sum: words, segments, the three tables, gamma, beta, mask,
-// places.
+// embedNorm adds the embeddings of words, positions and segments, and normalizes the sum. Inputs: words, segments, the three tables, gamma,
+// beta, mask, positions.
 func embedNorm(x *site) []*value {
 	words := x.at(0)
 	sum := x.op(ops.GatherV2, nil, x.at(2), words, x.i32(0))
@@ -348,7 +348,7 @@ func embedNorm(x *site) []*value {
 	return []*value{y, lengths, sum}
 }
 
-// standard has mean 0 and variance 1 along the last axis.
+// standard scales to mean 0 and variance 1 along the last axis.
 func (x *site) standard(u *value, epsilon float64) *value {
 	keep := graph.Attrs{"keep_dims": true}
 	centered := x.op(ops.Sub, nil, u, x.op(ops.Mean, keep, u, x.i32(-1)))
@@ -356,7 +356,7 @@ func (x *site) standard(u *value, epsilon float64) *value {
 	return x.op(ops.Mul, nil, centered, x.op(ops.Rsqrt, nil, x.plus(variance, epsilon)))
 }
 
-// skipRMSNorm normalizes a sum by its root mean square; the sum is the last output.
+// skipRMSNorm divides a sum by its root mean square; the sum is the last output.
 func skipRMSNorm(x *site) []*value {
 	sum := x.op(ops.AddV2, nil, x.at(0), x.at(1))
 	if x.has(3) {

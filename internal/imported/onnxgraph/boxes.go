@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// boxOperators choose boxes in images.
+// boxOperators select boxes in images.
 var boxOperators = operators{"NonMaxSuppression": one(nonMaxSuppression)}
 
-// nonMaxSuppression chooses among the boxes [images, boxes, 4] by their scores [images, classes, boxes]; it returns (image, class, box).
+// nonMaxSuppression selects among boxes [images, boxes, 4] by scores [images, classes, boxes]; it returns (image, class, box).
 func nonMaxSuppression(x *site) *value {
 	boxes := x.at(0)
 	number := func(i int, d tensor.DType, def *value) *value {
@@ -28,7 +28,7 @@ func nonMaxSuppression(x *site) *value {
 	return x.sized(x.op(ops.SelectBoxes, nil, boxes, x.at(1), most, overlap, score), []int{-1, 3})
 }
 
-// corners makes (center x, center y, width, height) into (y1, x1, y2, x2).
+// corners converts (center x, center y, width, height) to (y1, x1, y2, x2).
 func (x *site) corners(boxes *value) *value {
 	p := x.ops(ops.Split, graph.Attrs{"num_split": int64(4)}, x.i32(2), boxes)
 	half := func(i int) *value { return x.op(ops.Mul, nil, p[i], x.scalar(boxes.dtype, 0.5)) }

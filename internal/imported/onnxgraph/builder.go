@@ -13,32 +13,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of what is computed while a model is translated.
+// Limits on what is computed while a model is translated.
 const (
-	maxFolded   = 1 << 16 // elements that a result may have which is larger than what it is made of
-	maxProbed   = 4096    // elements of what is computed under assumptions
-	smallTensor = 1 << 10 // elements of constants that are no variables
+	maxFolded   = 1 << 16 // elements of a result that is larger than its inputs
+	maxProbed   = 4096    // elements of values computed under assumptions
+	smallTensor = 1 << 10 // elements of constants that do not become variables
 )
 
-// builder adds nodes to one graph: the main one, or that of a function.
+// builder adds nodes to one graph: the main graph or a function.
 type builder struct {
 	t      *translation
 	g      *graph.Builder
-	parent *builder            // of a function: where it is called
-	taken  map[*value]*value   // values of all graphs around that came in as arguments
-	args   []*value            // of those, in order, in the parent's terms
+	parent *builder            // for a function: the builder of the calling graph
+	taken  map[*value]*value   // values of surrounding graphs, as arguments
+	args   []*value            // these values, in order, in the parent's graph
 	nodes  []*graph.Node       // their placeholders
-	name   string              // of the nodes that are made
+	name   string              // name prefix of the nodes that are made
 	made   map[*value]struct{} // values of this builder
 }
 
-// refusal is what a translation of a node ends with where it cannot go on.
+// refusal is the panic value that ends the translation of a node.
 type refusal struct{ why string }
 
-// refuse ends the translation of the present node.
+// refuse ends the translation of the current node.
 func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args...)}) }
 
-// own returns a value of this builder: one of a parent's is an argument.
+// own returns a value of this builder: it makes a parent's value an argument.
 func (b *builder) own(v *value) *value {
 	if _, mine := b.made[v]; mine || v.t != nil {
 		return v
@@ -64,7 +64,7 @@ func (b *builder) own(v *value) *value {
 	return b.taken[v]
 }
 
-// capture makes an argument of a value of the parent.
+// capture makes a value of the parent an argument.
 func (b *builder) capture(outer *value) *value {
 	if w := b.taken[outer]; w != nil {
 		return w
@@ -95,7 +95,7 @@ func (b *builder) placeholder(name string, d tensor.DType, known probes) *value 
 			shape.Dims = append(shape.Dims, d)
 		}
 	}
-	w.out = b.g.Placeholder(b.nodeName(name), graph.Type{DType: d, Shape: shape})
+	w.out = b.g.Placeholder(b.nodeName(name, ""), graph.Type{DType: d, Shape: shape})
 	return b.add(w)
 }
 
@@ -104,12 +104,12 @@ func (b *builder) add(v *value) *value {
 	return v
 }
 
-// maxName bounds names, which the nodes that a node becomes all have.
+// maxName bounds the model's own names, since the nodes made from a node all begin with its name.
 const maxName = 200
 
-// nodeName makes a name that any graph and function may have.
-func (b *builder) nodeName(name string) string {
-	name = name[:min(len(name), maxName)]
+// nodeName returns a name that is valid in any graph and function, made of a name of the model and an ending.
+func (b *builder) nodeName(name, ending string) string {
+	name = name[:min(len(name), maxName)] + ending
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
@@ -122,13 +122,13 @@ func (b *builder) nodeName(name string) string {
 	return b.g.Graph.UniqueName(clean)
 }
 
-// op adds a node of one result.
+// op adds a node with one result.
 func (b *builder) op(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 	return b.ops(d, attrs, in...)[0]
 }
 
-// ops adds a node, and returns its results. Type attributes and counts follow from the inputs. Where these are all constant,
-// so are the results.
+// ops adds a node, and returns its results. Type attributes and counts follow from the inputs. If all inputs are constant,
+// the results are too.
 func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	n := &graph.Node{Op: d.Name, Attrs: maps.Clone(attrs)}
 	if n.Attrs == nil {
@@ -140,7 +140,7 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	if half, ok := inSteps(d, in); ok {
 		return b.inFloat32(half, d, attrs, in)
 	}
-	n.Name = b.nodeName(b.name + "_" + d.Name) // those that make the inputs plain have names by now
+	n.Name = b.nodeName(b.name, "_"+d.Name) // the nodes that make the inputs plain already have names
 	complete(d, n, in)
 	b.t.count(1 + len(in) + len(n.Outputs))
 	if err := eager.Check(n); err != nil {
@@ -172,7 +172,7 @@ func (b *builder) ops(d *ops.Def, attrs graph.Attrs, in ...*value) []*value {
 	return all
 }
 
-// reason is an error of a kernel without the node that it is of.
+// reason returns a kernel's error without the node's name.
 func reason(err error) string {
 	if e, ok := err.(*eager.Error); ok {
 		return e.Op + ": " + e.Err.Error()
@@ -195,7 +195,7 @@ func unranked(t tensor.DType) graph.Type {
 	return graph.Type{DType: t, Shape: graph.Shape{UnknownRank: true}}
 }
 
-// fold computes a node of constants; nil where there are others, or the result would be large.
+// fold computes a node with constant inputs; nil if an input is not constant, or the result would be large.
 func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 	if d.State != ops.Pure || len(in) == 0 || b.t.room < 0 {
 		return nil
@@ -229,7 +229,7 @@ func (b *builder) fold(d *ops.Def, n *graph.Node, in []*value) []*value {
 	return all
 }
 
-// compute runs a node, nil where that fails: it does so again, with its message, once there is a request.
+// compute runs a node, or returns nil if that fails: a request will fail in the same way, with the message.
 func compute(ctx context.Context, n *graph.Node, in []eager.Value, limit int64) []eager.Value {
 	k, err := eager.Prepare(n)
 	if err != nil {
@@ -242,7 +242,7 @@ func compute(ctx context.Context, n *graph.Node, in []eager.Value, limit int64) 
 	return out
 }
 
-// probe returns what is known of a node's results under one assumption.
+// probe returns what is known about a node's results under one assumption.
 func probe(ctx context.Context, d *ops.Def, n *graph.Node, in []*value, p int) []infer.Value {
 	known, values := make([]infer.Value, len(in)), make([]eager.Value, len(in))
 	total := 0
@@ -269,7 +269,7 @@ func probe(ctx context.Context, d *ops.Def, n *graph.Node, in []*value, p int) [
 	return out
 }
 
-// operand returns the output that carries a value: of a node, a constant, or a variable that holds it.
+// operand returns the output that carries a value: of a node, a constant, or a variable.
 func (b *builder) operand(v *value, role ops.Role) graph.Output {
 	if v.t == nil {
 		return v.out
@@ -281,7 +281,7 @@ func (b *builder) operand(v *value, role ops.Role) graph.Output {
 	}
 	if small {
 		if !held.constant.Valid() {
-			held.constant = b.g.Const(b.nodeName(b.name+"_constant"), v.t)
+			held.constant = b.g.Const(b.nodeName(b.name, "_constant"), v.t)
 		}
 		return held.constant
 	}

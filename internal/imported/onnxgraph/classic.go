@@ -8,14 +8,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// classicOperators are of models such as scikit-learn's.
+// classicOperators are for classic models such as scikit-learn's.
 var classicOperators = operators{
 	"Scaler": one(scaler), "Normalizer": one(normalizer), "LinearRegressor": one(linearRegressor).but("post_transform PROBIT"),
 	"LinearClassifier": as(linearClassifier).but("post_transform PROBIT"), "Binarizer": one(binarizer), "ArrayFeatureExtractor": one(featureExtractor),
 	"Imputer": one(imputer), "TreeEnsembleRegressor": one(treeRegressor).but("post_transform PROBIT"), "TreeEnsembleClassifier": as(treeClassifier).but("post_transform PROBIT"),
 }
 
-// floats is a constant of float32.
+// floats is a float32 constant.
 func (b *builder) floats(list []float32, shape ...int) *value {
 	t, err := tensor.FromSlice(list, shape...)
 	if err != nil {
@@ -24,7 +24,7 @@ func (b *builder) floats(list []float32, shape ...int) *value {
 	return constant(t)
 }
 
-// real is an input as float32, which these operators give whatever they take.
+// real returns an input as float32, the type of these operators' results.
 func (x *site) real(i int) *value { return x.cast(x.at(i), tensor.Float32) }
 
 func scaler(x *site) *value {
@@ -39,8 +39,8 @@ func scaler(x *site) *value {
 	return y
 }
 
-// normalizer divides rows by their norm; rows of zeros stay. As ONNX Runtime has it, a NaN is no maximum, and with L2 it is squares that are
-// divided.
+// normalizer divides rows by their norm; zero rows stay. As in ONNX Runtime, NaN is never the maximum, and L2 divides squares
+// and takes the root.
 func normalizer(x *site) *value {
 	u := x.real(0)
 	keep, axis, zero := graph.Attrs{"keep_dims": true}, x.i32(-1), x.scalar(tensor.Float32, 0)
@@ -68,7 +68,7 @@ func binarizer(x *site) *value {
 	return x.cast(x.op(ops.Greater, nil, u, x.scalar(u.dtype, x.float("threshold", 0))), u.dtype)
 }
 
-// featureExtractor takes columns.
+// featureExtractor selects columns.
 func featureExtractor(x *site) *value {
 	u := x.at(0)
 	if x.rank(0) == 1 {
@@ -98,7 +98,7 @@ func imputer(x *site) *value {
 	return x.op(ops.SelectV2, nil, hit, x.cast(x.floats(by, len(by)), u.dtype), u)
 }
 
-// linearScores are the scores of a linear model of n outputs: coefficients are [outputs, features].
+// linearScores returns the scores of a linear model with n outputs: coefficients are [outputs, features].
 func (x *site) linearScores(n int) *value {
 	weights, bias := x.floatList("coefficients"), x.floatList("intercepts")
 	if n < 1 || len(weights) == 0 || len(weights)%n != 0 {
@@ -119,7 +119,7 @@ func linearRegressor(x *site) *value {
 	return x.transformed(x.linearScores(x.int("targets", 1)))
 }
 
-// transformed does what post_transform says with scores.
+// transformed applies post_transform to scores.
 func (x *site) transformed(y *value) *value {
 	switch name := x.str("post_transform", "NONE"); name {
 	case "NONE":
@@ -128,7 +128,7 @@ func (x *site) transformed(y *value) *value {
 		return x.op(ops.Sigmoid, nil, y)
 	case "SOFTMAX":
 		return x.op(ops.Softmax, nil, y)
-	case "SOFTMAX_ZERO": // zeros stay, and do not count
+	case "SOFTMAX_ZERO": // zeros stay, and are left out of the sum
 		zero := x.op(ops.Equal, nil, y, x.scalar(y.dtype, 0))
 		low := x.op(ops.SelectV2, nil, zero, x.scalar(y.dtype, math.Inf(-1)), y)
 		return x.op(ops.SelectV2, nil, zero, y, x.op(ops.Softmax, nil, low))
@@ -138,7 +138,7 @@ func (x *site) transformed(y *value) *value {
 	}
 }
 
-// labels are the names of classes: a constant vector of integers or strings.
+// labels returns the names of classes: a constant vector of integers or strings.
 func (x *site) labels() *value {
 	ints := x.intList("classlabels_ints", x.intList("classlabels_int64s", nil))
 	names := x.strList("classlabels_strings")
@@ -151,7 +151,7 @@ func (x *site) labels() *value {
 	return constant(x.texts(names...))
 }
 
-// named are the labels of the classes with the highest scores.
+// named returns the labels of the classes with the highest scores.
 func (x *site) named(labels, scores *value) *value {
 	at := x.op(ops.ArgMax, graph.Attrs{"output_type": tensor.Int32}, scores, x.i32(1))
 	return x.op(ops.GatherV2, nil, labels, at, x.i32(0))
@@ -166,14 +166,14 @@ func linearClassifier(x *site) []*value {
 		refuse("%d outputs of %d classes", n, classes)
 	}
 	y := x.linearScores(n)
-	if n == 1 && classes == 2 { // as ONNX Runtime does, whatever post_transform says
+	if n == 1 && classes == 2 { // as in ONNX Runtime, post_transform is ignored
 		x.attr("post_transform")
 		return []*value{x.above(labels, y, 0), x.concat(1, x.op(ops.Sub, nil, x.scalar(y.dtype, 1), y), y)}
 	}
 	return []*value{x.named(labels, y), x.transformed(y)}
 }
 
-// above is the second label where the one score of a row is above a threshold, and else the first.
+// above returns the second label if a row's only score is above a threshold, else the first.
 func (x *site) above(labels, score *value, threshold float64) *value {
 	hit := x.op(ops.Greater, nil, x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, score), x.scalar(score.dtype, threshold))
 	return x.op(ops.SelectV2, nil, hit, x.item(labels, 1), x.item(labels, 0))

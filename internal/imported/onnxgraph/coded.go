@@ -5,21 +5,21 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// coded is the integers of 8 bits that a value of float32 was made of: (u-zero)*scale. A quantizer writes models of float32 in
-// which each operand is such a value; products of these are products of the integers, times the scales.
+// coded has the 8-bit integers that a float32 value was made from: it is (u-zero)*scale. A quantizer writes float32 models in
+// which each operand is such a value; their products are products of the integers, times the scales.
 type coded struct {
 	u, scale, zero *value // zero may be nil
-	axis           int    // that scales and zero points are for, where there are several
+	axis           int    // of scales and zero points, if there are several
 }
 
-// single reports whether there is one scale and one zero point.
+// single reports whether there is only one scale and one zero point.
 func (c *coded) single() bool {
 	one := func(v *value) bool { return v == nil || v.rank() == 0 || len(v.dims()) == 1 && v.dims()[0] == 1 }
 	return one(c.scale) && one(c.zero)
 }
 
-// codedProduct is what the product of two such values has besides the integers, nil where they are none. The columns of b are
-// along an axis.
+// codedProduct returns the further inputs of the integer product of a and b, or nil if they are not coded. The columns of b are
+// along the given axis.
 func (x *site) codedProduct(a, b *value, columns int) *integerProduct {
 	if a.coded == nil || b.coded == nil || !a.coded.single() {
 		return nil
@@ -32,7 +32,7 @@ func (x *site) codedProduct(a, b *value, columns int) *integerProduct {
 	return &integerProduct{zeroA: p.zero, zeroB: q.zero, scale: scale, to: tensor.Float32}
 }
 
-// codedGemm is Gemm of such values, nil where it has to be done in another way.
+// codedGemm is Gemm for coded values, or nil if it has to be done in another way.
 func (x *site) codedGemm(alpha, beta float64) *value {
 	a, b, columns := x.at(0), x.at(1), 1
 	if x.flag("transB", false) {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// controlOperators run graphs.
+// controlOperators run subgraphs.
 func controlOperators() operators {
 	return operators{"If": as(branch), "Loop": as(loop), "Scan": as(scan).but("before version 9")}
 }
@@ -23,7 +23,7 @@ func (x *site) graphOf(name string) *onnx.Graph {
 	return g
 }
 
-// results translates a graph whose inputs are given, and returns its results. Gaps in it are noted as those of all nodes.
+// results translates a graph with the given inputs, and returns its results. Gaps in it are noted like all others.
 func (x *site) results(g *onnx.Graph, in []*value) []*value {
 	if len(in) != len(g.Inputs) {
 		refuse("its graph has %d inputs: expected %d", len(g.Inputs), len(in))
@@ -42,14 +42,14 @@ func (x *site) results(g *onnx.Graph, in []*value) []*value {
 			refuse("output %v", err)
 		}
 		if v == nil {
-			panic(refusal{}) // what is missing is noted
+			panic(refusal{}) // what is missing is noted already
 		}
 		out = append(out, v)
 	}
 	return out
 }
 
-// tried is results of a graph without inputs; false where something is missing, which is noted.
+// tried is results for a graph without inputs; it returns false if something is missing, which is then noted.
 func (x *site) tried(g *onnx.Graph) (out []*value, found bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -62,7 +62,7 @@ func (x *site) tried(g *onnx.Graph) (out []*value, found bool) {
 	return x.results(g, nil), true
 }
 
-// branch runs one of two graphs; where it is known which one, that is all there is of it.
+// branch runs one of two graphs; if it is known which one, only that one is translated.
 func branch(x *site) []*value {
 	yes, no := x.graphOf("then_branch"), x.graphOf("else_branch")
 	cond := x.at(0)
@@ -79,7 +79,7 @@ func branch(x *site) []*value {
 	a, foundA := then.tried(yes)
 	b, foundB := other.tried(no)
 	if !foundA || !foundB {
-		panic(refusal{}) // what is missing is noted
+		panic(refusal{}) // what is missing is noted already
 	}
 	if len(a) != len(b) {
 		refuse("branches of %d and %d results", len(a), len(b))
@@ -104,7 +104,7 @@ func branch(x *site) []*value {
 	return out
 }
 
-// carriedAs is what is known of a value that a loop carries: its rank, where it does not say more.
+// carriedAs returns what is known about a value that a loop carries: at least its rank.
 func (x *site) carriedAs(first *value, said onnx.Value) probes {
 	switch {
 	case first.dtype == tensor.Variant:
@@ -115,7 +115,7 @@ func (x *site) carriedAs(first *value, said onnx.Value) probes {
 	return x.t.assumedLike(first.rank(), x.name+" "+said.Name)
 }
 
-// loop carries values, and stacks what each run of the body makes besides.
+// loop carries values, and stacks the other results of each iteration.
 func loop(x *site) []*value {
 	g := x.graphOf("body")
 	carried := len(x.in) - 2
@@ -162,8 +162,8 @@ func loop(x *site) []*value {
 	return out
 }
 
-// stackTypes are the types of a body's results from one on, which are stacked. Where one is not stated, as in functions, the body is
-// translated for them; in makes its inputs.
+// stackTypes returns the types of a body's results from index from on, which are stacked. If one is not stated, as in functions, the
+// body is translated to find out; in makes its inputs.
 func (x *site) stackTypes(g *onnx.Graph, from int, in func(x *site) []*value) []tensor.DType {
 	var types []tensor.DType
 	for _, o := range g.Outputs[from:] {

@@ -7,24 +7,24 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// convolutionOperators slide filters over images, or series, or volumes.
+// convolutionOperators slide filters over images, series or volumes.
 var convolutionOperators = operators{
 	"Conv":          one(conv).but("dilated volumes with groups"),
 	"ConvTranspose": one(convTranspose).but("volumes whose sizes are open"),
 	"DeformConv":    one(deformConv).but("volumes, auto_pad"),
 }
 
-// windowed is how a window slides over the sizes of images, one number for each.
+// windowed says how a window slides over images, with one number per spatial dimension.
 type windowed struct {
-	n                          int // of sizes
+	n                          int // number of spatial dimensions
 	kernel, strides, dilations []int
 	before, after              []int // padding
-	same                       bool  // as TensorFlow's SAME, which depends on the sizes
+	same                       bool  // TensorFlow's SAME, which depends on the sizes
 	sameLower                  bool
 	ceil                       bool
 }
 
-// window reads the attributes that convolutions and pools have in common.
+// window reads the attributes that convolutions and pools share.
 func (x *site) window(kernel []int) windowed {
 	n := len(kernel)
 	w := windowed{n: n, kernel: kernel, strides: x.intList("strides", slices.Repeat([]int{1}, n)), dilations: x.intList("dilations", slices.Repeat([]int{1}, n))}
@@ -58,10 +58,10 @@ func (x *site) window(kernel []int) windowed {
 	return w
 }
 
-// extent is how far the window reaches in direction i.
+// extent is the extent of the window in dimension i.
 func (w windowed) extent(i int) int { return (w.kernel[i]-1)*w.dilations[i] + 1 }
 
-// settle turns SAME into numbers where the sizes are known; sizes are those of the image.
+// settle replaces SAME by numbers if the image's sizes are known.
 func (w windowed) settle(sizes []int) windowed {
 	if !w.same {
 		return w
@@ -92,7 +92,7 @@ func (w windowed) settle(sizes []int) windowed {
 	return w
 }
 
-// padded reports whether there is padding, negative whether some of it cuts off.
+// padded reports whether there is padding, negative whether some padding is negative.
 func (w windowed) padded() bool {
 	return slices.ContainsFunc(slices.Concat(w.before, w.after), func(p int) bool { return p != 0 })
 }
@@ -105,7 +105,7 @@ func allOnes(list []int) bool {
 	return !slices.ContainsFunc(list, func(v int) bool { return v != 1 })
 }
 
-// lifted is a window for images where x is of series: a first direction of one step is added.
+// lifted makes a window over series one over images: it adds a first dimension of size one.
 func (w windowed) lifted() windowed {
 	first := func(v int, list []int) []int { return append([]int{v}, list...) }
 	w.n, w.kernel, w.strides, w.dilations = 2, first(1, w.kernel), first(1, w.strides), first(1, w.dilations)
@@ -113,7 +113,7 @@ func (w windowed) lifted() windowed {
 	return w
 }
 
-// slide is an op that slides over images or volumes with their channels last.
+// attrs returns the attributes of an op that slides over images or volumes with channels last.
 func (w windowed) attrs() graph.Attrs {
 	a := graph.Attrs{"strides": listed(w.strides), "padding": []byte("VALID")}
 	switch {
@@ -125,7 +125,7 @@ func (w windowed) attrs() graph.Attrs {
 	return a
 }
 
-// explicit is the padding as TensorFlow lists it.
+// explicit returns the padding as TensorFlow lists it.
 func (w windowed) explicit() []int64 {
 	list := []int64{0, 0}
 	for i := range w.n {
@@ -134,7 +134,7 @@ func (w windowed) explicit() []int64 {
 	return append(list, 0, 0)
 }
 
-// listed is one number for each dimension of images.
+// listed returns one number for each dimension of images.
 func listed(v []int) []int64 {
 	list := []int64{1}
 	for _, n := range v {
@@ -143,12 +143,19 @@ func listed(v []int) []int64 {
 	return append(list, 1)
 }
 
-// padLast pads the sizes of images with channels last by a number; negative padding cuts off.
+// padLast pads images with channels last by a number; negative padding crops.
 func (b *builder) padLast(v *value, w windowed, by float64) *value {
 	return b.pad(v, slices.Concat([]int{0}, w.before, []int{0}), slices.Concat([]int{0}, w.after, []int{0}), b.scalar(v.dtype, by))
 }
 
-// sizesOf returns the sizes of images, -1 for open ones, nil where nothing is known.
+// images sets the rank and the channels of images whose rank is unknown; -1: any number of channels.
+func (b *builder) images(v *value, rank, channels int) *value {
+	sizes := slices.Repeat([]int{-1}, rank)
+	sizes[1] = channels
+	return b.sized(v, sizes)
+}
+
+// sizesOf returns the sizes of images, -1 for open ones, nil if nothing is known.
 func sizesOf(v *value) []int {
 	if dims := v.dims(); len(dims) > 2 {
 		return dims[2:]
@@ -167,11 +174,11 @@ func conv(x *site) *value {
 	return x.convolved(image, filter, bias, nil)
 }
 
-// convolving is a convolution of images with their channels last, by a filter [height, width, inputs, outputs].
+// convolving is a convolution of images with channels last by a filter [height, width, inputs, outputs].
 type convolving func(u, filter *value, attrs graph.Attrs) *value
 
-// convolved slides filters [outputs, inputs of a group, sizes...] over images, and adds a bias where there is one. Convolutions
-// of images in one group are by, unless it is nil.
+// convolved slides filters [outputs, inputs of a group, sizes...] over images, and adds a bias if there is one. It uses by, unless
+// that is nil, for images in one group.
 func (x *site) convolved(image, filter, bias *value, by convolving) *value {
 	dims := filter.dims()
 	if len(dims) < 3 || len(dims) > 5 || slices.Contains(dims, -1) {
@@ -187,6 +194,7 @@ func (x *site) convolved(image, filter, bias *value, by convolving) *value {
 	if groups < 1 || dims[0]%groups != 0 {
 		refuse("%d groups of %d outputs", groups, dims[0])
 	}
+	image = x.images(image, len(dims), dims[1]*groups)
 	w := x.window(dims[2:]).settle(sizesOf(image))
 	u := x.channelsLast(image)
 	var y *value
@@ -201,7 +209,7 @@ func (x *site) convolved(image, filter, bias *value, by convolving) *value {
 	return x.channelsFirst(x.sized(y, append(slices.Repeat([]int{-1}, w.n+1), dims[0])))
 }
 
-// filterPerm moves filters to [sizes..., inputs, outputs].
+// filterPerm permutes filters to [sizes..., inputs, outputs].
 func filterPerm(n int) (perm []int) {
 	for i := range n {
 		perm = append(perm, i+2)
@@ -215,7 +223,7 @@ func (x *site) conv2(u, filter *value, w windowed, groups int, dims []int, by co
 		u = x.op(ops.ExpandDims, nil, u, x.i32(1))
 		filter = x.reshape(filter, dims[0], dims[1], 1, dims[2])
 		dims = []int{dims[0], dims[1], 1, dims[2]}
-		if w = w.lifted(); w.same { // one row needs no padding
+		if w = w.lifted(); w.same { // SAME does not pad the one row
 			w.same = true
 		}
 	}
@@ -253,10 +261,10 @@ func (x *site) conv3(u, filter *value, w windowed, groups int, dims []int) *valu
 	})
 }
 
-// maxGroups bounds groups that become nodes of their own.
+// maxGroups bounds the groups that become separate nodes.
 const maxGroups = 4096
 
-// inGroups does f with each group of channels and its filters, and joins the results along the last axis.
+// inGroups applies f to each group of channels and its filters, and joins the results along the last axis.
 func (x *site) inGroups(groups int, u, filter *value, channels, filters int, f func(u, filter *value) *value) *value {
 	if groups == 1 {
 		return f(u, filter)
@@ -273,7 +281,7 @@ func (x *site) inGroups(groups int, u, filter *value, channels, filters int, f f
 	return x.concat(out[0].rank()-1, out...)
 }
 
-// convTranspose: filters are [inputs, outputs of a group, sizes...].
+// convTranspose has filters [inputs, outputs of a group, sizes...].
 func convTranspose(x *site) *value {
 	image, filter := x.at(0), x.at(1)
 	dims := filter.dims()
@@ -287,6 +295,7 @@ func convTranspose(x *site) *value {
 	if groups < 1 || groups > dims[0] || dims[0]%groups != 0 {
 		refuse("%d groups of %d inputs", groups, dims[0])
 	}
+	image = x.images(image, len(dims), dims[0])
 	w := x.window(dims[2:])
 	more := x.intList("output_padding", make([]int, w.n))
 	sizes := sizesOf(image)
@@ -311,7 +320,7 @@ func convTranspose(x *site) *value {
 	return x.channelsFirst(y)
 }
 
-// transposedPads are the paddings that give a result of the wanted sizes, or with SAME of stride times the image's.
+// transposedPads sets the padding for a result with the wanted sizes or, with SAME, stride times the image's sizes.
 func transposedPads(w windowed, more, want, sizes []int) windowed {
 	if sizes == nil || slices.Contains(sizes, -1) {
 		refuse("output_shape and auto_pad of images whose sizes are not known")
@@ -327,7 +336,7 @@ func transposedPads(w windowed, more, want, sizes []int) windowed {
 			more[i], total = more[i]-total, 0
 		}
 		w.before[i], w.after[i] = total/2, total-total/2
-		if !w.same || w.sameLower { // only SAME_UPPER has the smaller half first
+		if !w.same || w.sameLower { // only SAME_UPPER puts the smaller half first
 			w.before[i], w.after[i] = w.after[i], w.before[i]
 		}
 	}
@@ -335,11 +344,11 @@ func transposedPads(w windowed, more, want, sizes []int) windowed {
 	return w
 }
 
-// backward is the gradient of a convolution by its images, which a transposed convolution is. Its result is whole, and then cut.
+// backward is the gradient of a convolution with respect to its images, which is a transposed convolution. The full result is then cropped.
 func (x *site) backward(u, filter *value, w windowed, more []int, outputs int) *value {
 	shape := []*value{x.size(u, 0)}
 	for i := range w.n {
-		// (size-1)*stride + extent, and what comes behind
+		// (size-1)*stride + extent, before cropping
 		n := x.each(ops.Mul, nil, x.each(ops.Sub, nil, x.size(u, i+1), x.i32(1)), x.i32(w.strides[i]))
 		shape = append(shape, x.each(ops.AddV2, nil, n, x.i32(w.extent(i))))
 	}

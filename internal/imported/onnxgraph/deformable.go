@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
-// deformConv is a convolution whose filter reads each of its elements at an offset of its own, between pixels: it is a convolution by
-// filters of one pixel of all that they read, as channels.
+// deformConv is a convolution whose filter reads each element at its own offset, between pixels. It becomes a convolution by
+// filters of one pixel, with everything that they read as channels.
 func deformConv(x *site) *value {
 	image, filter, offsets := x.plain(x.at(0)), x.at(1), x.at(2)
 	dims := filter.dims()
@@ -30,11 +30,11 @@ func deformConv(x *site) *value {
 	return here.convolved(x.sized(read, []int{-1, -1, -1, -1}), one, optional(x, 3), nil)
 }
 
-// deformed are the elements that filters read, [n, channels*window, height, width].
+// deformed returns the elements that filters read, [n, channels*window, height, width].
 func (x *site) deformed(image, offsets *value, w windowed, groups int) *value {
 	d, window := sampled(image.dtype), w.kernel[0]*w.kernel[1]
 	n, high, wide := x.size(image, 0), x.size(offsets, 2), x.size(offsets, 3)
-	channels := x.op(ops.TruncateDiv, nil, x.size(image, 1), x.i32(groups)) // of a group
+	channels := x.op(ops.TruncateDiv, nil, x.size(image, 1), x.i32(groups)) // channels of a group
 	rows := x.op(ops.Mul, nil, n, x.i32(groups))
 	off := x.op(ops.Reshape, nil, x.cast(offsets, d), x.pack(rows, x.i32(window), x.i32(2), high, wide))
 	y, z := x.readAt(image, off, w, 0), x.readAt(image, off, w, 1)
@@ -50,7 +50,7 @@ func (x *site) deformed(image, offsets *value, w windowed, groups int) *value {
 	return x.cast(x.op(ops.Reshape, nil, read, x.pack(n, all, high, wide)), image.dtype)
 }
 
-// readAt says where along an axis filters read, [n*groups, window, height, width]: the borders of the image are -1 and 1.
+// readAt returns where along an axis filters read, [n*groups, window, height, width]: the image's borders are -1 and 1.
 func (x *site) readAt(image, offsets *value, w windowed, axis int) *value {
 	d := offsets.dtype
 	shape := []int{1, 1, 1, 1}

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// distinctOperators find values that differ.
+// distinctOperators find distinct values.
 var distinctOperators = operators{"Unique": as(unique)}
 
-// unique are the different elements, or slices along an axis, in order or as they come first; where each comes first, where all of them
-// went, and how many there are of each.
+// unique returns the distinct elements, or slices along an axis, sorted or in order of appearance; the index of the first of each,
+// the index into the result for all, and the counts.
 func unique(x *site) []*value {
 	u, sorted := x.at(0), x.flag("sorted", true)
 	axis := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inner returns a site in a graph of its own, that of a function.
+// inner returns a site in a new graph, for a function.
 func (x *site) inner() *site {
 	b := x.t.builder(x.builder)
 	b.name = x.name
@@ -19,7 +19,7 @@ func (x *site) inner() *site {
 	return &site{builder: b, n: x.n, version: x.version, read: x.read, scope: s}
 }
 
-// arguments makes a placeholder for each value, of the same type; known says what is known of them.
+// arguments makes a placeholder of the same type for each value; known says what is known about them.
 func (x *site) arguments(of []*value, known []probes) []*value {
 	var args []*value
 	for i, v := range of {
@@ -30,7 +30,7 @@ func (x *site) arguments(of []*value, known []probes) []*value {
 	return args
 }
 
-// function makes a function of the site's graph, with its explicit arguments and then what it captured, and returns its name.
+// function makes a function of the site's graph, and returns its name. Its explicit arguments come first, then captured values.
 func (x *site) function(kind string, args, results []*value) string {
 	var out []graph.Output
 	for _, r := range results {
@@ -60,7 +60,7 @@ func (x *site) function(kind string, args, results []*value) string {
 	return name
 }
 
-// share makes all functions take what one of them captured, in one order, and returns that.
+// share makes all functions take the values that any of them captured, in one order, and returns these values.
 func share(all ...*site) []*value {
 	var shared []*value
 	seen := map[*value]bool{}
@@ -82,7 +82,7 @@ func share(all ...*site) []*value {
 	return shared
 }
 
-// loop runs a body while a condition holds. Both get the values as they are; the body returns them as they become, of the same types.
+// loop runs a body while a condition holds. Both get the current values; the body returns the next ones, of the same types.
 func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*value) *value, body func(x *site, now []*value) []*value) []*value {
 	test, step := x.inner(), x.inner()
 	testArgs, stepArgs := test.arguments(first, known), step.arguments(first, known)
@@ -93,7 +93,7 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 			refuse("value %d of the loop is %v and becomes %v", i, first[i].declared(), v.declared())
 		}
 		next[i] = step.plain(step.own(v))
-		step.operand(next[i], ops.RoleValue) // may capture
+		step.operand(next[i], ops.RoleValue) // this may capture
 	}
 	shared := share(test, step)
 	for _, v := range shared {
@@ -110,7 +110,7 @@ func (x *site) loop(first []*value, known []probes, cond func(x *site, now []*va
 	return out[:len(first)]
 }
 
-// list is an empty list of tensors.
+// list returns an empty list of tensors.
 func (b *builder) list(d tensor.DType) *value {
 	return b.op(ops.EmptyTensorList, graph.Attrs{"element_dtype": d, "shape_type": tensor.Int32}, b.i32(-1), b.i32(-1))
 }
@@ -118,7 +118,7 @@ func (b *builder) list(d tensor.DType) *value {
 // append adds a tensor to a list.
 func (b *builder) append(list, v *value) *value { return b.op(ops.TensorListPushBack, nil, list, v) }
 
-// stacked are the tensors of a list along a new first axis. like is one of them, as far as it is known.
+// stacked stacks the tensors of a list along a new first axis. like is one of them, as far as it is known.
 func (b *builder) stacked(list, like *value) *value {
 	element := b.i32(-1)
 	if dims := like.dims(); dims != nil {
@@ -136,7 +136,7 @@ func (b *builder) stacked(list, like *value) *value {
 	return y
 }
 
-// either is what is known of a value that is one of two.
+// either returns what is known about a value that is a or b.
 func (t *translation) either(name string, a, b *value) (p probes) {
 	u, v := a.dims(), b.dims()
 	if u == nil || v == nil || len(u) != len(v) {

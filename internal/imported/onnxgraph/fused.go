@@ -5,13 +5,13 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// fusedOperators are operators that ONNX Runtime's optimizer makes of several, and those of the default domain that it had first.
+// fusedOperators are operators that ONNX Runtime's optimizer fuses, and operators that were in its domain before the default one.
 var fusedOperators = operators{
 	"FusedConv": one(fusedConv), "FusedGemm": one(fusedGemm), "TransposeMatMul": one(fusedMatMul), "Inverse": one(inverseOf), "CDist": one(distances),
 	"Trilu": one(trilu), "GatherND": one(gatherND), "Pad": one(padNode), "ExpandDims": one(expandDims), "GroupNorm": one(groupNormRuntime),
 }
 
-// activated applies the activation that the node names.
+// activated applies the node's activation.
 func (x *site) activated(u *value, parameters func(i int, def float64) float64) *value {
 	switch name := x.str("activation", ""); name {
 	case "":
@@ -34,7 +34,7 @@ func (x *site) activated(u *value, parameters func(i int, def float64) float64) 
 	}
 }
 
-// fusedConv is a convolution, a sum where there is input 3, and an activation.
+// fusedConv is a convolution, a sum if there is input 3, and an activation.
 func fusedConv(x *site) *value {
 	y := x.convolved(x.at(0), x.at(1), optional(x, 2), nil)
 	if x.has(3) {
@@ -61,7 +61,7 @@ func fusedGemm(x *site) *value {
 
 func inverseOf(x *site) *value { return x.op(ops.MatrixInverse, nil, x.at(0)) }
 
-// distances are the distances between all pairs of rows.
+// distances returns the distances between all pairs of rows.
 func distances(x *site) *value {
 	metric := x.str("metric", "sqeuclidean")
 	a, b := x.op(ops.ExpandDims, nil, x.at(0), x.i32(1)), x.op(ops.ExpandDims, nil, x.at(1), x.i32(0))
@@ -84,12 +84,12 @@ func expandDims(x *site) *value {
 	return x.op(ops.ExpandDims, nil, x.at(0), x.i32(axis[0]))
 }
 
-// batchFirst moves the axis before the last one to the front, where products have the batch.
+// batchFirst moves the second last axis to the front, where products have the batch.
 func (x *site) batchFirst(u *value, rank int) *value {
 	return x.transpose(u, append([]int{rank - 2}, without(rank, rank-2)...))
 }
 
-// groupNormRuntime normalizes groups of channels of images with their channels last, and may apply SiLU.
+// groupNormRuntime normalizes groups of channels, with channels last, and may apply SiLU.
 func groupNormRuntime(x *site) *value {
 	groups, silu := x.int("groups", 1), x.flag("activation", false)
 	u := x.plain(x.at(0))

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inSteps returns the type of 16 bits that a node works on whose op, in TensorFlow, rounds the steps of its computation. ONNX Runtime
-// computes in float32 on a CPU, and rounds results.
+// inSteps returns the 16-bit type of a node's inputs if TensorFlow's op rounds the steps of its computation. On a CPU, ONNX Runtime
+// computes in float32 and only rounds results.
 func inSteps(d *ops.Def, in []*value) (tensor.DType, bool) {
 	for _, v := range in {
 		if eager.RoundsSteps(d, v.dtype) {
@@ -18,7 +18,7 @@ func inSteps(d *ops.Def, in []*value) (tensor.DType, bool) {
 	return tensor.Invalid, false
 }
 
-// inFloat32 adds a node that computes in float32, and rounds its results.
+// inFloat32 adds a node that computes in float32 and rounds its results.
 func (b *builder) inFloat32(half tensor.DType, d *ops.Def, attrs graph.Attrs, in []*value) []*value {
 	wide := make([]*value, len(in))
 	for i, v := range in {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// indexOperators take elements by their places.
+// indexOperators select elements by index.
 var indexOperators = operators{
 	"Slice": one(slice), "Gather": one(gather), "GatherElements": one(gatherElements), "GatherND": one(gatherND),
 	"TopK": as(topK), "OneHot": one(oneHot), "NonZero": one(nonZero), "Compress": one(compress), "ReverseSequence": one(reverseSequence),
@@ -25,7 +25,7 @@ func slice(x *site) *value {
 		steps = x.at(4)
 	}
 	n := -1
-	for _, v := range []*value{starts, ends, axes, steps} { // all have one length
+	for _, v := range []*value{starts, ends, axes, steps} { // all have the same length
 		if v != nil && n < 0 {
 			n = v.length()
 		}
@@ -85,7 +85,7 @@ func slice(x *site) *value {
 	return x.sized(x.op(ops.StridedSlice, attrs, u, at[0], at[1], at[2]), sizes)
 }
 
-// bounds makes a constant vector int32: sizes are smaller than what it cuts off.
+// bounds clamps a constant vector to int32: sizes are smaller than that.
 func (x *site) bounds(v *value) *value {
 	if v.t == nil {
 		return v
@@ -105,7 +105,7 @@ func (x *site) bounds(v *value) *value {
 	return constant(t)
 }
 
-// listOr is an attribute of integers, or the input that newer versions have; nil where both are absent.
+// listOr returns an attribute of integers, or the input that newer versions have instead; nil if both are absent.
 func (x *site) listOr(name string, i int) *value {
 	if list, ok := x.attr(name).([]int); ok {
 		return x.cast(x.ints(list...), tensor.Int64)
@@ -113,12 +113,12 @@ func (x *site) listOr(name string, i int) *value {
 	return optional(x, i)
 }
 
-// item is element k of a vector.
+// item returns element k of a vector.
 func (x *site) item(v *value, k int) *value {
 	return x.op(ops.GatherV2, nil, v, x.i32(k), x.i32(0))
 }
 
-// wrapped makes indices non-negative; n is the size that they count.
+// wrapped makes negative indices count from n.
 func (x *site) wrapped(at, n *value) *value {
 	if at.t != nil {
 		negative := slices.ContainsFunc(intsOf(at.t), func(i int) bool { return i < 0 })
@@ -139,7 +139,7 @@ func gather(x *site) *value {
 	return x.op(ops.GatherV2, nil, u, x.wrapped(x.at(1), x.size(u, axis)), x.i32(axis))
 }
 
-// within are places along an axis of a size, which a request may not name beside it.
+// within returns indices along an axis of the given size; at run time it refuses indices out of range.
 func (x *site) within(at, size *value) *value {
 	if at.t != nil && size.t != nil && !slices.ContainsFunc(intsOf(at.t), func(i int) bool { return i < 0 || i >= int(size.t.Int(0)) }) {
 		return at
@@ -147,7 +147,7 @@ func (x *site) within(at, size *value) *value {
 	return x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), size, x.i32(1)), at, x.i32(0))
 }
 
-// linear are the places of elements in the flat form of data: those of at, but along the axis where at says.
+// linear returns indices into data flattened: each element of at replaces its own coordinate along axis.
 func (x *site) linear(data, at *value, axis int) *value {
 	rank := data.rank()
 	stride := x.i32(1)
@@ -182,8 +182,8 @@ func gatherElements(x *site) *value {
 	return x.op(ops.GatherV2, nil, x.reshape(u, -1), x.linear(u, at, axis), x.i32(0))
 }
 
-// gatherOpenElements is GatherElements of a tensor whose rank only a request says: the place of each index has that index in place of its own
-// coordinate of the axis.
+// gatherOpenElements is GatherElements for a tensor of unknown rank: for each index, the coordinate along the axis is replaced by the
+// index.
 func (x *site) gatherOpenElements(u, at *value, axis int) *value {
 	shape := x.shape(at)
 	index := x.wrapped(x.reshape(x.narrow(at), -1), x.item(x.shape(u), axis))
@@ -195,7 +195,7 @@ func (x *site) gatherOpenElements(u, at *value, axis int) *value {
 	return x.op(ops.Reshape, nil, x.op(ops.GatherNd, nil, u, places), shape)
 }
 
-// lastSize is the size of the last axis, -1 where it is not known.
+// lastSize returns the size of the last axis, -1 if it is not known.
 func lastSize(v *value) int {
 	if dims := v.dims(); len(dims) > 0 {
 		return dims[len(dims)-1]
@@ -203,7 +203,7 @@ func lastSize(v *value) int {
 	return -1
 }
 
-// places makes the last axis of indices, of size k, non-negative; from is the first axis of u that they are for.
+// places makes the last axis of indices, of size k, non-negative; from is the first axis of u that they index.
 func (x *site) places(u, at *value, k, from int) *value {
 	if k < 0 {
 		refuse("the size of the last axis of the indices is not known")
@@ -233,7 +233,7 @@ func gatherND(x *site) *value {
 	return x.op(ops.GatherNd, nil, u, x.concat(rank-1, append(parts, at)...))
 }
 
-// topK: k is an input since version 10; the smallest are the largest of what is negative.
+// topK has k as an input since version 10; the smallest are the largest of the negated elements.
 func topK(x *site) []*value {
 	u, axis, largest := x.at(0), x.int("axis", -1), x.flag("largest", true)
 	x.attr("sorted")
@@ -255,7 +255,7 @@ func topK(x *site) []*value {
 	return []*value{back(y[0]), back(x.cast(y[1], tensor.Int64))}
 }
 
-// lastAndBack make an axis of input 0 the last one, and undo that. An axis of -1 stays, also where the rank is not known.
+// lastAndBack returns functions that make an axis of input 0 the last one, and undo that. Axis -1 stays, even if the rank is not known.
 func (x *site) lastAndBack(axis int) (to, back func(*value) *value) {
 	if axis == -1 {
 		same := func(v *value) *value { return x.plain(v) }
@@ -267,7 +267,7 @@ func (x *site) lastAndBack(axis int) (to, back func(*value) *value) {
 	return func(v *value) *value { return x.transpose(v, perm) }, func(v *value) *value { return x.transpose(v, inverse(perm)) }
 }
 
-// negative reverses the order of numbers: integers by their complement, which has no overflow.
+// negative reverses the order of numbers. For integers it takes the complement, which cannot overflow.
 func (x *site) negative(v *value) *value {
 	if v.dtype.Float() {
 		return x.op(ops.Neg, nil, v)
@@ -291,10 +291,10 @@ func oneHot(x *site) *value {
 
 func nonZero(x *site) *value { return x.transpose(x.truths(x.at(0)), []int{1, 0}) }
 
-// truths are the places [n, rank] of what is not zero.
+// truths returns the indices [n, rank] of nonzero elements.
 func (x *site) truths(u *value) *value { return x.sized(x.op(ops.Where, nil, u), []int{-1, u.rank()}) }
 
-// compress takes what a vector of truths says, along an axis or of all elements.
+// compress selects by a boolean vector, along an axis or from all elements.
 func compress(x *site) *value {
 	u := x.at(0)
 	axis, ok := x.attr("axis").(int)
@@ -311,7 +311,7 @@ func reverseSequence(x *site) *value {
 	return x.op(ops.ReverseSequence, graph.Attrs{"seq_dim": int64(x.int("time_axis", 0)), "batch_dim": int64(x.int("batch_axis", 1))}, x.at(0), x.at(1))
 }
 
-// arg is the place of the first, or last, of the largest or smallest elements.
+// arg returns the index of the first, or last, of the largest or smallest elements.
 func arg(d *ops.Def) func(x *site) *value {
 	return func(x *site) *value {
 		u := x.at(0)
@@ -334,7 +334,7 @@ func arg(d *ops.Def) func(x *site) *value {
 	}
 }
 
-// cumulative is an operator over all elements of an axis up to one.
+// cumulative is a running reduction along an axis.
 func cumulative(d *ops.Def) operator {
 	return one(func(x *site) *value {
 		attrs := graph.Attrs{"exclusive": x.flag("exclusive", false), "reverse": x.flag("reverse", false)}

@@ -8,27 +8,27 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// integerProduct is what a product of integers of 8 bits has besides its operands; nil: nothing.
+// integerProduct has the inputs of an 8-bit integer product besides its operands; nil fields are absent.
 type integerProduct struct {
 	zeroA, zeroB *value
 	bias         *value // added to the sums
-	scale, add   *value // of float32: what sums are multiplied by, and what is added then
-	zero         *value // of results of 8 bits
+	scale, add   *value // float32: sums are multiplied by scale, then add is added
+	zero         *value // zero point of 8-bit results
 	to           tensor.DType
 }
 
-// ofBytes reports whether values are of 8 bits.
+// ofBytes reports whether all values have 8 bits.
 func ofBytes(all ...*value) bool {
 	return !slices.ContainsFunc(all, func(v *value) bool {
 		return v.dtype != tensor.Int8 && v.dtype != tensor.Uint8 || v.four != tensor.Invalid
 	})
 }
 
-// inputs returns what follows the operands of an op with n columns, nil where it has no form for that, as for zero points of rows
+// inputs returns the inputs after the operands of an op with n columns, or nil if the op cannot take them, such as zero points for rows
 // or of other types.
 func (p *integerProduct) inputs(x *site, n int) []*value {
 	ok := true
-	// scalars and vectors of columns; nil stands for a number that changes nothing
+	// returns a scalar, or a vector for columns; a nil v becomes none, which changes nothing
 	factor := func(v *value, d tensor.DType, none float64, columns bool) *value {
 		switch {
 		case v == nil:
@@ -63,7 +63,7 @@ func (p *integerProduct) inputs(x *site, n int) []*value {
 	return in
 }
 
-// bytesProduct is a product of matrices of 8 bits, nil where it has to be done in another way.
+// bytesProduct is a product of 8-bit matrices, or nil if it has to be done in another way.
 func (x *site) bytesProduct(a, b *value, p *integerProduct) *value {
 	if a.rank() < 2 || b.rank() < 2 || !ofBytes(a, b) {
 		return nil
@@ -76,8 +76,8 @@ func (x *site) bytesProduct(a, b *value, p *integerProduct) *value {
 	return x.op(ops.IntegerMatMul, graph.Attrs{"Tout": p.to}, append([]*value{a, b}, in...)...)
 }
 
-// bytesConvolution is a convolution of images of 8 bits, nil where it has to be done in another way: in groups, of volumes, and where
-// padding cuts off.
+// bytesConvolution is a convolution of 8-bit images, or nil if it has to be done in another way: with groups, for volumes, and with
+// negative padding.
 func (x *site) bytesConvolution(image, filter *value, p *integerProduct) *value {
 	dims := filter.dims()
 	if len(dims) < 3 || len(dims) > 4 || slices.Contains(dims, -1) || slices.Contains(dims, 0) || x.int("group", 1) != 1 || !ofBytes(image, filter) {

@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// labelOperators map categories to numbers, to names and to columns.
+// labelOperators map categories to numbers, names and columns.
 var labelOperators = operators{
 	"LabelEncoder": one(labelEncoder), "CategoryMapper": one(categoryMapper), "OneHotEncoder": one(oneHotEncoder), "FeatureVectorizer": one(featureVectorizer),
 	"ZipMap": one(zipMap).but("a use of its result by other operators"),
 }
 
-// listedAs is a constant vector of the attribute prefix_strings, prefix_int64s, prefix_floats or prefix_tensor; nil where all are absent.
+// listedAs returns the attribute prefix_strings, prefix_int64s, prefix_floats or prefix_tensor as a constant vector; nil if all are absent.
 func (x *site) listedAs(prefix string) *tensor.Tensor {
 	if t := x.tensorOf(prefix + "_tensor"); t != nil {
 		return t
@@ -33,7 +33,7 @@ func (x *site) listedAs(prefix string) *tensor.Tensor {
 	return nil
 }
 
-// texts is a constant vector.
+// texts returns a constant vector.
 func (x *site) texts(list ...string) *tensor.Tensor {
 	bytes := 0
 	for _, s := range list {
@@ -51,10 +51,10 @@ func (x *site) texts(list ...string) *tensor.Tensor {
 	return t
 }
 
-// sizeOfString is what a string of a tensor takes besides its bytes.
+// sizeOfString is the memory of a tensor's string besides its bytes.
 const sizeOfString = 24
 
-// longs is a constant vector.
+// longs returns a constant vector.
 func (x *site) longs(list ...int) *tensor.Tensor {
 	x.t.pay(8 * len(list))
 	t := tensor.New(tensor.Int64, len(list))
@@ -64,8 +64,8 @@ func (x *site) longs(list ...int) *tensor.Tensor {
 	return t
 }
 
-// otherwise is a vector of the one value of the attribute default_tensor, default_string, default_int64 or default_float, which is for an
-// element type.
+// otherwise returns the attribute default_tensor, default_string, default_int64 or default_float, depending on the element type, as a
+// vector of one element.
 func (x *site) otherwise(d tensor.DType) *value {
 	name, number, real := x.str("default_string", "_Unused"), x.int("default_int64", -1), x.float("default_float", float32(math.Copysign(0, -1)))
 	switch given := x.tensorOf("default_tensor"); {
@@ -79,7 +79,7 @@ func (x *site) otherwise(d tensor.DType) *value {
 	return x.reshape(x.scalar(d, float64(number)), 1)
 }
 
-// labelEncoder has names alone before version 2, which it numbers, or gives for numbers.
+// labelEncoder only has names before version 2: it maps them to numbers, or back.
 func labelEncoder(x *site) *value {
 	if x.version < 2 {
 		return x.numbered(x.strList("classes_strings"), nil)
@@ -96,7 +96,7 @@ func categoryMapper(x *site) *value {
 	return x.numbered(x.strList("cats_strings"), x.intList("cats_int64s", nil))
 }
 
-// numbered gives the numbers of names, and the names of numbers; nil numbers count from 0.
+// numbered maps names to numbers, or numbers to names; nil numbers count from 0.
 func (x *site) numbered(names []string, numbers []int) *value {
 	if numbers == nil {
 		numbers = without(len(names))
@@ -108,11 +108,11 @@ func (x *site) numbered(names []string, numbers []int) *value {
 	if x.at(0).dtype != tensor.String {
 		keys, values = values, keys
 	}
-	x.otherwise(tensor.Int64) // reads all
+	x.otherwise(tensor.Int64) // marks all as read
 	return x.mapped(lastOfEqual, keys, constant(values), x.otherwise(values.DType))
 }
 
-// equals says which of several equal keys counts: ONNX Runtime's table of an operator keeps the first or the last.
+// equals says which of several equal keys counts: depending on the operator, ONNX Runtime's table keeps the first or the last.
 type equals bool
 
 const (
@@ -120,13 +120,13 @@ const (
 	lastOfEqual  equals = true
 )
 
-// mapped gives the value of each element's key, and otherwise that of keys which are not there.
+// mapped returns the value for each element's key, or otherwise for missing keys.
 func (x *site) mapped(which equals, keys *tensor.Tensor, values, otherwise *value) *value {
 	at := x.placed(x.at(0), which, keys)
 	return x.op(ops.GatherV2, nil, x.concat(0, x.reshape(values, -1), otherwise), at, x.i32(0))
 }
 
-// placed are the places of elements among keys, in the shape of u; those that are not there have the place after the last.
+// placed returns the index of each element among the keys, in the shape of u; missing elements have the number of keys.
 func (x *site) placed(u *value, which equals, keys *tensor.Tensor) *value {
 	if u.dtype != keys.DType {
 		if u.dtype == tensor.String || keys.DType == tensor.String {
@@ -136,23 +136,23 @@ func (x *site) placed(u *value, which equals, keys *tensor.Tensor) *value {
 	}
 	own, place, lost := x.distinct(which, keys)
 	n := own.Len()
-	// Among keys and elements together, an element that is a key has the number of its key.
+	// Among keys and elements together, an element that equals a key gets the key's number.
 	all := x.ops(ops.Unique, nil, x.concat(0, constant(own), x.reshape(u, -1)))[1]
 	at := x.op(ops.StridedSlice, graph.Attrs{"end_mask": int64(1)}, all, x.ints(n), x.ints(0), x.ints(1))
 	at = x.op(ops.GatherV2, nil, x.ints(append(place, keys.Len())...), x.op(ops.Minimum, nil, at, x.i32(n)), x.i32(0))
 	at = x.op(ops.Reshape, nil, at, x.shape(u))
 	for k, known := range u.known {
-		if at.known[k].T == nil && known.Known { // how many there are before the last step is not known
+		if at.known[k].T == nil && known.Known { // the number of elements before the Reshape is not known
 			at.known[k] = infer.Shaped(known.Shape...)
 		}
 	}
-	if lost < 0 || x.version < 4 { // where NaN is no key
+	if lost < 0 || x.version < 4 { // NaN is not a key
 		return at
 	}
 	return x.op(ops.SelectV2, nil, x.op(ops.IsNan, nil, u), x.i32(lost), at)
 }
 
-// distinct returns the keys but for NaN, each once, the places of those that count, and the place of the first NaN, -1 where there is none.
+// distinct returns the distinct keys without NaN, the indices of the keys that count, and the index of the first NaN, or -1.
 func (x *site) distinct(which equals, keys *tensor.Tensor) (own *tensor.Tensor, place []int, nan int) {
 	nan = -1
 	seen := map[any]int{}
@@ -182,7 +182,7 @@ func (x *site) distinct(which equals, keys *tensor.Tensor) (own *tensor.Tensor, 
 	return x.taken(keys, place), place, nan
 }
 
-// taken are some elements, as a vector.
+// taken returns the elements at the given indices, as a vector.
 func (x *site) taken(t *tensor.Tensor, at []int) *tensor.Tensor {
 	if t.DType == tensor.String {
 		list := make([]string, len(at))
@@ -200,7 +200,7 @@ func (x *site) taken(t *tensor.Tensor, at []int) *tensor.Tensor {
 	return out
 }
 
-// oneHotEncoder makes a column of each category. One that is not known has only zeros, or is an error of the request.
+// oneHotEncoder makes a column for each category. An unknown category has only zeros, or makes the request fail.
 func oneHotEncoder(x *site) *value {
 	names, numbers := x.strList("cats_strings"), x.intList("cats_int64s", nil)
 	keys := x.longs(numbers...)
@@ -213,7 +213,7 @@ func oneHotEncoder(x *site) *value {
 	}
 	at := x.placed(x.at(0), lastOfEqual, keys)
 	if !x.flag("zeros", true) {
-		at = x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), x.i32(n), x.i32(1)), at, x.i32(0)) // has no place after the last
+		at = x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), x.i32(n), x.i32(1)), at, x.i32(0)) // refuses the index after the last
 	}
 	return x.op(ops.OneHot, graph.Attrs{"axis": int64(-1)}, at, x.i32(n), x.scalar(tensor.Float32, 1), x.scalar(tensor.Float32, 0))
 }
@@ -242,7 +242,7 @@ func featureVectorizer(x *site) *value {
 	return x.concat(1, all...)
 }
 
-// zipMap gives each row as a map of names to scores: scores that carry their names. The model's outputs are both.
+// zipMap returns each row as a map from names to scores: scores that carry their names. The model has both as outputs.
 func zipMap(x *site) *value {
 	ints, names := x.intList("classlabels_int64s", nil), x.strList("classlabels_strings")
 	keys := x.longs(ints...)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// toLast is the permutation that puts channels last; fromLast puts them first again.
+// toLast is the permutation that puts channels last; fromLast is its inverse.
 func toLast(rank int) []int {
 	perm := []int{0}
 	for i := 2; i < rank; i++ {
@@ -26,7 +26,7 @@ func fromLast(rank int) []int {
 	return perm
 }
 
-// plain returns a value as the model has it.
+// plain returns a value in the model's layout.
 func (b *builder) plain(v *value) *value {
 	if v.seq {
 		refuse("a sequence where a tensor is expected")
@@ -55,7 +55,7 @@ func (b *builder) channelsLast(v *value) *value {
 	return v.last
 }
 
-// channelsFirst is the value that has this one as its form with channels last.
+// channelsFirst returns the value whose layout with channels last is given.
 func (b *builder) channelsFirst(last *value) *value {
 	if last.rank() < 0 {
 		refuse("the rank of the result is not known")
@@ -77,8 +77,8 @@ func permuted(s, perm []int) []int {
 	return out
 }
 
-// inLast reports whether an elementwise operator of these values is better done with channels last: one is only there so, and all
-// others can be brought into that form.
+// inLast reports whether an elementwise operator is better done with channels last: one operand only exists in that layout, and all
+// others can be brought into it.
 func inLast(in []*value) bool {
 	rank, only := -1, false
 	for _, v := range in {
@@ -94,7 +94,7 @@ func inLast(in []*value) bool {
 	return only
 }
 
-// aligned returns values of known rank in the form with channels last of a tensor of the highest rank among them.
+// aligned returns values of known rank with channels last, as for the operand of highest rank.
 func (b *builder) aligned(in []*value) []*value {
 	rank := 0
 	for _, v := range in {
@@ -106,7 +106,7 @@ func (b *builder) aligned(in []*value) []*value {
 			out[i] = v
 			continue
 		}
-		if lacks := rank - v.rank(); lacks > 0 { // a constant
+		if lacks := rank - v.rank(); lacks > 0 { // it is a constant
 			shape := make([]int, rank)
 			for k := range shape {
 				if shape[k] = 1; k >= lacks {
@@ -120,7 +120,7 @@ func (b *builder) aligned(in []*value) []*value {
 	return out
 }
 
-// each adds an op that works on each element alone, with the inputs broadcast to one shape; channels stay last where they are.
+// each adds an elementwise op, with its inputs broadcast to one shape; channels stay last where they are.
 func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 	for i, v := range in {
 		in[i] = b.own(v)
@@ -131,7 +131,7 @@ func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 	return b.channelsFirst(b.op(d, attrs, b.aligned(in)...))
 }
 
-// ints is a constant vector of int32.
+// ints returns a constant int32 vector.
 func (b *builder) ints(list ...int) *value {
 	t := tensor.New(tensor.Int32, len(list))
 	for i, v := range list {
@@ -140,10 +140,10 @@ func (b *builder) ints(list ...int) *value {
 	return constant(t)
 }
 
-// i32 is a constant scalar of int32.
+// i32 returns a constant int32 scalar.
 func (b *builder) i32(v int) *value { return constant(tensor.Scalar(narrowed(v))) }
 
-// scalar is a constant of any numeric type.
+// scalar returns a constant of any numeric type.
 func (b *builder) scalar(d tensor.DType, v float64) *value {
 	if d == tensor.Float64 {
 		return constant(tensor.Scalar(v))
@@ -172,7 +172,7 @@ func (b *builder) reshape(v *value, shape ...int) *value {
 	return b.op(ops.Reshape, nil, v, b.ints(shape...))
 }
 
-// cast converts elements as the format says; a value of that type is returned as it is.
+// cast converts elements as ONNX defines it; a value of that type is returned unchanged.
 func (b *builder) cast(v *value, to tensor.DType) *value {
 	if v.dtype == to {
 		return v
@@ -180,11 +180,11 @@ func (b *builder) cast(v *value, to tensor.DType) *value {
 	return b.each(ops.Cast, graph.Attrs{"SrcT": v.dtype, "DstT": to, "Truncate": false}, v)
 }
 
-// narrowed returns an integer as int32: one beyond is the limit of that, so that no length, place or index becomes another one that fits. The lower limit
+// narrowed clamps an integer to int32, so that no length or index becomes another one that fits. The lower limit
 // can be negated.
 func narrowed(v int) int32 { return int32(max(min(v, math.MaxInt32), -math.MaxInt32)) }
 
-// narrow is narrowed for integers that only a request says.
+// narrow is narrowed for integers known only from a request.
 func (b *builder) narrow(v *value) *value {
 	if v.dtype == tensor.Int64 {
 		v = b.op(ops.Maximum, nil, b.op(ops.Minimum, nil, v, constant(tensor.Scalar(int64(math.MaxInt32)))), constant(tensor.Scalar(int64(-math.MaxInt32))))
@@ -192,7 +192,7 @@ func (b *builder) narrow(v *value) *value {
 	return b.cast(v, tensor.Int32)
 }
 
-// shape is the shape of a value, a vector of int32.
+// shape returns the shape of a value, an int32 vector.
 func (b *builder) shape(v *value) *value {
 	if dims := v.dims(); dims != nil {
 		fixed := true
@@ -206,7 +206,7 @@ func (b *builder) shape(v *value) *value {
 	return b.op(ops.Shape, graph.Attrs{"out_type": tensor.Int32}, v)
 }
 
-// size is a dimension, a scalar of int32.
+// size returns a dimension, an int32 scalar.
 func (b *builder) size(v *value, axis int) *value {
 	if dims := v.dims(); axis < len(dims) && dims[axis] >= 0 {
 		return b.i32(dims[axis])
@@ -222,7 +222,7 @@ func (b *builder) concat(axis int, in ...*value) *value {
 	return b.op(ops.ConcatV2, nil, append(append([]*value{}, in...), b.i32(axis))...)
 }
 
-// pack makes a vector of scalars.
+// pack makes a vector from scalars.
 func (b *builder) pack(in ...*value) *value {
 	return b.op(ops.Pack, graph.Attrs{"axis": int64(0)}, in...)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// element is what is known of all tensors of a list.
+// element is what is known about all tensors of a list.
 type element struct {
 	dtype tensor.DType
-	dims  []int // sizes, -1 for open ones; nil: not even the rank is known
+	dims  []int // sizes, -1 for open ones; nil if the rank is not known
 	never bool  // there are none
 }
 
-// or is what is known of tensors of either list.
+// or returns what is known about tensors of either list.
 func (e *element) or(f *element) *element {
 	switch {
 	case e == nil || f == nil:
@@ -51,7 +51,7 @@ func elementOf(v *value) *element {
 	return &element{dtype: v.dtype, dims: v.dims()}
 }
 
-// shape is the shape of the elements as the ops of lists take it.
+// elementShape returns the shape of the elements, as the list ops take it.
 func (b *builder) elementShape(e *element) *value {
 	if e.dims == nil {
 		return b.i32(-1)
@@ -59,7 +59,7 @@ func (b *builder) elementShape(e *element) *value {
 	return b.ints(e.dims...)
 }
 
-// sizedAs notes what is known of a tensor that is an element.
+// sizedAs notes what is known about a tensor that is an element.
 func (x *site) sizedAs(y *value, e *element) *value {
 	if e.dims == nil {
 		return y
@@ -67,7 +67,7 @@ func (x *site) sizedAs(y *value, e *element) *value {
 	return x.sized(y, e.dims)
 }
 
-// opened makes a list of a sequence whose length is known; other values stay.
+// opened makes a list of a sequence of known length; other values stay.
 func (x *site) opened(v *value) *value {
 	if !v.seq {
 		return v
@@ -91,7 +91,7 @@ func (x *site) opened(v *value) *value {
 	return list
 }
 
-// wrappedPlace is a place that counts from the end where it is negative, an int32.
+// wrappedPlace returns an index as int32; a negative one counts from the end.
 func (x *site) wrappedPlace(at, n *value) *value {
 	return x.wrapped(x.op(ops.Reshape, nil, x.narrow(at), x.ints()), n)
 }
@@ -100,13 +100,13 @@ func (x *site) elementAt(list, at *value) *value {
 	return x.element(list, x.wrappedPlace(at, x.op(ops.TensorListLength, nil, list)))
 }
 
-// element is one of a list.
+// element returns one tensor of a list.
 func (x *site) element(list, at *value) *value {
 	y := x.op(ops.TensorListGetItem, graph.Attrs{"element_dtype": list.list.dtype}, list, at, x.elementShape(list.list))
 	return x.sizedAs(y, list.list)
 }
 
-// tabulated is a list of n tensors, each made of its place; like is what is known of them, nil where item says it.
+// tabulated returns a list of n tensors, made from their indices; like is what is known about them, nil if item tells.
 func (x *site) tabulated(n *value, d tensor.DType, like *element, item func(x *site, at *value) *value) *value {
 	first := []*value{x.i32(0), x.builder.list(d)}
 	out := x.loop(first, []probes{x.i32(0).known, {}},
@@ -122,7 +122,7 @@ func (x *site) tabulated(n *value, d tensor.DType, like *element, item func(x *s
 	return out[1]
 }
 
-// inserted puts a tensor before a place, or at the end.
+// inserted inserts a tensor before an index, or at the end.
 func (x *site) inserted(list, v, at *value) *value {
 	e := list.list.or(elementOf(v))
 	if at == nil {
@@ -138,7 +138,7 @@ func (x *site) inserted(list, v, at *value) *value {
 	return x.following(x.append(before, v), after, e)
 }
 
-// erased leaves out the tensor at a place, or the last one.
+// erased removes the tensor at an index, or the last one.
 func (x *site) erased(list, at *value) *value {
 	e, n := list.list, x.op(ops.TensorListLength, nil, list)
 	if at == nil {
@@ -146,14 +146,14 @@ func (x *site) erased(list, at *value) *value {
 	}
 	at = x.wrappedPlace(at, n)
 	last := x.op(ops.Sub, nil, n, x.i32(1))
-	at = x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), n, x.i32(1)), at, x.i32(0)) // refuses places beside the list
+	at = x.op(ops.GatherV2, nil, x.op(ops.Range, nil, x.i32(0), n, x.i32(1)), at, x.i32(0)) // refuses indices out of range
 	return x.tabulated(last, e.dtype, e, func(x *site, i *value) *value {
 		behind := x.cast(x.op(ops.GreaterEqual, nil, i, x.own(at)), tensor.Int32)
 		return x.element(x.own(list), x.op(ops.AddV2, nil, i, behind))
 	})
 }
 
-// following adds the tensors of another list.
+// following appends the tensors of another list.
 func (x *site) following(list, after *value, e *element) *value {
 	first := []*value{x.i32(0), list}
 	out := x.loop(first, []probes{x.i32(0).known, {}},
@@ -167,7 +167,7 @@ func (x *site) following(list, after *value, e *element) *value {
 	return out[1]
 }
 
-// joined are the tensors of a list along an axis, an old or a new one.
+// joined concatenates the tensors of a list along an axis, or stacks them along a new one.
 func (x *site) joined(list *value, axis int, stack bool) *value {
 	e := list.list
 	if e.dims == nil {
@@ -190,7 +190,7 @@ func (x *site) joined(list *value, axis int, stack bool) *value {
 	return x.transpose(x.sized(y, dims), inverse(perm))
 }
 
-// splitOpen is a list of parts along an axis: of sizes that a vector says, of one size, or of one element, whose axis may go.
+// splitOpen returns a list of parts along an axis: with the given sizes, of one size, or of one element, whose axis may be removed.
 func (x *site) splitOpen(u, sizes *value, axis int, keep bool) *value {
 	rank := u.rank()
 	perm := append([]int{axis}, without(rank, axis)...)
@@ -219,7 +219,7 @@ func (x *site) splitOpen(u, sizes *value, axis int, keep bool) *value {
 	return x.tabulated(x.op(ops.TensorListLength, nil, list), e.dtype, nil, func(x *site, i *value) *value { return x.transpose(x.element(x.own(list), i), back) })
 }
 
-// evenly are the sizes of parts of n elements that have some size each, but for the last one.
+// evenly returns the sizes of parts of n elements: all equal, except perhaps the last.
 func (x *site) evenly(n, each *value) *value {
 	one := constant(tensor.Scalar(int64(1)))
 	each = x.op(ops.Maximum, nil, each, one)
@@ -227,7 +227,7 @@ func (x *site) evenly(n, each *value) *value {
 	return x.op(ops.Minimum, nil, each, x.op(ops.Sub, nil, n, begins))
 }
 
-// lasting returns what a loop carries, with what is known of lists at the beginning of any round: what a body makes of them may be wider.
+// lasting returns the values that a loop carries, with what is known about lists in any iteration: the body may make more general ones.
 func (x *site) lasting(g *onnx.Graph, first []*value, known []probes) []*value {
 	if !slices.ContainsFunc(first, func(v *value) bool { return v.list != nil }) {
 		return first
@@ -257,7 +257,7 @@ func (x *site) lasting(g *onnx.Graph, first []*value, known []probes) []*value {
 	return first
 }
 
-// onceAround translates a loop's body on trial, and returns its results, nil where it could not be.
+// onceAround translates a loop's body on trial, and returns its results, or nil if that failed.
 func (x *site) onceAround(g *onnx.Graph, first []*value, known []probes) (next []*value) {
 	gaps := maps.Clone(x.t.gaps)
 	defer func() {
@@ -277,7 +277,7 @@ func (x *site) onceAround(g *onnx.Graph, first []*value, known []probes) (next [
 	return next
 }
 
-// sequenceMap runs a graph on the elements of sequences of one length, and on other values that all rounds see.
+// sequenceMap runs a graph on the elements of sequences of the same length, and on other values, which all iterations see.
 func sequenceMap(x *site) []*value {
 	g := x.graphOf("body")
 	if len(x.in) == 0 || len(g.Inputs) != len(x.in) {
@@ -313,7 +313,7 @@ func sequenceMap(x *site) []*value {
 	return out
 }
 
-// mapLists is sequenceMap of a list.
+// mapLists is sequenceMap for a list.
 func (x *site) mapLists(g *onnx.Graph) []*value {
 	var in []*value
 	for i := range x.in {

@@ -6,10 +6,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lossOperators compare logarithms of probabilities with classes.
+// lossOperators compare log probabilities with classes.
 var lossOperators = operators{"NegativeLogLikelihoodLoss": one(likelihoodLoss), "SoftmaxCrossEntropyLoss": as(crossEntropyLoss)}
 
-// classesLast brings axis 1 to the end.
+// classesLast moves axis 1 to the end.
 func (x *site) classesLast(u *value) *value {
 	if u.rank() < 2 {
 		refuse("rank %d (-1: not known): expected at least 2", u.rank())
@@ -19,14 +19,14 @@ func (x *site) classesLast(u *value) *value {
 
 func likelihoodLoss(x *site) *value { return x.likelihood(x.classesLast(x.at(0))) }
 
-// crossEntropyLoss is the loss of a softmax, and its logarithm.
+// crossEntropyLoss returns the loss of a softmax, and the log softmax.
 func crossEntropyLoss(x *site) []*value {
 	u := x.classesLast(x.at(0))
 	logs := x.op(ops.LogSoftmax, nil, u)
 	return []*value{x.likelihood(logs), x.transpose(logs, fromLast(u.rank()))}
 }
 
-// likelihood takes logarithms with the classes last. The loss of a class that is to be ignored is 0, and has no weight in the mean.
+// likelihood takes log probabilities with the classes last. An ignored class has loss 0, and no weight in the mean.
 func (x *site) likelihood(logs *value) *value {
 	target, rank, d := x.at(1), logs.rank(), logs.dtype
 	if target.dtype != tensor.Int32 {

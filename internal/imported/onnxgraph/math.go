@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mathOperators work on each element alone, and are not what one op of TensorFlow does under a name of its own: see stated.
+// mathOperators are elementwise operators that are not a single op of TensorFlow with its own entry: see stated.
 var mathOperators = operators{
 	"Add": binary(ops.AddV2), "BitwiseNot": unary(ops.Invert), "BitwiseAnd": binary(ops.BitwiseAnd), "BitwiseOr": binary(ops.BitwiseOr), "BitwiseXor": binary(ops.BitwiseXor),
 	"Xor": binary(ops.NotEqual),
@@ -22,7 +22,7 @@ var mathOperators = operators{
 	"Identity": one(identity),
 }
 
-// stated are the operators that definitions of ops name: those of the same inputs and meaning.
+// stated returns the operators that the definitions of ops name: they have the same inputs and meaning.
 func stated() operators {
 	all := operators{}
 	for _, d := range ops.Defs() {
@@ -43,7 +43,7 @@ func unary(d *ops.Def) operator {
 	return one(func(x *site) *value { return x.each(d, nil, x.at(0)) })
 }
 
-// narrow are types in which TensorFlow has no kernels of some ops, and the wider ones whose results are cut off again.
+// narrow has types for which some TensorFlow ops have no kernels, and the wider types to compute in, whose results are truncated.
 var narrow = map[tensor.DType]tensor.DType{tensor.Int8: tensor.Int32, tensor.Int16: tensor.Int32, tensor.Uint8: tensor.Int32, tensor.Uint16: tensor.Int32, tensor.Uint32: tensor.Int64,
 	tensor.Uint64: tensor.Int64}
 
@@ -51,7 +51,7 @@ func binary(d *ops.Def) operator {
 	return one(func(x *site) *value { return x.arithmetic(d, x.at(0), x.at(1)) })
 }
 
-// arithmetic adds an op of two operands, in a wider type where there is no kernel for theirs.
+// arithmetic adds an op of two operands, in a wider type if theirs has no kernel.
 func (b *builder) arithmetic(d *ops.Def, u, v *value) *value {
 	wide, ok := narrow[u.dtype]
 	if !ok || takesType(d, u.dtype) {
@@ -64,7 +64,7 @@ func (b *builder) arithmetic(d *ops.Def, u, v *value) *value {
 	return y
 }
 
-// takesType reports whether an op is there for an element type.
+// takesType reports whether an op supports an element type.
 func takesType(d *ops.Def, t tensor.DType) bool {
 	for _, a := range d.Attrs() {
 		if a.Name == d.InputAt(0, len(d.Inputs())).TypeAttr && a.Types != nil {
@@ -79,7 +79,7 @@ func takesType(d *ops.Def, t tensor.DType) bool {
 	return true
 }
 
-// folded are operators of any number of inputs.
+// folded are operators with any number of inputs.
 func folded(d *ops.Def) operator {
 	return one(func(x *site) *value {
 		y := x.at(0)
@@ -100,7 +100,7 @@ func meanOf(x *site) *value {
 	return x.each(ops.RealDiv, nil, y, x.scalar(y.dtype, float64(len(x.in))))
 }
 
-// optional returns an input, nil where it is absent.
+// optional returns an input, or nil if it is absent.
 func optional(x *site, i int) *value {
 	if !x.has(i) {
 		return nil
@@ -108,7 +108,7 @@ func optional(x *site, i int) *value {
 	return x.at(i)
 }
 
-// divide: integers are rounded towards zero.
+// divide rounds integers toward zero.
 func divide(x *site) *value {
 	u, v := x.at(0), x.at(1)
 	if u.dtype.Float() {
@@ -120,7 +120,7 @@ func divide(x *site) *value {
 	return x.each(ops.TruncateDiv, nil, u, v)
 }
 
-// power: the exponent may be of another type.
+// power takes an exponent of any type.
 func power(x *site) *value {
 	u, v := x.at(0), x.at(1)
 	d := u.dtype
@@ -133,7 +133,7 @@ func power(x *site) *value {
 	return x.cast(x.each(ops.Pow, nil, x.cast(u, tensor.Float64), x.cast(v, tensor.Float64)), d)
 }
 
-// modulo has the sign of the divisor, or with fmod that of the dividend.
+// modulo has the sign of the divisor, or with fmod the sign of the dividend.
 func modulo(x *site) *value {
 	d := ops.FloorMod
 	if x.flag("fmod", false) {
@@ -146,10 +146,10 @@ func modulo(x *site) *value {
 	return x.each(d, nil, u, v)
 }
 
-// signed are the integers that have a sign.
+// signed has the signed integer types.
 var signed = map[tensor.DType]bool{tensor.Int8: true, tensor.Int16: true, tensor.Int32: true, tensor.Int64: true}
 
-// bitShift: bits that are shifted by a negative number, or by as many as there are, are gone; a sign stays.
+// bitShift: a shift by a negative number, or by at least the width, leaves no bits; a sign stays.
 func bitShift(x *site) *value {
 	u, by := x.at(0), x.at(1)
 	bits := x.scalar(by.dtype, float64(8*u.dtype.Size()))
@@ -213,7 +213,7 @@ func castLike(x *site) *value {
 	return x.converted(x.at(0), x.at(1).dtype)
 }
 
-// converted casts between numbers, truths and strings.
+// converted casts between numbers, booleans and strings.
 func (x *site) converted(v *value, to tensor.DType) *value {
 	switch {
 	case to == tensor.Invalid:
@@ -238,7 +238,7 @@ func (x *site) converted(v *value, to tensor.DType) *value {
 	return x.cast(v, to)
 }
 
-// written are floats in decimal, as ONNX Runtime writes them: in 8 digits, those of 64 bits too.
+// written writes floats in decimal, as ONNX Runtime does: with 8 digits, for float64 too.
 func (x *site) written(v *value) *value {
 	if v.dtype != tensor.Float64 {
 		v = x.cast(v, tensor.Float32)
@@ -257,7 +257,7 @@ func (x *site) written(v *value) *value {
 	return y
 }
 
-// prelu: slopes are broadcast to the shape of the input; before version 7 they are of channels.
+// prelu broadcasts slopes to the input's shape; before version 7 there is one per channel.
 func prelu(x *site) *value {
 	u, slope := x.at(0), x.at(1)
 	if rank := x.rank(0); x.version < 7 && slope.rank() == 1 && rank > 2 {
@@ -267,7 +267,7 @@ func prelu(x *site) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, u, zero), x.each(ops.Mul, nil, u, slope), u)
 }
 
-// bitCast gives the bits of elements another type of the same size. A truth is a byte.
+// bitCast reinterprets the bits of elements as another type of the same size. A boolean is a byte.
 func bitCast(x *site) *value {
 	u, to := x.at(0), x.dtype("to", tensor.Invalid)
 	if to.Size() != u.dtype.Size() || to.Size() == 0 || u.four != tensor.Invalid || wide[to] != tensor.Invalid {

@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// normOperators bring values to one mean and spread.
+// normOperators normalize values to a mean and spread.
 var normOperators = operators{
 	"BatchNormalization": as(batchNorm).but("what training made before version 14"), "InstanceNormalization": one(instanceNorm), "LayerNormalization": as(layerNorm),
 	"GroupNormalization": one(groupNorm), "RMSNormalization": one(rmsNorm), "LRN": one(lrn), "LpNormalization": one(lpNorm), "MeanVarianceNormalization": one(meanVarianceNorm),
 }
 
-// batchNorm uses the mean and variance that it is given, or in training those of the batch.
+// batchNorm uses the given mean and variance, or in training the batch's.
 func batchNorm(x *site) []*value {
 	momentum := x.float("momentum", 0.9)
 	x.attr("is_test") // before version 7
@@ -50,7 +50,7 @@ func batchNorm(x *site) []*value {
 	return []*value{x.cast(x.normalized(in[0], x.channels(in[3], rank), x.channels(factor, rank), x.channels(in[2], rank)), u.dtype)}
 }
 
-// channels gives a vector of channels the shape [c, 1, 1...].
+// channels reshapes a vector of channels to [c, 1, 1...].
 func (x *site) channels(v *value, rank int) *value {
 	if rank < 3 {
 		return v
@@ -63,7 +63,7 @@ func (x *site) normalized(u, mean, factor, offset *value) *value {
 	return x.each(ops.AddV2, nil, x.each(ops.Mul, nil, x.each(ops.Sub, nil, u, mean), factor), offset)
 }
 
-// batchMoments normalizes by the moments of the batch, and moves the running ones towards them.
+// batchMoments normalizes by the batch's mean and variance, and moves the running ones towards them.
 func (x *site) batchMoments(in [5]*value, rank int, epsilon, momentum float64) []*value {
 	axes, keep := x.ints(without(rank, min(1, rank-1))...), graph.Attrs{"keep_dims": true}
 	mean := x.op(ops.Mean, keep, in[0], axes)
@@ -77,7 +77,7 @@ func (x *site) batchMoments(in [5]*value, rank int, epsilon, momentum float64) [
 	return out
 }
 
-// fused is the op of TensorFlow, which takes images: others get sizes of one.
+// fused is TensorFlow's op, which takes images: other inputs get dimensions of size one.
 func (x *site) fused(u *value, rank int, scale, offset, mean, variance *value, epsilon float64) *value {
 	v := u
 	for r := rank; r < 4; r++ {
@@ -91,14 +91,14 @@ func (x *site) fused(u *value, rank int, scale, offset, mean, variance *value, e
 	if rank < 4 {
 		y = x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1, 2}[:4-rank]}, y)
 	}
-	y = x.sized(y, slices.Repeat([]int{-1}, rank)) // the channels of weights may be others than those that were assumed
+	y = x.sized(y, slices.Repeat([]int{-1}, rank)) // the number of channels may differ from the assumed one
 	if rank == 2 {
 		return y
 	}
 	return x.channelsFirst(y)
 }
 
-// moments returns a value less its mean over axes, and 1/sqrt(variance + epsilon).
+// moments returns a value's mean over axes, the value minus it, and 1/sqrt(variance + epsilon).
 func (x *site) moments(u *value, epsilon float64, axes ...int) (mean, centered, spread *value) {
 	keep := graph.Attrs{"keep_dims": true}
 	mean = x.op(ops.Mean, keep, u, x.ints(axes...))
@@ -132,7 +132,7 @@ func layerNorm(x *site) []*value {
 	return []*value{y, mean, spread}
 }
 
-// rmsNorm divides by the root of the mean of squares over all axes from one on, in the precision of stash_type.
+// rmsNorm divides by the root mean square over all axes from one on, in the precision of stash_type.
 func rmsNorm(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	axis := axisOf(x.int("axis", -1), rank)
@@ -146,7 +146,7 @@ func rmsNorm(x *site) *value {
 	return x.each(ops.Mul, nil, x.cast(x.op(ops.Mul, nil, v, spread), u.dtype), x.at(1))
 }
 
-// groupNorm normalizes groups of channels; before version 21 scale and bias are of groups.
+// groupNorm normalizes groups of channels; before version 21 scale and bias are per group.
 func groupNorm(x *site) *value {
 	u, groups := x.at(0), x.int("num_groups", 1)
 	dims := u.dims()
@@ -173,7 +173,7 @@ func groupNorm(x *site) *value {
 	return x.op(ops.AddV2, nil, x.op(ops.Mul, nil, y, x.reshape(x.at(1), shape...)), x.reshape(x.at(2), shape...))
 }
 
-// lrn sums squares over neighbouring channels; a window of an even size has one more behind than before.
+// lrn sums squares over neighboring channels; a window of even size has one more after the channel than before it.
 func lrn(x *site) *value {
 	size := x.int("size", 0)
 	alpha, beta, bias := x.float("alpha", 1e-4), x.float("beta", 0.75), x.float("bias", 1)
@@ -219,7 +219,7 @@ func lpNorm(x *site) *value {
 	return x.op(ops.DivNoNan, nil, u, norm)
 }
 
-// meanVarianceNorm divides by the standard deviation, as ONNX Runtime with nothing added to it but 1e-9.
+// meanVarianceNorm divides by the standard deviation plus 1e-9, as ONNX Runtime does.
 func meanVarianceNorm(x *site) *value {
 	u := x.at(0)
 	axes := axesOf(x.intList("axes", []int{0, 2, 3}), x.rank(0))

@@ -10,43 +10,43 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Operator tells what is translated of an operator.
+// Operator says what is translated of an operator.
 type Operator struct {
-	Domain string // "": the default one
+	Domain string // "" for the default one
 	Name   string
-	Except string // what is refused, "" for nothing but the types that no kernel takes
+	Except string // what is refused, besides types that no kernel takes; "" for nothing
 }
 
-// operator is how an operator is translated.
+// operator says how an operator is translated.
 type operator struct {
 	do     func(x *site) []*value
 	except string
 }
 
-// operators are those of one domain, by name.
+// operators has the operators of one domain, by name.
 type operators map[string]operator
 
 // as is an operator that is translated in full.
 func as(do func(x *site) []*value) operator { return operator{do: do} }
 
-// but is an operator that is refused in part.
+// but returns an operator that is refused in part.
 func (o operator) but(what string) operator { return operator{o.do, what} }
 
-// one is an operator of one result.
+// one is an operator with one result.
 func one(do func(x *site) *value) operator {
 	return as(func(x *site) []*value { return []*value{do(x)} })
 }
 
-// mlDomain is the domain of classic models, runtimeDomain that of the operators which ONNX Runtime adds.
+// mlDomain is the domain of classic models, runtimeDomain the domain of ONNX Runtime's own operators.
 const mlDomain, runtimeDomain = "ai.onnx.ml", "com.microsoft"
 
-// table is what domains returns; it is no initialized variable, as operators with graphs look others up.
+// table is what domains returns; it is not initialized statically, since operators with subgraphs look others up.
 var table struct {
 	once sync.Once
 	all  map[string]operators
 }
 
-// domains are all operators, by domain.
+// domains returns all operators, by domain.
 func domains() map[string]operators {
 	table.once.Do(func() { table.all = gathered() })
 	return table.all
@@ -76,7 +76,7 @@ func gathered() map[string]operators {
 	return all
 }
 
-// latest are the newest versions of the domains that are known.
+// latest has the newest known versions of the domains.
 var latest = map[string]int{"": 28, mlDomain: 5, runtimeDomain: 1}
 
 // Operators lists what is translated, sorted by domain and name.
@@ -90,11 +90,11 @@ func Operators() (all []Operator) {
 	return all
 }
 
-// site is a node that is being translated. Its readers of attributes note what was read: other attributes are refused.
+// site is a node that is being translated. Its attribute readers note what was read: unread attributes are refused.
 type site struct {
 	*builder
 	n       *onnx.Node
-	version int // of the operators of its domain
+	version int // of its domain's operators
 	in      []*value
 	read    map[string]bool
 	scope   *scope
@@ -103,7 +103,7 @@ type site struct {
 // has reports whether input i is there.
 func (x *site) has(i int) bool { return i < len(x.in) && x.in[i] != nil }
 
-// at returns input i, a tensor in whatever form.
+// at returns input i, a tensor in any layout.
 func (x *site) at(i int) *value {
 	v := x.any(i)
 	if v.list != nil && !v.seq {
@@ -120,13 +120,13 @@ func (x *site) any(i int) *value {
 	return x.own(x.in[i])
 }
 
-// attr returns an attribute, nil where it is absent.
+// attr returns an attribute, or nil if it is absent.
 func (x *site) attr(name string) any {
 	x.read[name] = true
 	return x.n.Attrs[name]
 }
 
-// attribute returns an attribute, or def where it is absent.
+// attribute returns an attribute, or def if it is absent.
 func attribute[T any](x *site, name string, def T) T {
 	switch v := x.attr(name).(type) {
 	case T:
@@ -159,7 +159,7 @@ func (x *site) rank(i int) int {
 	return r
 }
 
-// dtype returns the element type of an attribute, def where it is absent.
+// dtype returns the element type in an attribute, or def if it is absent.
 func (x *site) dtype(name string, def tensor.DType) tensor.DType {
 	n := x.int(name, 0)
 	if n == 0 {
@@ -172,7 +172,7 @@ func (x *site) dtype(name string, def tensor.DType) tensor.DType {
 	return d
 }
 
-// knownInts returns the integers of input i, nil where it is absent. They must not depend on what is fed.
+// knownInts returns the integers of input i, or nil if it is absent. They must not depend on feeds.
 func (x *site) knownInts(i int) []int {
 	if !x.has(i) {
 		return nil
@@ -192,7 +192,7 @@ func intsOf(t *tensor.Tensor) []int {
 	return all
 }
 
-// knownFloats returns the numbers of input i, nil where it is absent.
+// knownFloats returns the numbers of input i, or nil if it is absent.
 func (x *site) knownFloats(i int) []float64 {
 	if !x.has(i) {
 		return nil
@@ -208,7 +208,7 @@ func (x *site) knownFloats(i int) []float64 {
 	return all
 }
 
-// intsOr returns the integers of an attribute, which newer versions have as input i; def where both are absent.
+// intsOr returns the integers of an attribute, which newer versions have as input i; def if both are absent.
 func (x *site) intsOr(name string, i int, def []int) []int {
 	if v, ok := x.attr(name).([]int); ok {
 		return v
@@ -219,7 +219,7 @@ func (x *site) intsOr(name string, i int, def []int) []int {
 	return def
 }
 
-// axis makes an axis non-negative.
+// axisOf makes an axis non-negative.
 func axisOf(a, rank int) int {
 	if a < -rank || a >= rank {
 		refuse("axis %d of rank %d", a, rank)
@@ -236,7 +236,7 @@ func axesOf(axes []int, rank int) []int {
 	return out
 }
 
-// without returns a shape or list of axes: 0 to rank-1 but for those.
+// without returns the axes 0 to rank-1, except the given ones.
 func without(rank int, axes ...int) (rest []int) {
 	for i := range rank {
 		if !slices.Contains(axes, i) {

@@ -2,7 +2,7 @@ package onnxgraph
 
 import "github.com/goestimator/goestimator/tensor"
 
-// optionalOperators work on values that are known to be there or not. No node is left of them in the translated model.
+// optionalOperators work on values that are known to be present or absent. The translated model has no node for them.
 var optionalOperators = operators{
 	"Optional": one(optionalOf).but("values that are not there"), "OptionalGetElement": one(identity), "OptionalHasElement": one(hasElement),
 }

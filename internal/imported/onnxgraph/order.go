@@ -6,18 +6,18 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
-// orders are the orders of the nodes of graphs and functions, each found once: functions may be called often, and loops are translated on trial.
+// orders has the node orders of graphs and functions, each found once: functions may be called often, and loops are translated on trial.
 type orders struct {
-	nodes   map[*onnx.Node][]onnx.Node // by the first node as they are
-	outside map[*onnx.Graph][]string   // the names that a graph takes from the one around it
+	nodes   map[*onnx.Node][]onnx.Node // by the first node in the original order
+	outside map[*onnx.Graph][]string   // the names that a graph uses from the graph around it
 }
 
 func newOrders() orders {
 	return orders{map[*onnx.Node][]onnx.Node{}, map[*onnx.Graph][]string{}}
 }
 
-// of are nodes such that each comes after those that make its inputs, and else as they are. ONNX asks for that order; ONNX Runtime does not,
-// and its converter to float16 writes others. Nodes that need each other in a circle, and those that need them, are left as they are.
+// of returns nodes ordered so that inputs come first, otherwise unchanged. ONNX requires this order; ONNX Runtime does not,
+// and its converter to float16 violates it. Nodes in a cycle, and nodes that need them, stay where they are.
 func (r orders) of(nodes []onnx.Node) []onnx.Node {
 	if len(nodes) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (r orders) inOrder(nodes []onnx.Node) []onnx.Node {
 		}
 	}
 	out, done := make([]onnx.Node, 0, len(nodes)), make([]bool, len(nodes))
-	var ready []int // a stack, so that what was waited for is followed by its users
+	var ready []int // a stack, so that a node is followed by the users that waited for it
 	for i := range nodes {
 		if waits[i] == 0 && !done[i] {
 			ready = append(ready, i)
@@ -68,7 +68,7 @@ func (r orders) inOrder(nodes []onnx.Node) []onnx.Node {
 			ready = ready[:len(ready)-1]
 			out, done[n] = append(out, nodes[n]), true
 			for _, u := range users[n] {
-				if waits[u]--; waits[u] == 0 && u < i { // a later one has its turn
+				if waits[u]--; waits[u] == 0 && u < i { // later nodes get their turn anyway
 					ready = append(ready, u)
 				}
 			}
@@ -82,7 +82,7 @@ func (r orders) inOrder(nodes []onnx.Node) []onnx.Node {
 	return out
 }
 
-// needs are the nodes that make what a node takes, also inside the graphs that it has, each once.
+// needs returns the nodes that make a node's inputs, including inputs of its subgraphs, each once.
 func (r orders) needs(n *onnx.Node, makers map[string]int) (found []int) {
 	add := func(names []string) {
 		for _, name := range names {
@@ -101,12 +101,12 @@ func (r orders) needs(n *onnx.Node, makers map[string]int) (found []int) {
 	return slices.Compact(found)
 }
 
-// outer are the names that a graph takes from the one around it, each once.
+// outer returns the names that a graph uses from the graph around it, each once.
 func (r orders) outer(g *onnx.Graph) []string {
 	if found, ok := r.outside[g]; ok {
 		return found
 	}
-	seen := map[string]bool{} // its own, and those that were found
+	seen := map[string]bool{} // its own names, and names already found
 	for _, v := range g.Inputs {
 		seen[v.Name] = true
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
-// TestNodesInOrder: nodes follow those that make their inputs, also for the graphs that they have, and else stay as they are.
+// TestNodesInOrder: nodes come after the nodes that make their inputs, including inputs of subgraphs, and otherwise stay in place.
 func TestNodesInOrder(t *testing.T) {
 	inner := &onnx.Graph{Nodes: []onnx.Node{node("Neg", "", []string{"late"}, []string{"own"}, nil)}, Outputs: []onnx.Value{{Name: "own"}}}
 	branch := onnx.Node{Op: "If", Name: "if", Inputs: []string{"c"}, Outputs: []string{"d"}, Attrs: map[string]any{"then_branch": inner, "else_branch": inner}}
@@ -32,7 +32,7 @@ func TestNodesInOrder(t *testing.T) {
 	}
 }
 
-// TestOrdersAreFoundOnce: functions that are called often, and graphs that lie deep, are looked at once.
+// TestOrdersAreFoundOnce: functions that are called often, and deeply nested graphs, are examined once.
 func TestOrdersAreFoundOnce(t *testing.T) {
 	inner := &onnx.Graph{Nodes: []onnx.Node{node("Neg", "", []string{"late"}, []string{"own"}, nil)}, Outputs: []onnx.Value{{Name: "own"}, {Name: "late"}}}
 	for range 3 {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// packedOperators are of ONNX Runtime: weights of 2, 4 or 8 bits, several to a byte, with a scale for each block, as language models have them.
+// packedOperators are ONNX Runtime's: weights of 2, 4 or 8 bits, packed in bytes, with a scale for each block, as in language models.
 var packedOperators = operators{
 	"MatMulNBits":          one(matMulNBits).but("weights, scales and zero points that are not constant, and g_idx"),
 	"MatMulBnb4":           one(matMulBnb4).but("weights and scales that are not constant"),
@@ -23,7 +23,7 @@ func (x *site) constantAt(i int) *tensor.Tensor {
 	return t
 }
 
-// part returns element i of those of some bits that bytes hold, the lowest bits first.
+// part returns element i, which has that many bits, of packed bytes, the lowest bits first.
 func part(packed []byte, i, bits int) byte {
 	each := 8 / bits
 	return packed[i/each] >> (bits * (i % each)) & (1<<bits - 1)
@@ -37,7 +37,7 @@ func (x *site) bits(def int) int {
 	return bits
 }
 
-// blocksOf returns the size of the blocks, which is a power of two.
+// blocksOf returns the block size, a power of two.
 func (x *site) blocksOf(def int) int {
 	block := x.int("block_size", def)
 	if block < 16 || block > 1<<20 || block&(block-1) != 0 {
@@ -46,10 +46,10 @@ func (x *site) blocksOf(def int) int {
 	return block
 }
 
-// matMulNBits is a product with a matrix [N, K] of blocks along K.
+// matMulNBits multiplies by a matrix [N, K] with blocks along K.
 func matMulNBits(x *site) *value {
 	rows, size, bits, block := x.int("N", 0), x.int("K", 0), x.bits(4), x.blocksOf(0)
-	x.attr("accuracy_level") // how exact the products have to be at least
+	x.attr("accuracy_level") // the lowest accuracy allowed
 	x.attr("weight_prepacked")
 	if x.int("weight_prepacked", 0) != 0 {
 		refuse("weights in an order of their own")
@@ -82,14 +82,14 @@ func matMulNBits(x *site) *value {
 	return x.cast(y, u.dtype)
 }
 
-// codeNumbers are the numbers that codes of 4 bits stand for in models of bitsandbytes, by quant_type: floats of 4 bits, and normal floats.
+// codeNumbers has the numbers for the 4-bit codes of bitsandbytes models, by quant_type: 4-bit floats, and normal floats.
 var codeNumbers = [2][16]float32{
 	{0, 5.208333333e-03, 0.66666667, 1, 0.33333333, 0.5, 0.16666667, 0.25, 0, -5.208333333e-03, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25},
 	{-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0,
 		0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1},
 }
 
-// matMulBnb4 is a product with a matrix [N, K] of codes, the first one of a byte in its upper half, with a scale for each block of all of them.
+// matMulBnb4 multiplies by a matrix [N, K] of codes, the first one in a byte's upper half, with a scale per block of the whole matrix.
 func matMulBnb4(x *site) *value {
 	rows, size, block, kind := x.int("N", 0), x.int("K", 0), x.blocksOf(0), x.int("quant_type", 0)
 	x.attr("training_mode")
@@ -111,7 +111,7 @@ func matMulBnb4(x *site) *value {
 	return x.cast(x.product(x.cast(u, tensor.Float32), constant(w)), u.dtype)
 }
 
-// zeroPoints returns the zero point of a block of a row: of input i, whose rows are packed or numbers, or without that the middle.
+// zeroPoints returns a function for a block's zero point: from input i, whose rows are packed or numbers; if it is absent, the middle.
 func (x *site) zeroPoints(i, rows, blocks, bits int) func(row, block int) float32 {
 	if !x.has(i) {
 		return func(int, int) float32 { return float32(int(1) << (bits - 1)) }
@@ -128,7 +128,7 @@ func (x *site) zeroPoints(i, rows, blocks, bits int) func(row, block int) float3
 	return nil
 }
 
-// unpacked returns a tensor of bytes that each hold several elements of the last axis, of which there are size.
+// unpacked unpacks a tensor of bytes, each with several elements of the last axis, which has size elements.
 func (x *site) unpacked(t *tensor.Tensor, bits, size int) *value {
 	last := len(t.Shape) - 1
 	if last < 0 || t.Shape[last] != (size*bits+7)/8 {
@@ -147,7 +147,7 @@ func (x *site) unpacked(t *tensor.Tensor, bits, size int) *value {
 	return constant(y)
 }
 
-// gatherBlocks takes rows of a matrix of blocks, and makes numbers of them.
+// gatherBlocks selects rows of a matrix of blocks, and dequantizes them.
 func gatherBlocks(x *site) *value {
 	bits, block := x.bits(4), x.blocksOf(128)
 	data, at, scale, zero := x.at(0), x.at(1), x.at(2), optional(x, 3)

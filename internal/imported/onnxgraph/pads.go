@@ -60,10 +60,10 @@ func padNode(x *site) *value {
 	return y
 }
 
-// openPad pads by what a request says: numbers before each of the axes, and then those after it.
+// openPad pads by numbers from a request: first the ones before each axis, then the ones after it.
 func (x *site) openPad(u, pads *value, axes []int, mode string, by *value) *value {
 	pads = x.narrow(pads)
-	sides := func(at int) []*value { // of all axes
+	sides := func(at int) []*value { // for all axes
 		all := make([]*value, u.rank())
 		for i := range all {
 			all[i] = x.i32(0)
@@ -86,15 +86,15 @@ func (x *site) openPad(u, pads *value, axes []int, mode string, by *value) *valu
 	first, last := x.pack(before...), x.pack(after...)
 	more := func(v *value) *value { return x.op(ops.Maximum, nil, v, x.i32(0)) }
 	y := x.op(ops.PadV2, nil, u, x.op(ops.Pack, graph.Attrs{"axis": int64(1)}, more(first), more(last)), by)
-	begin, end := more(x.op(ops.Neg, nil, first)), more(x.op(ops.Neg, nil, last)) // what negative numbers cut off
+	begin, end := more(x.op(ops.Neg, nil, first)), more(x.op(ops.Neg, nil, last)) // cropped by negative numbers
 	rest := x.op(ops.Sub, nil, x.op(ops.Sub, nil, x.shape(y), begin), end)
 	return x.sized(x.op(ops.Slice, nil, y, begin, more(rest)), slices.Repeat([]int{-1}, u.rank()))
 }
 
-// extended repeats elements of one axis before and after it.
+// extended pads one axis by repeating its elements.
 func (x *site) extended(u *value, axis int, before, after *value, mode string) *value {
 	n := x.size(u, axis)
-	after = x.op(ops.Minimum, nil, after, x.op(ops.Sub, nil, x.i32(math.MaxInt32), n)) // more is too much in any case
+	after = x.op(ops.Minimum, nil, after, x.op(ops.Sub, nil, x.i32(math.MaxInt32), n)) // more would be too much in any case
 	at := x.op(ops.Range, nil, x.op(ops.Neg, nil, before), x.op(ops.AddV2, nil, n, after), x.i32(1))
 	top := x.op(ops.Sub, nil, n, x.i32(1))
 	switch mode {
@@ -102,7 +102,7 @@ func (x *site) extended(u *value, axis int, before, after *value, mode string) *
 		at = x.op(ops.Minimum, nil, x.op(ops.Maximum, nil, at, x.i32(0)), top)
 	case "wrap":
 		at = x.op(ops.FloorMod, nil, at, n)
-	default: // at a distance of d behind the end is what is d before it
+	default: // reflect: the element d after the end equals the one d before it
 		period := x.op(ops.Maximum, nil, x.op(ops.Mul, nil, top, x.i32(2)), x.i32(1))
 		at = x.op(ops.FloorMod, nil, at, period)
 		at = x.op(ops.Minimum, nil, at, x.op(ops.Sub, nil, period, at))
@@ -111,7 +111,7 @@ func (x *site) extended(u *value, axis int, before, after *value, mode string) *
 	return x.op(ops.GatherV2, nil, u, at, x.i32(axis))
 }
 
-// pad adds elements before and after each axis; negative numbers cut off.
+// pad pads before and after each axis; negative numbers crop.
 func (b *builder) pad(u *value, before, after []int, by *value) *value {
 	var pads []int32
 	cut, grow := false, false

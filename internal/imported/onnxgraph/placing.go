@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// placingOperators put tensors, or elements of them, to other places.
+// placingOperators move tensors, or elements of them.
 var placingOperators = operators{"CenterCropPad": one(centerCropPad), "Col2Im": one(columnsToImages).but("shapes that are not constant"), "MaxUnpool": one(maxUnpool).but("output_shape"), "TensorScatter": one(tensorScatter)}
 
-// centerCropPad cuts off what is too much on both sides, and puts zeros where there is too little.
+// centerCropPad crops axes that are too long, and pads axes that are too short with zeros, on both sides.
 func centerCropPad(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	axes := axesOf(x.intList("axes", without(rank)), rank)
@@ -31,10 +31,10 @@ func centerCropPad(x *site) *value {
 	return u
 }
 
-// maxPlaces bounds the elements of the windows of an image.
+// maxPlaces bounds the elements of all windows of an image.
 const maxPlaces = 1 << 24
 
-// columnsToImages adds up the windows of images, which are the columns.
+// columnsToImages sums windows, given as columns, into images.
 func columnsToImages(x *site) *value {
 	image, block := x.knownInts(1), x.knownInts(2)
 	n := len(image)
@@ -80,7 +80,7 @@ func columnsToImages(x *site) *value {
 	return x.op(ops.Reshape, nil, x.transpose(y, []int{1, 0}), x.pack(sizes...))
 }
 
-// channelsOf returns how many channels columns have, which are the channels of all elements of a window.
+// channelsOf returns the number of channels in columns, which have the elements of a window for each channel.
 func (x *site) channelsOf(u *value, window int) *value {
 	if u.rank() != 3 {
 		refuse("columns of rank %d (-1: not known): expected 3", u.rank())
@@ -88,7 +88,7 @@ func (x *site) channelsOf(u *value, window int) *value {
 	return x.op(ops.TruncateDiv, nil, x.size(u, 1), x.i32(window))
 }
 
-// placeOf returns where in an image element i lies of all windows: their elements come first, then the windows. -1: beside it.
+// placeOf returns the index in the image of element i of all windows, ordered by their elements, then by windows; -1 for padding.
 func placeOf(i int, image, block, counts, dilations, strides, pads []int) int {
 	place, scale := 0, 1
 	windows := 1
@@ -107,7 +107,7 @@ func placeOf(i int, image, block, counts, dilations, strides, pads []int) int {
 	return place
 }
 
-// maxUnpool puts maxima back to where a pool has found them.
+// maxUnpool puts maxima back where a pool found them.
 func maxUnpool(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	kernel := x.intList("kernel_shape", nil)
@@ -116,7 +116,7 @@ func maxUnpool(x *site) *value {
 	if n != rank-2 || len(strides) != n || len(pads) != 2*n {
 		refuse("windows %v, strides %v and pads %v for rank %d", kernel, strides, pads, rank)
 	}
-	if x.has(2) { // ONNX and ONNX Runtime count places in images of different sizes
+	if x.has(2) { // ONNX and ONNX Runtime index images of different sizes
 		refuse("output_shape")
 	}
 	sizes := []*value{x.size(u, 0), x.size(u, 1)}
@@ -131,7 +131,7 @@ func maxUnpool(x *site) *value {
 	return x.sized(y, slices.Repeat([]int{-1}, rank))
 }
 
-// tensorScatter writes into a cache [batch, ...] from a place on that each row has; a circular one goes on at its start.
+// tensorScatter writes into a cache [batch, ...], from a position for each row; in circular mode it wraps around.
 func tensorScatter(x *site) *value {
 	cache, update, rank := x.at(0), x.at(1), x.rank(0)
 	axis := axisOf(x.int("axis", -2), rank)
@@ -184,7 +184,7 @@ func depthToSpace(x *site) *value {
 	return x.op(ops.Reshape, nil, v, x.pack(n, x.i32(c), wide(h), wide(w)))
 }
 
-// spaceToDepth in mode CRD has the elements of blocks behind the channels.
+// spaceToDepth in mode CRD puts the elements of blocks after the channels.
 func spaceToDepth(x *site) *value {
 	if block := x.int("blocksize", 0); x.str("mode", "DCR") == "CRD" {
 		u := x.at(0)

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxPoolIndices is a pool that says besides where in the input each of its elements comes from. The last size of images counts first, or with
-// columns the first one.
+// maxPoolIndices is a max pool that also returns the index into the input of each maximum. Images are in row-major order or, with
+// columns, in column-major order.
 func (x *site) maxPoolIndices(w windowed, columns bool) []*value {
 	u := x.channelsLast(x.at(0))
 	if w.n == 2 && !w.padded() && !w.same && !w.ceil && !columns && allOnes(w.dilations) {
@@ -36,7 +36,7 @@ func (x *site) maxPoolIndices(w windowed, columns bool) []*value {
 	return []*value{x.channelsFirst(x.begun(y, image, w)), x.channelsFirst(x.begun(at, image, w))}
 }
 
-// pixelNumbers counts the pixels of an image, [1, sizes..., 1], and says how many there are.
+// pixelNumbers returns the index of each pixel of an image, [1, sizes..., 1], and the number of pixels.
 func (x *site) pixelNumbers(u *value, n int, columns bool) (pixels, total *value) {
 	var sizes []*value
 	for i := range n {
@@ -57,12 +57,12 @@ func (x *site) pixelNumbers(u *value, n int, columns bool) (pixels, total *value
 	return pixels, x.cast(total, tensor.Int64)
 }
 
-// wholeIndices are the indices of images whose windows all lie inside.
+// wholeIndices is maxPoolIndices for windows that all lie inside the image.
 func (x *site) wholeIndices(u *value, w windowed) []*value {
 	attrs := w.attrs()
 	attrs["ksize"], attrs["include_batch_in_index"], attrs["Targmax"] = listed(w.kernel), true, tensor.Int64
 	y := x.ops(ops.MaxPoolWithArgmax, attrs, u)
-	// The index in [n, h, w, c] becomes one in [n, c, h, w].
+	// Convert the index in [n, h, w, c] to one in [n, c, h, w].
 	at := y[1]
 	size := func(i int) *value { return x.cast(x.size(u, i), tensor.Int64) }
 	channels, area := size(3), x.each(ops.Mul, nil, size(1), size(2))

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// poolOperators summarize windows of images.
+// poolOperators reduce windows of images.
 var poolOperators = operators{
 	"MaxPool":           as(maxPool).but("auto_pad SAME_LOWER, with dilations or with indices, of images whose sizes are open; dilated windows, or indices, of more than 128 elements"),
 	"AveragePool":       one(averagePool).but("auto_pad SAME_LOWER, with dilations or with count_include_pad, of images whose sizes are open"),
@@ -17,7 +17,7 @@ var poolOperators = operators{
 	"GlobalAveragePool": one(global(ops.Mean)), "GlobalMaxPool": one(global(ops.Max)), "GlobalLpPool": one(globalLpPool),
 }
 
-// pooled does f with images or volumes, channels last, and the window for them.
+// pooled applies f to images or volumes with channels last, and the window for them.
 func (x *site) pooled(w windowed, f func(u *value, w windowed) *value) *value {
 	u := x.channelsLast(x.at(0))
 	if w.n > 3 {
@@ -30,7 +30,7 @@ func (x *site) pooled(w windowed, f func(u *value, w windowed) *value) *value {
 	return x.channelsFirst(x.begun(x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{1}}, y), u, w))
 }
 
-// begun leaves out last windows that begin behind the image, where its sizes are open: see dropping.
+// begun removes last windows that begin beyond the image, if its sizes are open: see dropping.
 func (x *site) begun(y, u *value, w windowed) *value {
 	if !w.ceil || w.same {
 		return y
@@ -47,18 +47,18 @@ func (x *site) begun(y, u *value, w windowed) *value {
 	return y
 }
 
-// poolWindow reads the window of a pool.
+// poolWindow reads a pool's window.
 func (x *site) poolWindow() windowed {
 	kernel := x.intList("kernel_shape", nil)
-	if len(kernel) == 0 || len(kernel) != x.rank(0)-2 {
-		refuse("kernel_shape %v for rank %d", kernel, x.rank(0))
+	if image := x.images(x.at(0), len(kernel)+2, -1); len(kernel) == 0 || len(kernel) != image.rank()-2 {
+		refuse("kernel_shape %v for rank %d", kernel, image.rank())
 	}
 	w := x.window(kernel).settle(sizesOf(x.at(0)))
 	w.ceil = x.flag("ceil_mode", false)
 	return w.dropping(sizesOf(x.at(0)))
 }
 
-// dropping cuts off the padding of a last window that would begin behind the image, where the sizes are known: there is no such window.
+// dropping removes the padding for a last window that would begin beyond the image, if the sizes are known: there is no such window.
 func (w windowed) dropping(sizes []int) windowed {
 	if !w.ceil || sizes == nil || w.same {
 		return w
@@ -69,7 +69,7 @@ func (w windowed) dropping(sizes []int) windowed {
 		if sizes[i] < 0 || rest < 0 {
 			continue
 		}
-		last := (rest + w.strides[i] - 1) / w.strides[i] * w.strides[i] // where it begins
+		last := (rest + w.strides[i] - 1) / w.strides[i] * w.strides[i] // where the last window begins
 		if last >= sizes[i]+w.before[i] {
 			w.after[i] -= rest - (last - w.strides[i])
 		}
@@ -77,7 +77,7 @@ func (w windowed) dropping(sizes []int) windowed {
 	return w
 }
 
-// partial adds the padding that makes the last window whole, where it counts; how much of it is needed depends on the sizes.
+// partial adds padding to complete the last window, if that counts; how much of it is needed depends on the sizes.
 func (w windowed) partial() windowed {
 	if !w.ceil {
 		return w
@@ -102,7 +102,7 @@ func maxPool(x *site) []*value {
 			return x.shifted(u, w, ops.Maximum, lowest(u.dtype))
 		}
 		low, from := lowest(u.dtype), u.dtype
-		if ofBytes(u) { // programs have pools of floats
+		if ofBytes(u) { // programs only have pools of floats
 			u = x.cast(u, tensor.Float32)
 		}
 		if w.n == 3 && w.padded() || w.negative() || w.beyond() {
@@ -119,7 +119,7 @@ func maxPool(x *site) []*value {
 	return []*value{y}
 }
 
-// beyond reports whether there is a padding of a whole window: the op of TensorFlow takes none.
+// beyond reports whether some padding is as large as the window, which TensorFlow's op does not support.
 func (w windowed) beyond() bool {
 	for i, k := range w.kernel {
 		if !w.same && max(w.before[i], w.after[i]) >= k {
@@ -129,7 +129,7 @@ func (w windowed) beyond() bool {
 	return false
 }
 
-// lowest is the smallest number of a type.
+// lowest returns the smallest number of a type.
 func lowest(d tensor.DType) float64 {
 	switch d {
 	case tensor.Int8:
@@ -146,10 +146,10 @@ func lowest(d tensor.DType) float64 {
 	return math.Inf(-1)
 }
 
-// maxShifted bounds the window of a dilated pool.
+// maxShifted bounds the elements of a dilated pool's window.
 const maxShifted = 128
 
-// shifted is a dilated pool: what d makes of images that are shifted by the places in the window, with a number around them.
+// shifted is a dilated pool: d combines images shifted by each offset in the window, with a number around them.
 func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value {
 	u = x.padLast(u, w, around)
 	var y *value
@@ -163,7 +163,7 @@ func (x *site) shifted(u *value, w windowed, d *ops.Def, around float64) *value 
 	return y
 }
 
-// shifts calls f for each place in the window, with what takes the elements there out of padded images, one for each window.
+// shifts calls f for each offset in the window, with a function that takes that element of each window from padded images.
 func (x *site) shifts(w windowed, f func(shift func(v *value) *value)) {
 	if n := product(w.kernel); n > maxShifted {
 		refuse("dilated windows, or indices, of %d elements: expected at most %d", n, maxShifted)
@@ -216,7 +216,7 @@ func averagePool(x *site) *value {
 	return x.pooled(w, func(u *value, w windowed) *value { return x.average(u, w, include) })
 }
 
-// average: the padding counts or not; what completes the last window does not.
+// average counts the padding or not; it never counts what completes the last window.
 func (x *site) average(u *value, w windowed, include bool) *value {
 	if w.same && include {
 		refuse("auto_pad with count_include_pad, of images whose sizes are not known")
@@ -245,7 +245,7 @@ func unpadded(w windowed) windowed {
 	return w
 }
 
-// ones is an image of ones, of one channel.
+// ones is an image of ones with one channel.
 func (x *site) ones(u *value, n int) *value {
 	shape := []*value{x.i32(1)}
 	for i := range n {
@@ -254,7 +254,7 @@ func (x *site) ones(u *value, n int) *value {
 	return x.op(ops.Fill, nil, x.pack(append(shape, x.i32(1))...), x.scalar(u.dtype, 1))
 }
 
-// avg is the mean of each window.
+// avg returns the mean of each window.
 func (x *site) avg(u *value, w windowed) *value {
 	if !allOnes(w.dilations) {
 		return x.times(x.shifted(u, w, ops.AddV2, 0), 1/float64(product(w.kernel)))
@@ -267,7 +267,7 @@ func (x *site) avg(u *value, w windowed) *value {
 	return x.op(ops.AvgPool, attrs, u)
 }
 
-// lpPool is the p-norm of each window.
+// lpPool returns the p-norm of each window.
 func lpPool(x *site) *value {
 	p := float64(x.int("p", 2))
 	w := x.poolWindow()
@@ -281,7 +281,7 @@ func lpPool(x *site) *value {
 	})
 }
 
-// global reduces all sizes of images.
+// global reduces all spatial dimensions of images.
 func global(d *ops.Def) func(x *site) *value {
 	return func(x *site) *value {
 		u := x.channelsLast(x.at(0))

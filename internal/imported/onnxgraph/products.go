@@ -19,7 +19,7 @@ func gemm(x *site) *value {
 		return y
 	}
 	if x.flag("transB", false) {
-		if b.t != nil { // once
+		if b.t != nil { // at translation time
 			b = x.transpose(b, []int{1, 0})
 		} else {
 			attrs["transpose_b"] = true
@@ -42,7 +42,7 @@ func gemm(x *site) *value {
 	return x.each(ops.AddV2, nil, y, c)
 }
 
-// matMul is NumPy's: vectors are rows on the left and columns on the right.
+// matMul is NumPy's matmul: a vector is a row on the left and a column on the right.
 func matMul(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	if p := x.codedProduct(a, b, b.rank()-1); p != nil {
@@ -68,7 +68,7 @@ func (b *builder) product(u, v *value) *value {
 		return b.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{-1}}, y)
 	case p == 2 && q == 2:
 		return b.op(ops.MatMul, nil, u, v)
-	case q == 2 && v.t != nil && v.t.Shape[1] > 0 && u.dtype.Float(): // one product of many rows
+	case q == 2 && v.t != nil && v.t.Shape[1] > 0 && u.dtype.Float(): // one product with many rows
 		lead := b.op(ops.StridedSlice, nil, b.shape(u), b.ints(0), b.ints(p-1), b.ints(1))
 		y := b.op(ops.MatMul, nil, b.op(ops.Reshape, nil, u, b.ints(-1, v.t.Shape[0])), v)
 		return b.op(ops.Reshape, nil, y, b.concat(0, lead, b.ints(v.t.Shape[1])))
@@ -91,7 +91,7 @@ func einsum(x *site) *value {
 	return x.op(ops.Einsum, graph.Attrs{"equation": explicit(string(clean))}, in...)
 }
 
-// explicit returns an equation with its result: the indices that are there once, in order.
+// explicit completes an equation: the result has the indices that occur once, in order.
 func explicit(eq string) []byte {
 	count := map[byte]int{}
 	dots := false

@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedOperators work on integers that stand for real numbers.
+// quantizedOperators work on integers that represent real numbers.
 var quantizedOperators = operators{
 	"QuantizeLinear": one(quantizeLinear).but("8-bit floats"), "DequantizeLinear": one(dequantizeLinear).but("8-bit floats"),
 	"DynamicQuantizeLinear": as(dynamicQuantize), "QLinearMatMul": ofBytesIn(qlinearMatMul, 0, 2, 3, 5, 7), "MatMulInteger": ofBytesIn(matMulInteger, 0, 1, 2, 3),
 	"QLinearConv": ofBytesIn(qlinearConv, 0, 2, 3, 5, 7), "ConvInteger": ofBytesIn(convInteger, 0, 1, 2, 3),
 }
 
-// ofBytesIn is an operator of integers of 8 bits: see bytesIn.
+// ofBytesIn is an operator on 8-bit integers: see bytesIn.
 func ofBytesIn(do func(x *site) *value, inputs ...int) operator {
 	return one(func(x *site) *value {
 		x.bytesIn(inputs...)
@@ -22,7 +22,7 @@ func ofBytesIn(do func(x *site) *value, inputs ...int) operator {
 	})
 }
 
-// bytesIn refuses inputs of other types than int8 and uint8, as ONNX Runtime does. Inputs that are left out are none.
+// bytesIn refuses inputs of types other than int8 and uint8, as ONNX Runtime does. Absent inputs are skipped.
 func (x *site) bytesIn(inputs ...int) {
 	for _, i := range inputs {
 		if x.has(i) && !ofBytes(x.at(i)) {
@@ -31,11 +31,11 @@ func (x *site) bytesIn(inputs ...int) {
 	}
 }
 
-// limits are the least and the largest number of integer types.
+// limits has the smallest and largest number of integer types.
 var limits = map[tensor.DType][2]float64{tensor.Int8: {-128, 127}, tensor.Uint8: {0, 255}, tensor.Int16: {-32768, 32767}, tensor.Uint16: {0, 65535},
 	tensor.Int4: {-8, 7}, tensor.Uint4: {0, 15}}
 
-// along brings scales or zero points to the axis of a tensor that they are for: one for all, or a vector.
+// along reshapes scales or zero points to broadcast along an axis of a tensor: a single number, or a vector.
 func (x *site) along(v *value, axis, rank int) *value {
 	switch v.rank() {
 	case 0:
@@ -55,7 +55,7 @@ func (x *site) along(v *value, axis, rank int) *value {
 	return nil
 }
 
-// byBlock brings scales or zero points to a tensor: one for all, a vector for an axis, or with blocks one for each block along it.
+// byBlock expands scales or zero points for a tensor: a single number, a vector along an axis, or with blocks one per block along it.
 func (x *site) byBlock(v, u *value, axis, block int) *value {
 	if block == 0 {
 		return x.along(v, axis, u.rank())
@@ -71,7 +71,7 @@ func (x *site) byBlock(v, u *value, axis, block int) *value {
 	return x.op(ops.GatherV2, nil, v, at, x.i32(axis))
 }
 
-// saturated rounds half to even, adds a zero point, and cuts off what the type does not hold.
+// saturated rounds half to even, adds a zero point, and clamps to the type's limits.
 func (x *site) saturated(u, zero *value, to tensor.DType) *value {
 	u = x.each(ops.Rint, nil, u)
 	if zero != nil {
@@ -118,7 +118,7 @@ func dequantizeLinear(x *site) *value {
 	return x.add(&known)
 }
 
-// decoded is (u-zero)*scale.
+// decoded returns (u-zero)*scale.
 func (x *site) decoded(u, scale, zero *value, axis, block int, to tensor.DType) *value {
 	y := x.cast(u, tensor.Float32)
 	if zero != nil {
@@ -127,7 +127,7 @@ func (x *site) decoded(u, scale, zero *value, axis, block int, to tensor.DType) 
 	return x.cast(x.each(ops.Mul, nil, y, x.byBlock(x.cast(scale, tensor.Float32), u, axis, block)), to)
 }
 
-// less is a value as floats, less the zero point that is input i.
+// less returns a value as floats, minus the zero point in input i.
 func (x *site) less(u *value, i, axis int, d tensor.DType) *value {
 	y := x.cast(u, d)
 	if !x.has(i) {
@@ -136,10 +136,10 @@ func (x *site) less(u *value, i, axis int, d tensor.DType) *value {
 	return x.each(ops.Sub, nil, y, x.along(x.cast(x.at(i), d), axis, u.rank()))
 }
 
-// dynamicQuantize finds scale and zero point by the range of the values, which includes 0; where all are 0, the scale is 1.
+// dynamicQuantize derives scale and zero point from the range of the values and 0; if all are 0, the scale is 1.
 func dynamicQuantize(x *site) []*value { return x.dynamic(x.plain(x.at(0))) }
 
-// dynamic returns integers, their scale and their zero point.
+// dynamic returns the integers, their scale and their zero point.
 func (x *site) dynamic(u *value) []*value {
 	if u.rank() < 0 {
 		refuse("the rank is not known")
@@ -153,10 +153,10 @@ func (x *site) dynamic(u *value) []*value {
 	return []*value{x.saturated(x.op(ops.RealDiv, nil, u, scale), point, tensor.Uint8), scale, x.cast(point, tensor.Uint8)}
 }
 
-// maxExact is how many products of 8 bits have a sum that float32 holds exactly; float64 holds those of any size.
+// maxExact is how many 8-bit products have a sum that float32 holds exactly; float64 holds all.
 const maxExact = 1 << 24 / (255 * 255)
 
-// exact is the type in which sums of so many products of integers are exact.
+// exact returns the type in which the sum of n integer products is exact.
 func exact(n int) tensor.DType {
 	if n >= 0 && n <= maxExact {
 		return tensor.Float32
@@ -164,7 +164,7 @@ func exact(n int) tensor.DType {
 	return tensor.Float64
 }
 
-// rowsLess takes the zero points of a left operand from its rows.
+// rowsLess subtracts the zero points of a left operand, which may be one per row.
 func (x *site) rowsLess(u *value, i int, d tensor.DType) *value {
 	if x.has(i) && x.at(i).rank() > 1 {
 		return x.op(ops.Sub, nil, x.cast(u, d), x.cast(x.at(i), d))
@@ -179,7 +179,7 @@ func (x *site) columnsLess(u *value, i int, d tensor.DType) *value {
 	return x.less(u, i, u.rank()-1, d)
 }
 
-// innerSize returns over how many elements a product of matrices sums.
+// innerSize returns how many products a matrix product sums.
 func innerSize(u *value) int {
 	dims := u.dims()
 	if len(dims) == 0 {
@@ -197,7 +197,7 @@ func matMulInteger(x *site) *value {
 	return x.in32(x.product(x.rowsLess(a, 2, d), x.columnsLess(b, 3, d)))
 }
 
-// in32 are sums of integers in 32 bits. Those beyond wrap around, as in ONNX Runtime.
+// in32 returns sums of integers in 32 bits. Larger ones wrap around, as in ONNX Runtime.
 func (x *site) in32(y *value) *value {
 	if y.dtype == tensor.Float64 {
 		y = x.cast(y, tensor.Int64)
@@ -205,7 +205,7 @@ func (x *site) in32(y *value) *value {
 	return x.cast(y, tensor.Int32)
 }
 
-// qlinearMatMul has for each of a, b and the result a scale and a zero point.
+// qlinearMatMul has a scale and a zero point for each of a, b and the result.
 func qlinearMatMul(x *site) *value {
 	a, b := x.at(0), x.at(3)
 	if y := x.bytesProduct(a, b, x.quantizedProduct(nil)); y != nil {
@@ -224,15 +224,15 @@ func qlinearMatMul(x *site) *value {
 	return x.saturated(x.op(ops.Mul, nil, x.cast(x.in32(y), tensor.Float32), by), x.along(x.cast(x.at(7), tensor.Float32), -1, y.rank()), x.at(7).dtype)
 }
 
-// quantizedProduct is what QLinearMatMul and QLinearConv have besides their operands: scale and zero point of each, and of the result.
+// quantizedProduct returns the inputs of QLinearMatMul and QLinearConv besides their operands: their scales and zero points, and the result's.
 func (x *site) quantizedProduct(bias *value) *integerProduct {
 	scale := func(i int) *value { return x.cast(x.at(i), tensor.Float32) }
 	by := x.op(ops.RealDiv, nil, x.op(ops.Mul, nil, scale(1), scale(4)), scale(6))
 	return &integerProduct{zeroA: x.at(2), zeroB: x.at(5), bias: bias, scale: by, zero: x.at(7), to: x.at(7).dtype}
 }
 
-// exactConvolution is exact for the sums of a convolution. Those of float32 with filters of 3x3 may take Winograd's form, which rounds, but
-// where each channel has filters of its own.
+// exactConvolution returns the type in which the sums of a convolution are exact. float32 with 3x3 filters may use Winograd's form,
+// which rounds, unless each channel has its own filters.
 func (x *site) exactConvolution(filter *value) tensor.DType {
 	dims := filter.dims()
 	if len(dims) < 3 {
@@ -264,7 +264,7 @@ func qlinearConv(x *site) *value {
 	d := x.exactConvolution(filter)
 	y := x.in32(x.convolved(x.less(x.at(0), 2, 1, d), x.less(filter, 5, 0, d), nil, nil))
 	rank := y.rank()
-	if x.has(8) { // of the scale of the products
+	if x.has(8) { // in units of the products' scale
 		y = x.each(ops.AddV2, nil, y, x.along(x.at(8), 1, rank))
 	}
 	y = x.cast(y, tensor.Float32)

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// quantizedRuntimeOperators are the operators of ONNX Runtime's quantizer: on integers that stand for real numbers, each with a scale and a zero point.
+// quantizedRuntimeOperators are the operators of ONNX Runtime's quantizer: on integers with scales and zero points.
 var quantizedRuntimeOperators = operators{
 	"QLinearAdd": ofBytesIn(qlinearAdd, 0, 2, 3, 5, 7), "QLinearMul": ofBytesIn(qlinearMul, 0, 2, 3, 5, 7), "QGemm": ofBytesIn(qgemm, 0, 2, 3, 5, 8), "QLinearConcat": one(qlinearConcat),
 	"QLinearLeakyRelu": qlinearUnary(leakyOf), "QLinearSigmoid": qlinearUnary(func(x *site, u *value) *value { return x.each(ops.Sigmoid, nil, u) }),
@@ -14,18 +14,18 @@ var quantizedRuntimeOperators = operators{
 	"MatMulIntegerToFloat": ofBytesIn(matMulIntegerToFloat, 0, 1, 4, 5), "DynamicQuantizeMatMul": ofBytesIn(dynamicQuantizeMatMul, 1, 3), "DynamicQuantizeLSTM": as(dynamicQuantizeLSTM).but("zero points that are not 0"),
 }
 
-// dequantized is input i as real numbers: the next two inputs are its scale and zero point.
+// dequantized returns input i as real numbers: the next two inputs are its scale and zero point.
 func (x *site) dequantized(i int) *value {
 	u := x.less(x.at(i), i+2, 0, tensor.Float32)
 	return x.each(ops.Mul, nil, u, x.single(i+1))
 }
 
-// single is input i, which has one element, as a scalar of float32.
+// single returns input i, which has one element, as a float32 scalar.
 func (x *site) single(i int) *value {
 	return x.cast(x.op(ops.Reshape, nil, x.at(i), x.ints()), tensor.Float32)
 }
 
-// quantized makes integers of real numbers: input i is the scale, the next one the zero point.
+// quantized quantizes real numbers: input i is the scale, the next one the zero point.
 func (x *site) quantized(u *value, i int) *value {
 	u = x.each(ops.RealDiv, nil, u, x.single(i))
 	if !x.has(i + 1) {
@@ -34,7 +34,7 @@ func (x *site) quantized(u *value, i int) *value {
 	return x.saturated(u, x.single(i+1), x.at(i+1).dtype)
 }
 
-// biased adds the zero point that is input i to numbers in units of the result's scale, and rounds the sum.
+// biased adds the zero point in input i to numbers in units of the result's scale, and rounds the sum.
 func (x *site) biased(u *value, i int) *value {
 	if !x.has(i) {
 		return x.saturated(u, nil, tensor.Uint8)
@@ -42,7 +42,7 @@ func (x *site) biased(u *value, i int) *value {
 	return x.saturated(x.each(ops.AddV2, nil, u, x.single(i)), nil, x.at(i).dtype)
 }
 
-// zeroPoint is input i, 0 where it is absent.
+// zeroPoint returns input i, or 0 if it is absent.
 func (x *site) zeroPoint(i int) *value {
 	if !x.has(i) {
 		return x.scalar(tensor.Float32, 0)
@@ -50,12 +50,12 @@ func (x *site) zeroPoint(i int) *value {
 	return x.single(i)
 }
 
-// qlinearAdd: A, B and the result, each with scale and zero point. The order is ONNX Runtime's, on which ties depend.
+// qlinearAdd has inputs A, B and the result, each with scale and zero point. It adds in ONNX Runtime's order, on which ties depend.
 func qlinearAdd(x *site) *value {
 	byA, byB := x.op(ops.RealDiv, nil, x.single(1), x.single(6)), x.op(ops.RealDiv, nil, x.single(4), x.single(6))
 	mul := func(a, b *value) *value { return x.each(ops.Mul, nil, a, b) }
 	double := func(v *value) *value { return x.cast(v, tensor.Float64) }
-	// a sum and a product that are rounded once, as by the processor's instruction
+	// round the sum and the product once, like the processor's fused instruction
 	zeros := x.cast(x.op(ops.AddV2, nil, mul(double(byA), double(x.zeroPoint(2))), double(mul(byB, x.zeroPoint(5)))), tensor.Float32)
 	fixed := x.op(ops.Sub, nil, x.zeroPoint(7), zeros)
 	y := x.each(ops.AddV2, nil, mul(x.cast(x.at(0), tensor.Float32), byA), fixed)
@@ -77,7 +77,7 @@ func qlinearUnary(f func(x *site, u *value) *value) operator {
 
 func leakyOf(x *site, u *value) *value { return x.pieces(u, x.times(u, x.float("alpha", 0.01))) }
 
-// softmaxOf is along one axis, or before version 13 of all from it on.
+// softmaxOf works along one axis; before version 13 it works on all axes from that one on, flattened.
 func softmaxOf(x *site, u *value) *value {
 	axis, rank := axisOf(x.int("axis", -1), x.rank(0)), x.rank(0)
 	if x.int("opset", 0) < 13 && axis != rank-1 {
@@ -87,7 +87,7 @@ func softmaxOf(x *site, u *value) *value {
 	return x.transpose(x.op(ops.Softmax, nil, x.transpose(u, perm)), inverse(perm))
 }
 
-// qlinearConcat: the scale and zero point of the result come first, and three inputs for each part.
+// qlinearConcat: the result's scale and zero point come first, then three inputs for each part.
 func qlinearConcat(x *site) *value {
 	axis, rank := x.int("axis", 0), x.rank(2)
 	axis = axisOf(axis, rank)
@@ -104,7 +104,7 @@ func qlinearWhere(x *site) *value {
 	return x.quantized(x.op(ops.SelectV2, nil, x.at(0), x.dequantized(1), x.dequantized(4)), 7)
 }
 
-// pooledFirst is input 0 as real numbers with its channels first, which channels_last says are last.
+// pooledFirst returns input 0 as real numbers with channels first; channels_last says that they are last.
 func (x *site) pooledFirst() (u *value, last bool) {
 	u = x.dequantized(0)
 	if last = x.flag("channels_last", false); last {
@@ -137,7 +137,7 @@ func qlinearPool(x *site) *value {
 	return x.biased(x.each(ops.RealDiv, nil, x.pooledBack(averagePool(&here), last), x.single(3)), 4)
 }
 
-// qgemm: A, its scale and zero point, those of B, C, and the scale and zero point of the result, which is of floats where these are left out.
+// qgemm has inputs A, B, each with scale and zero point, C, and the result's scale and zero point; without these the result is float.
 func qgemm(x *site) *value {
 	a, b := x.at(0), x.at(3)
 	if x.flag("transA", false) {
@@ -160,7 +160,7 @@ func qgemm(x *site) *value {
 	here.in = append([]*value{}, x.in...)
 	here.in[0], here.in[3] = a, b
 	y := x.cast(x.product(here.less(a, 2, 0, tensor.Float64), here.columnsLess(b, 5, tensor.Float64)), tensor.Float32)
-	if x.has(6) { // of the scale of the products
+	if x.has(6) { // in units of the products' scale
 		y = x.op(ops.AddV2, nil, y, x.cast(x.at(6), tensor.Float32))
 	}
 	scale = x.along(scale, -1, 2)
@@ -171,7 +171,7 @@ func qgemm(x *site) *value {
 	return x.quantized(y, 7)
 }
 
-// matMulIntegerToFloat: A, B, their scales, their zero points, and what is added.
+// matMulIntegerToFloat has inputs A, B, their scales, their zero points, and a bias.
 func matMulIntegerToFloat(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	scale := x.op(ops.Mul, nil, x.cast(x.at(2), tensor.Float32), x.cast(x.at(3), tensor.Float32))
@@ -182,7 +182,7 @@ func matMulIntegerToFloat(x *site) *value {
 	return x.scaled(y, scale, 6)
 }
 
-// scaled are sums of products of integers as floats, with input i added where it is there.
+// scaled returns sums of integer products as floats, plus input i if it is present.
 func (x *site) scaled(y, by *value, i int) *value {
 	y = x.op(ops.Mul, nil, x.cast(y, tensor.Float32), by)
 	if x.has(i) {
@@ -191,7 +191,7 @@ func (x *site) scaled(y, by *value, i int) *value {
 	return y
 }
 
-// dynamicQuantizeMatMul: A, of floats, B, its scale and zero point, and what is added.
+// dynamicQuantizeMatMul has inputs A, which is float, B, its scale and zero point, and a bias.
 func dynamicQuantizeMatMul(x *site) *value {
 	q := x.dynamic(x.plain(x.at(0)))
 	scale := x.op(ops.Mul, nil, q[1], x.cast(x.at(2), tensor.Float32))
@@ -203,8 +203,8 @@ func dynamicQuantizeMatMul(x *site) *value {
 	return x.scaled(y, scale, 4)
 }
 
-// dynamicQuantizeLSTM has weights [directions, inputs, 4*hidden] of 8 bits. What is multiplied by them is quantized at each step, as is each
-// state: the layer is that of floats whose products are those of integers.
+// dynamicQuantizeLSTM has 8-bit weights [directions, inputs, 4*hidden]. Their other operands, including the state, are quantized at
+// each step: the layer is a float layer with integer products.
 func dynamicQuantizeLSTM(x *site) []*value {
 	x.bytesIn(1, 2, 9, 11)
 	weights := func(i, scale int) *value {

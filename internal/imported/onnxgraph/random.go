@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// randomOperators draw numbers, by TensorFlow's generator: the numbers are others than ONNX Runtime's.
+// randomOperators draw numbers with TensorFlow's generator: they differ from ONNX Runtime's.
 var randomOperators = operators{
 	"RandomNormal": one(randomNormal), "RandomNormalLike": one(randomNormal), "RandomUniform": one(randomUniform), "RandomUniformLike": one(randomUniform),
 	"Bernoulli": one(bernoulli), "Multinomial": one(multinomial), "Dropout": as(dropout),
 }
 
-// seeds are the attributes of an op that draws. A node without a seed gives others in each process.
+// seeds returns the attributes of a random op. A node without a seed draws other numbers in each process.
 func (x *site) seeds() graph.Attrs {
 	seed, ok := x.attr("seed").(float32)
 	if !ok {
@@ -23,7 +23,7 @@ func (x *site) seeds() graph.Attrs {
 	return graph.Attrs{"seed": int64(math.Float32bits(seed)), "seed2": int64(1)} // two zeros would mean no seed
 }
 
-// drawn are numbers of a shape, drawn in float32 or float64, and the type that they are to have: dtype's or that of input 0.
+// drawn returns random float32 or float64 numbers, and the type to convert them to: dtype's or input 0's.
 func (x *site) drawn(op *ops.Def) (*value, tensor.DType) {
 	to := tensor.Float32
 	var shape *value
@@ -42,7 +42,7 @@ func (x *site) drawn(op *ops.Def) (*value, tensor.DType) {
 	return x.op(op, attrs, shape), to
 }
 
-// spread is offset + u*scale.
+// spread returns offset + u*scale.
 func (x *site) spread(u *value, scale, offset float64) *value {
 	return x.op(ops.AddV2, nil, x.times(u, scale), x.scalar(u.dtype, offset))
 }
@@ -58,7 +58,7 @@ func randomUniform(x *site) *value {
 	return x.cast(x.spread(u, x.float("high", 1)-low, low), to)
 }
 
-// bernoulli is 1 with the probability that input 0 has there.
+// bernoulli is 1 with the probability given by input 0.
 func bernoulli(x *site) *value {
 	p := x.at(0)
 	d := sampled(p.dtype)
@@ -68,7 +68,7 @@ func bernoulli(x *site) *value {
 	return x.cast(x.op(ops.Less, nil, u, x.cast(p, d)), x.dtype("dtype", p.dtype))
 }
 
-// multinomial draws classes for each row of logarithms of probabilities.
+// multinomial draws classes for each row of log probabilities.
 func multinomial(x *site) *value {
 	u := x.at(0)
 	attrs := x.seeds()
@@ -77,8 +77,8 @@ func multinomial(x *site) *value {
 	return x.cast(y, x.dtype("dtype", tensor.Int32))
 }
 
-// dropout passes its input on, unless it is told to train: then it drops elements, by the ratio, and makes the others larger. The second
-// output says which ones stay.
+// dropout passes its input on, unless it is in training mode: then it drops elements by the ratio, and scales the others up. The second
+// output says which elements stay.
 func dropout(x *site) []*value {
 	u := x.at(0)
 	x.attr("ratio")

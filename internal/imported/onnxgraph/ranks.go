@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// ranked are ops whose results have a rank that follows from the ranks of their inputs.
+// ranked has ops whose results' rank follows from the ranks of their inputs.
 var ranked = map[*ops.Def]func(in []*value) int{
 	ops.ConcatV2: firstRank, ops.Transpose: firstRank, ops.StridedSlice: firstRank, ops.Slice: firstRank, ops.PadV2: firstRank, ops.Tile: firstRank,
 	ops.BatchMatMulV2: widest, ops.ReverseV2: firstRank, ops.Cumsum: firstRank, ops.Softmax: firstRank, ops.SelectV2: widest,
@@ -29,7 +29,7 @@ var ranked = map[*ops.Def]func(in []*value) int{
 	ops.Split:       func(in []*value) int { return in[1].rank() },
 }
 
-// reductions are ops that reduce axes, which are input 1.
+// reductions has ops that reduce axes, which are input 1.
 var reductions = map[*ops.Def]bool{ops.Sum: true, ops.Mean: true, ops.Max: true, ops.Min: true, ops.Prod: true, ops.All: true, ops.Any: true}
 
 func reducedRank(in []*value, keep bool) int {
@@ -45,7 +45,7 @@ func reducedRank(in []*value, keep bool) int {
 	return max(rank-axes, 0)
 }
 
-// einsumRank is the number of indices of the result; an ellipsis stands for those that operands have more than letters.
+// einsumRank returns the number of the result's indices; an ellipsis stands for the axes of operands that have no letter.
 func einsumRank(attrs graph.Attrs, in []*value) int {
 	equation, _ := attrs["equation"].([]byte)
 	operands, result, ok := bytes.Cut(bytes.ReplaceAll(equation, []byte(" "), nil), []byte("->"))
@@ -78,7 +78,7 @@ func oneMore(rank int) int {
 	return rank + 1
 }
 
-// oneLess is the rank without one axis.
+// oneLess returns the rank without one axis.
 func oneLess(in []*value) int {
 	if rank := in[0].rank(); rank > 0 {
 		return rank - 1
@@ -86,7 +86,7 @@ func oneLess(in []*value) int {
 	return -1
 }
 
-// widest is the rank of values that are broadcast to one shape.
+// widest returns the rank of values that are broadcast to one shape.
 func widest(in []*value) int {
 	rank := 0
 	for _, v := range in {
@@ -105,8 +105,8 @@ func gatheredRank(in []*value) int {
 	return -1
 }
 
-// noteRank notes the rank of a result that not even two assumptions lead to: sizes that only data says, or that a model has two names for, were
-// assumed to be others than those that they meet.
+// noteRank notes the rank of a result that fewer than two assumptions lead to: sizes known only from data, or two symbols for the
+// same size, were assumed to differ from the sizes that they meet.
 func (b *builder) noteRank(d *ops.Def, attrs graph.Attrs, in []*value, y *value) {
 	said := 0
 	for _, k := range y.known {

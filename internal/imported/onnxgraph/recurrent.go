@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// recurrentOperators run along a sequence.
+// recurrentOperators process a sequence.
 var recurrentOperators = operators{"RNN": as(recurrent(rnnCell)), "GRU": as(recurrent(gruCell)), "LSTM": as(recurrent(lstmCell))}
 
-// maxUnrolled is the longest sequence of known length whose steps are nodes of their own; longer ones are loops.
+// maxUnrolled is the longest sequence of known length whose steps become separate nodes; longer ones become loops.
 const maxUnrolled = 128
 
 // cell is one direction of a recurrent network.
@@ -19,13 +19,13 @@ type cell struct {
 	gates     int
 	functions []func(x *site, u *value) *value
 	r, rb     *value   // [hidden, gates*hidden]; the recurrent bias [gates*hidden], nil for none
-	peeps     []*value // of an LSTM: weights [hidden] of the input, output and forget gate; nil: none
+	peeps     []*value // for an LSTM: weights [hidden] of the input, output and forget gate; nil: none
 	step      func(c *cell, x *site, in *value, state []*value) []*value
 	states    int
-	seen      func(x *site, u *value) *value // what products see of sequences and states; nil: these themselves
+	seen      func(x *site, u *value) *value // converts sequences and states before products; nil: they stay
 }
 
-// sees is what products see of a sequence or a state.
+// sees returns a sequence or state as products see it.
 func (c *cell) sees(x *site, u *value) *value {
 	if c.seen == nil {
 		return u
@@ -51,7 +51,7 @@ func recurrent(k kind) func(x *site) []*value {
 			refuse("direction %s and hidden_size %d for weights of shape %v", direction, c.hidden, dims)
 		}
 		batchFirst := x.flag("layout", false)
-		sequence := x.at(0)
+		sequence := x.sized(x.at(0), []int{-1, -1, -1})
 		if batchFirst {
 			sequence = x.transpose(sequence, []int{1, 0, 2})
 		}
@@ -79,7 +79,7 @@ func recurrent(k kind) func(x *site) []*value {
 	}
 }
 
-// row is element d of the first axis of an input, or nil where that is absent.
+// row returns element d of an input's first axis, or nil if the input is absent.
 func (x *site) row(i, d int) *value {
 	if !x.has(i) {
 		return nil
@@ -119,7 +119,7 @@ func (x *site) direction(c cell, sequence *value, d int, batchFirst, reverse boo
 	return turn(y), state
 }
 
-// initial is a state that is given, or zeros [batch, hidden].
+// initial returns the given state, or zeros [batch, hidden].
 func (x *site) initial(c cell, i, d int, batchFirst bool, sequence *value) *value {
 	if x.has(i) {
 		v := x.at(i)
@@ -131,7 +131,7 @@ func (x *site) initial(c cell, i, d int, batchFirst bool, sequence *value) *valu
 	return x.op(ops.Fill, nil, x.pack(x.size(sequence, 1), x.i32(c.hidden)), x.scalar(sequence.dtype, 0))
 }
 
-// unroll runs all steps: as nodes of their own where their number is known and not large, else as a loop.
+// unroll runs all steps: as separate nodes if their number is known and not large, else as a loop.
 func (x *site) unroll(c cell, in *value, state []*value, lengths *value) (*value, []*value) {
 	n := -1
 	if dims := in.dims(); dims != nil {
@@ -160,7 +160,7 @@ func (x *site) unroll(c cell, in *value, state []*value, lengths *value) (*value
 	return x.stacked(out[1], state[0]), out[2:]
 }
 
-// masked is a step of the rows whose sequences go on; the others keep their state, and their result is zero.
+// masked is a step for the rows whose sequences continue; the others keep their state, and their result is zero.
 func (c cell) masked(x *site, in *value, state []*value, t, lengths *value) (*value, []*value) {
 	next := c.step(&c, x, in, state)
 	if lengths == nil {
@@ -174,7 +174,7 @@ func (c cell) masked(x *site, in *value, state []*value, t, lengths *value) (*va
 	return y, next
 }
 
-// recur is what the state adds to the gates.
+// recur returns the state's contribution to the gates.
 func (c *cell) recur(x *site, h *value) *value {
 	y := x.op(ops.MatMul, nil, c.sees(x, h), c.r)
 	if c.rb != nil {
@@ -183,7 +183,7 @@ func (c *cell) recur(x *site, h *value) *value {
 	return y
 }
 
-// parts cuts a matrix into one of each gate.
+// parts splits a matrix into one for each gate.
 func (c *cell) parts(x *site, u *value) []*value {
 	return x.ops(ops.Split, graph.Attrs{"num_split": int64(c.gates)}, x.i32(1), u)
 }
@@ -239,7 +239,7 @@ func lstmCell(x *site) cell {
 	}}
 }
 
-// clipped bounds what goes into the activations.
+// clipped returns a function that clips the inputs of activations.
 func (x *site) clipped() func(x *site, u *value) *value {
 	most := x.float("clip", 0)
 	return func(x *site, u *value) *value {
@@ -250,7 +250,7 @@ func (x *site) clipped() func(x *site, u *value) *value {
 	}
 }
 
-// activations are the functions of each direction.
+// activations returns the functions of each direction.
 func (x *site) activations(c cell, directions int) [][]func(x *site, u *value) *value {
 	defaults := map[int][]string{1: {"Tanh"}, 3: {"Sigmoid", "Tanh"}, 4: {"Sigmoid", "Tanh", "Tanh"}}[c.gates]
 	names := x.strList("activations")
@@ -276,19 +276,19 @@ func (x *site) activations(c cell, directions int) [][]func(x *site, u *value) *
 	return all
 }
 
-// activation is a function of a recurrent network.
+// activation is an activation function of a recurrent network.
 type activation struct {
 	name        string
 	alpha, beta float64
 }
 
-// The defaults of parameters; a function that is not here has none.
+// The defaults of parameters; functions that are not listed have none.
 var (
 	alphaDefaults = map[string]float64{"leakyrelu": 0.01, "thresholdedrelu": 1, "scaledtanh": 1, "hardsigmoid": 0.2, "elu": 1, "affine": 1}
 	betaDefaults  = map[string]float64{"scaledtanh": 1, "hardsigmoid": 0.5, "affine": 0}
 )
 
-// parameter takes the function's parameter from a list, which has those of the functions that have one.
+// parameter takes the function's parameter, if it has one, from a list with the parameters of all functions.
 func (a *activation) parameter(list []float32, defaults map[string]float64) (float64, []float32) {
 	def, has := defaults[a.name]
 	if !has || len(list) == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// reduceOperators summarize axes.
+// reduceOperators reduce axes.
 var reduceOperators = operators{
 	"ReduceSum": reduction(ops.Sum, nil, nil), "ReduceMean": reduction(ops.Mean, nil, nil), "ReduceProd": reduction(ops.Prod, nil, nil),
 	"ReduceMax": one(extreme(ops.Max)), "ReduceMin": one(extreme(ops.Min)),
@@ -16,15 +16,15 @@ var reduceOperators = operators{
 	"ReduceLogSum": reduction(ops.Sum, nil, ops.Log), "ReduceLogSumExp": one(logSumExp),
 }
 
-// reduced is what a reduction works on.
+// reduced is the operand of a reduction.
 type reduced struct {
 	u    *value
 	axes *value // nil: nothing is reduced
 	keep bool
-	last bool // u has its channels last, and so has the result
+	last bool // u has its channels last, and so does the result
 }
 
-// reduced reads the axes: an attribute, or since some version an input; none means all.
+// reduced reads the axes: an attribute or, depending on the version, an input; none means all.
 func (x *site) reduced() reduced {
 	r := reduced{u: x.at(0), keep: x.flag("keepdims", true)}
 	none := x.flag("noop_with_empty_axes", false)
@@ -67,7 +67,7 @@ func (x *site) by(d *ops.Def, r reduced, u *value) *value {
 	return x.op(d, graph.Attrs{"keep_dims": r.keep}, u, r.axes)
 }
 
-// done is a result in the form that its operand had.
+// done returns a result in its operand's layout.
 func (x *site) done(r reduced, y *value) *value {
 	if r.last {
 		return x.channelsFirst(y)
@@ -75,7 +75,7 @@ func (x *site) done(r reduced, y *value) *value {
 	return y
 }
 
-// reduction does one op with each element, reduces, and does another one with the results.
+// reduction applies an op to each element, reduces, and applies another op to the results.
 func reduction(d, before, after *ops.Def) operator {
 	return one(func(x *site) *value {
 		r := x.reduced()
@@ -90,7 +90,7 @@ func reduction(d, before, after *ops.Def) operator {
 	})
 }
 
-// extreme is the largest or smallest; of truths, true is the larger one.
+// extreme returns the largest or smallest element; true is larger than false.
 func extreme(d *ops.Def) func(x *site) *value {
 	return func(x *site) *value {
 		r := x.reduced()
@@ -101,7 +101,7 @@ func extreme(d *ops.Def) func(x *site) *value {
 	}
 }
 
-// logSumExp takes the largest element out first, so that nothing overflows.
+// logSumExp subtracts the largest element first, so that nothing overflows.
 func logSumExp(x *site) *value {
 	r := x.reduced()
 	if r.axes == nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// resizeOperators change the sizes of images.
+// resizeOperators resize images.
 var resizeOperators = operators{
 	"Resize":   one(resize).but("images of open sizes, or of regions that are not constant, with antialias, exclude_outside or keep_aspect_ratio_policy"),
 	"Upsample": one(resize),
 }
 
-// regions is the coordinate_transformation_mode of regions that are cut out.
+// regions is the coordinate_transformation_mode that crops regions.
 const regions = "tf_crop_and_resize"
 
-// resizing is how one axis is resized.
+// resizing says how one axis is resized.
 type resizing struct {
 	mode, coordinates, nearest string
 	cubic                      float64
@@ -26,12 +26,12 @@ type resizing struct {
 	extrapolation              float64
 	in, out                    int // sizes; -1: open
 	scale, from, to            float64
-	openOut, openScale         *value // of what is open: the size and the scale; nil where all is known
-	openFrom, openTo           *value // the region, where it is no constant
-	outer                      bool   // an axis of rows or channels
+	openOut, openScale         *value // if something is open: the size and the scale; nil if all is known
+	openFrom, openTo           *value // the region, if it is not constant
+	outer                      bool   // a batch or channel axis
 }
 
-// resize works along each axis by itself.
+// resize resizes each axis by itself.
 func resize(x *site) *value {
 	u, rank := x.at(0), x.rank(0)
 	r := resizing{mode: x.str("mode", "nearest"), coordinates: x.str("coordinate_transformation_mode", "half_pixel"), nearest: x.str("nearest_mode", "round_prefer_floor"),
@@ -78,7 +78,7 @@ func resize(x *site) *value {
 	return x.resized(u, all, at)
 }
 
-// keptAspect are the sizes that keep the ratio of the sizes that there are.
+// keptAspect returns the sizes that keep the aspect ratio.
 func keptAspect(policy string, sizes, dims, axes []int) []int {
 	if policy == "stretch" || sizes == nil {
 		return sizes
@@ -100,8 +100,8 @@ func keptAspect(policy string, sizes, dims, axes []int) []int {
 	return kept
 }
 
-// resizeInputs returns the scales or sizes, and the regions, which are inputs or attributes by the version. Where scales or sizes are not
-// known, they are in open, and what is known of sizes is -1 for those that stay as they are, and openSize for others.
+// resizeInputs returns the scales or sizes, and the regions, which are inputs or attributes depending on the version. If scales or sizes
+// are not known, they are in open; then sizes has -1 for axes that keep their size, and openSize for the others.
 func (x *site) resizeInputs(axes []int) (scales []float64, sizes []int, roi []float64, open openResize) {
 	switch {
 	case x.version < 9 && x.n.Op == "Upsample":
@@ -132,7 +132,7 @@ func (x *site) resizeInputs(axes []int) (scales []float64, sizes []int, roi []fl
 	return scales, sizes, roi, open
 }
 
-// resizeScales returns the scales that are input i, or their value where they are not known.
+// resizeScales returns the scales in input i, or the input itself if they are not known.
 func (x *site) resizeScales(i int) (scales []float64, open *value) {
 	if !x.has(i) {
 		return nil, nil
@@ -143,11 +143,11 @@ func (x *site) resizeScales(i int) (scales []float64, open *value) {
 	return x.knownFloats(i), nil
 }
 
-// openSize is a size that only a request says.
+// openSize is a size known only from a request.
 const openSize = -2
 
-// resizeSizes returns the sizes that are input 3: -1 for those of axes that stay as they are, whatever their size is, as networks take that of
-// the batch from their input; openSize for those that only a request says, which are in open.
+// resizeSizes returns the sizes in input 3. They are -1 for axes that keep any size, as in networks that take the batch size from
+// their input, and openSize if only a request gives the size; then open is the input.
 func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
 	if !x.has(3) || x.at(3).fixed() != nil {
 		return x.knownInts(3), nil
@@ -156,7 +156,7 @@ func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
 	for p, k := range x.at(3).known {
 		in := x.at(0).known[p]
 		if !k.Known && !in.Known && x.at(3).knownTwice() && x.at(0).knownTwice() {
-			continue // the model has no place for such sizes
+			continue // the model does not support these assumed sizes
 		}
 		if k.T == nil || !in.Known || k.T.Len() != len(axes) {
 			return slices.Repeat([]int{openSize}, len(axes)), x.at(3)
@@ -181,7 +181,7 @@ func (x *site) resizeSizes(axes []int) (sizes []int, open *value) {
 	return sizes, open
 }
 
-// sized sets the sizes of axis i; false: it stays as it is.
+// sized sets the sizes of axis i; it returns false if the axis does not change.
 func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 	if len(scales) > 0 {
 		if len(scales) != axes || !(scales[i] > 0) || scales[i] > 1<<20 {
@@ -211,7 +211,7 @@ func (r *resizing) sized(i int, scales []float64, sizes []int, axes int) bool {
 	return r.out != r.in || r.moves()
 }
 
-// moves reports whether an axis may change though its size stays. Of rows and channels ONNX Runtime takes no regions where it interpolates.
+// moves reports whether an axis may change although its size stays. When interpolating, ONNX Runtime ignores regions of batch and channels.
 func (r *resizing) moves() bool {
 	switch {
 	case r.coordinates != regions:
@@ -222,10 +222,10 @@ func (r *resizing) moves() bool {
 	return r.from != 0 || r.to != 1
 }
 
-// whole reports whether an axis becomes a whole number of times as long, so that its size does not matter.
+// whole reports whether an axis is scaled up by a whole number, so that its size does not matter.
 func (r *resizing) whole() bool { return r.scale >= 1 && r.scale == math.Floor(r.scale) }
 
-// repeats reports whether each element is repeated.
+// repeats reports whether each element is simply repeated.
 func (r *resizing) repeats() bool {
 	if r.mode != "nearest" || !r.whole() {
 		return false
@@ -234,7 +234,7 @@ func (r *resizing) repeats() bool {
 		(r.nearest == "round_prefer_floor" || r.nearest == "round_prefer_ceil")
 }
 
-// resized resizes axes one after the other, or images by TensorFlow's ops where these do the same.
+// resized resizes axes one after the other, or images by TensorFlow's ops if these do the same.
 func (x *site) resized(u *value, all []resizing, at []int) *value {
 	if y := x.resizedImages(u, all, at); y != nil {
 		return y
@@ -254,7 +254,7 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 	}
 	var outside []*value
 	whole := all[0].antialias && y.dtype != d && !d.Float()
-	if whole { // ONNX Runtime begins with the last axis, which tells where each axis is rounded
+	if whole { // ONNX Runtime begins with the last axis, which matters as each axis is rounded
 		slices.Reverse(all)
 		slices.Reverse(at)
 	}
@@ -278,26 +278,26 @@ func (x *site) resized(u *value, all []resizing, at []int) *value {
 	for _, m := range outside {
 		y = x.op(ops.SelectV2, nil, m, x.scalar(y.dtype, all[0].extrapolation), y)
 	}
-	if y = x.cast(y, d); last { // what is behind the point is cut off, as ONNX Runtime does
+	if y = x.cast(y, d); last { // the cast drops fractions, as in ONNX Runtime
 		return x.channelsFirst(y)
 	}
 	return y
 }
 
-// rounded are the nearest whole numbers, halves going up, within the limits of a type of 8 or 16 bits.
+// rounded returns the nearest integers, halves rounded up, within the limits of an 8- or 16-bit type.
 func (x *site) rounded(y *value, d tensor.DType) *value {
 	y = x.op(ops.Floor, nil, x.plus(y, 0.5))
 	low, high := 0.0, math.Ldexp(1, 8*d.Size())-1
 	if d == tensor.Int8 || d == tensor.Int16 || d == tensor.Int32 {
 		low, high = -math.Ldexp(1, 8*d.Size()-1), math.Ldexp(1, 8*d.Size()-1)-1
 	}
-	if d.Size() > 2 { // float32 has no such limits
+	if d.Size() > 2 { // float32 cannot hold their limits
 		return y
 	}
 	return x.op(ops.Maximum, nil, x.op(ops.Minimum, nil, y, x.scalar(y.dtype, high)), x.scalar(y.dtype, low))
 }
 
-// resizedImages uses TensorFlow's ops for the two sizes of images; nil where they do something else.
+// resizedImages uses TensorFlow's ops for the two sizes of images; nil if they would do something else.
 func (x *site) resizedImages(u *value, all []resizing, at []int) *value {
 	if u.rank() != 4 || len(all) != 2 || at[0] != 2 || at[1] != 3 || !u.dtype.Float() {
 		return nil
@@ -335,10 +335,10 @@ func (x *site) resizedImages(u *value, all []resizing, at []int) *value {
 	return x.channelsFirst(x.op(d, attrs, v, x.pack(size...)))
 }
 
-// maxTaps bounds the matrix that resizes one axis.
+// maxTaps bounds the elements of the matrix that resizes one axis.
 const maxTaps = 1 << 22
 
-// alongAxis resizes one axis: it gathers elements, or multiplies by a matrix of weights. mask says where a result lies outside.
+// alongAxis resizes one axis: it gathers elements, or multiplies by a matrix of weights. mask marks results outside the image.
 func (x *site) alongAxis(u *value, r resizing, axis int) (y, mask *value) {
 	if r.in < 0 || r.out < 0 || r.out > maxTaps/max(r.in, 1) {
 		refuse("an axis of %d elements that becomes one of %d", r.in, r.out)

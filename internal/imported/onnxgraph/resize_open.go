@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// openResize is what only a request says: sizes, or scales, whichever the node has, and regions.
+// openResize has what only a request gives: sizes or scales, whichever the node has, and regions.
 type openResize struct{ sizes, scales, roi *value }
 
-// settle sets the size and scale of axis a, which is element i of the lists, as values; those are computed in float32, as ONNX Runtime does.
+// settle sets the open size and scale of axis a, element i of the lists. Both are computed in float32, as in ONNX Runtime.
 func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 	in := x.cast(x.size(u, a), tensor.Float32)
 	switch {
@@ -32,8 +32,8 @@ func (o openResize) settle(x *site, u *value, r *resizing, i, a int) {
 	r.openOut = x.cast(x.op(ops.Floor, nil, x.op(ops.Mul, nil, in, r.openScale)), tensor.Int32)
 }
 
-// alongOpenAxis resizes one axis whose sizes or region are open: it gathers the elements around each place, and adds them up. mask says where a
-// result lies outside.
+// alongOpenAxis resizes one axis whose sizes or region are open: it sums the weighted elements around each position. mask marks results
+// outside the image.
 func (x *site) alongOpenAxis(u *value, r resizing, axis int) (y, mask *value) {
 	if r.antialias || r.exclude {
 		refuse("antialias, or exclude_outside, of images of open sizes: sizes and regions have to be constant")
@@ -70,7 +70,7 @@ func (x *site) alongOpenAxis(u *value, r resizing, axis int) (y, mask *value) {
 	return y, mask
 }
 
-// openTaps are the weights of the elements around a place, the first one a step before it where the mode is cubic.
+// openTaps returns the weights of the elements around a position, beginning one step before it if the mode is cubic.
 func (x *site) openTaps(r resizing, part *value) []*value {
 	switch r.mode {
 	case "linear", "bilinear":
@@ -93,7 +93,7 @@ func (x *site) openTaps(r resizing, part *value) []*value {
 	return []*value{far(x.plus(part, 1)), near(part), near(rest), far(x.plus(rest, 1))}
 }
 
-// openCoordinate is the vector of the places in the input of the elements of the result.
+// openCoordinate returns the vector of positions in the input for the elements of the result.
 func (x *site) openCoordinate(r resizing, in *value) *value {
 	i := x.cast(x.op(ops.Range, nil, x.i32(0), r.openOut, x.i32(1)), tensor.Float32)
 	out, one := x.cast(r.openOut, tensor.Float32), x.scalar(tensor.Float32, 1)
@@ -124,8 +124,8 @@ func (x *site) openCoordinate(r resizing, in *value) *value {
 	return nil
 }
 
-// unlessKept makes the regions of all axes whole ones where no size changes: ONNX Runtime gives back the images then. Nothing is left of the axes
-// where that is so for all requests.
+// unlessKept replaces the regions of all axes by the whole image if no size changes: ONNX Runtime then returns the image. If that is so
+// for all requests, no axes are left.
 func (x *site) unlessKept(u *value, all []resizing, at []int) ([]resizing, []int) {
 	if slices.ContainsFunc(all, func(r resizing) bool { return r.in >= 0 && r.out >= 0 && r.in != r.out }) {
 		return all, at
@@ -157,7 +157,7 @@ func (x *site) unlessKept(u *value, all []resizing, at []int) ([]resizing, []int
 	return all, at
 }
 
-// region is where the elements of a result begin and end.
+// region returns where the elements of a result begin and end.
 func (r *resizing) region(x *site) (from, to *value) {
 	if r.openFrom != nil {
 		return r.openFrom, r.openTo
@@ -165,8 +165,8 @@ func (r *resizing) region(x *site) (from, to *value) {
 	return x.scalar(tensor.Float32, r.from), x.scalar(tensor.Float32, r.to)
 }
 
-// openRegion are the places of the elements i of a result that goes from one end of a region to the other, or lies in its middle.
-// in and out are the last places of both.
+// openRegion returns the positions of elements i of a result that spans a region, or is in its middle if it has one element.
+// in and out are the last positions of both.
 func (x *site) openRegion(r resizing, i, in, out *value) *value {
 	from, to := r.region(x)
 	times := func(a, b *value) *value { return x.op(ops.Mul, nil, a, b) }
@@ -176,7 +176,7 @@ func (x *site) openRegion(r resizing, i, in, out *value) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.Greater, nil, out, x.scalar(tensor.Float32, 0)), several, middle)
 }
 
-// openRounded are the nearest whole places.
+// openRounded rounds positions to whole ones.
 func (x *site) openRounded(r resizing, at *value) *value {
 	switch r.nearest {
 	case "floor":

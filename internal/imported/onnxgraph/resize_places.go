@@ -2,7 +2,7 @@ package onnxgraph
 
 import "math"
 
-// coordinate is the place in the input of element i of the result, computed in float32 as ONNX Runtime does.
+// coordinate returns the position in the input of element i of the result, computed in float32 as in ONNX Runtime.
 func (r *resizing) coordinate(i int) float64 {
 	at, in, out, scale := float32(i), float32(r.in), float32(r.out), float32(r.scale)
 	half := func() float32 { return (at+0.5)/scale - 0.5 }
@@ -52,7 +52,7 @@ func (r *resizing) rounded(at float64) int {
 	return 0
 }
 
-// taps are the weights of the elements of the input at a place. Places beyond the ends are those of the ends, or do not count.
+// taps returns the weights of input elements at a position. Elements beyond the ends repeat the last ones, or do not count.
 func (r *resizing) taps(at float64) map[int]float64 {
 	kernel, reach := func(t float64) float64 { return max(1-math.Abs(t), 0) }, 1.0
 	switch r.mode {

@@ -10,7 +10,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// keysOfMap is what the name of a result ends with that has the names of another one's columns.
+// keysOfMap is the suffix in the name of a result that has the column names of another result.
 const keysOfMap = "_keys"
 
 // outputs names the model's results.
@@ -32,8 +32,8 @@ func (t *translation) outputs(s *scope, sig *pb.SignatureDef) {
 	}
 }
 
-// output adds a result. A sequence becomes one for each of its elements, named _0, _1 and so on, or one tensor of them all where only a request
-// says how many they are; a map of each row becomes the scores, and the names of the scores.
+// output adds a result. A sequence becomes one output per element, named _0, _1 and so on, or one tensor of all elements if only a request
+// says how many there are; a map becomes the scores, and the names of the scores.
 func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v *value) {
 	if out.Kind != "" {
 		out.Kind, out.Dims, out.Unranked = "", nil, true
@@ -79,7 +79,7 @@ func (t *translation) output(b *builder, sig *pb.SignatureDef, out onnx.Value, v
 	t.count(3)
 	v = b.plain(b.own(v))
 	o := b.operand(v, ops.RoleConstant)
-	o = b.g.Op("Identity", b.nodeName(out.Name), o.Type(), graph.Attrs{"T": v.dtype}, o)
+	o = b.g.Op("Identity", b.nodeName(out.Name, ""), o.Type(), graph.Attrs{"T": v.dtype}, o)
 	out.DType = v.dtype
 	sig.Outputs[out.Name] = info(out, &value{dtype: v.dtype, out: o})
 }

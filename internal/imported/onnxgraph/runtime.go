@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// runtimeOperators are of the domain of ONNX Runtime: those that converters write, and that its optimizer makes of others.
+// runtimeOperators are in ONNX Runtime's domain: converters write them, and its optimizer makes them.
 var runtimeOperators = operators{
 	"Tokenizer": one(tokenizer), "Solve": one(solve), "FusedMatMul": one(fusedMatMul), "Gelu": one(gelu), "BiasGelu": one(biasGelu), "QuickGelu": one(quickGeluOf(1.702)),
 	"FastGelu": one(fastGelu), "SkipLayerNormalization": as(skipNorm).but("outputs of mean and variance"),
@@ -14,7 +14,7 @@ var runtimeOperators = operators{
 
 func solve(x *site) *value { return x.op(ops.MatrixSolve, nil, x.at(0), x.at(1)) }
 
-// fusedMatMul is a product with a factor, of operands that may be transposed.
+// fusedMatMul is a scaled product of operands that may be transposed.
 func fusedMatMul(x *site) *value {
 	operand := func(i int, name, batch string) *value {
 		u, rank := x.at(i), x.rank(i)
@@ -41,10 +41,10 @@ func quickGeluOf(alpha float32) func(x *site) *value {
 	}
 }
 
-// swiGLU is the first input, gated by itself, times the second one.
+// swiGLU is the first input, gated by its own sigmoid, times the second one.
 func swiGLU(x *site) *value { return x.each(ops.Mul, nil, quickGeluOf(1)(x), x.at(1)) }
 
-// fastGelu is the form with a tangent, of a sum with a bias where there is one.
+// fastGelu is the form with tanh, applied to a sum with the bias if there is one.
 func fastGelu(x *site) *value {
 	u := x.at(0)
 	if x.has(1) {
@@ -53,7 +53,7 @@ func fastGelu(x *site) *value {
 	return x.tanhGelu(u)
 }
 
-// skipNorm normalizes a sum, whose bias comes last; the sum is the last output.
+// skipNorm normalizes a sum, with the bias as last input; the sum is the last output.
 func skipNorm(x *site) []*value {
 	sum := x.op(ops.AddV2, nil, x.at(0), x.at(1))
 	if x.has(4) {

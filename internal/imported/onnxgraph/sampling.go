@@ -11,7 +11,7 @@ import (
 // samplingOperators read images between their pixels.
 var samplingOperators = operators{"RoiAlign": one(roiAlign), "GridSample": one(gridSample), "AffineGrid": one(affineGrid)}
 
-// sampled is the element type that these operators work on: what is narrower is computed in float32.
+// sampled returns the element type that these operators compute in: narrower types use float32.
 func sampled(d tensor.DType) tensor.DType {
 	if d == tensor.Float64 {
 		return d
@@ -19,7 +19,7 @@ func sampled(d tensor.DType) tensor.DType {
 	return tensor.Float32
 }
 
-// roiAlign cuts regions out of images. Regions began at the corner of a pixel before version 16, and may since.
+// roiAlign crops regions from images. Before version 16 regions begin at the corner of a pixel, since then optionally.
 func roiAlign(x *site) *value {
 	u := x.plain(x.at(0))
 	d := sampled(u.dtype)
@@ -40,7 +40,7 @@ func roiAlign(x *site) *value {
 	return x.cast(x.sized(y, sizes), u.dtype)
 }
 
-// sampleModes are the names of modes, which are others since version 20.
+// sampleModes has the names of modes, which changed in version 20.
 var sampleModes = map[string]string{"bilinear": "linear", "linear": "linear", "nearest": "nearest", "bicubic": "cubic", "cubic": "cubic"}
 
 func gridSample(x *site) *value {
@@ -55,7 +55,7 @@ func gridSample(x *site) *value {
 	return x.cast(x.sized(y, slices.Repeat([]int{-1}, rank)), u.dtype)
 }
 
-// affineGrid makes the grid [n, sizes..., directions] of maps [n, directions, directions+1] and the shape [n, channels, sizes...] of images.
+// affineGrid returns the grid [n, sizes..., dimensions] for maps [n, dimensions, dimensions+1] and image shapes [n, channels, sizes...].
 func affineGrid(x *site) *value {
 	theta, size := x.at(0), x.at(1)
 	n := size.length() - 2
@@ -82,7 +82,7 @@ func affineGrid(x *site) *value {
 	return x.cast(x.sized(y, append(slices.Repeat([]int{-1}, n+1), n)), theta.dtype)
 }
 
-// gridLine are the places of the pixels of an axis: the corners, or with align_corners the first and the last pixel, are -1 and 1.
+// gridLine returns the positions of an axis's pixels: -1 and 1 are the image's borders or, with align_corners, its first and last pixel.
 func (x *site) gridLine(size *value, d tensor.DType) *value {
 	n := x.cast(size, d)
 	at := x.cast(x.op(ops.Range, nil, x.i32(0), x.cast(size, tensor.Int32), x.i32(1)), d)

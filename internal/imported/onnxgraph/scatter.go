@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scatterOperators write elements to their places.
+// scatterOperators write elements at indices.
 var scatterOperators = operators{"Scatter": one(scatterElements), "ScatterElements": one(scatterElements), "ScatterND": one(scatterND)}
 
-// scatterOps update a tensor, by the name of the reduction; products have none.
+// scatterOps update a tensor, by the reduction's name; there is none for products.
 var scatterOps = map[string]*ops.Def{"none": ops.TensorScatterUpdate, "add": ops.TensorScatterAdd, "max": ops.TensorScatterMax, "min": ops.TensorScatterMin, "mul": nil}
 
 func (x *site) scatterOp() *ops.Def {
@@ -22,7 +22,7 @@ func (x *site) scatterOp() *ops.Def {
 	return d
 }
 
-// productsOf are the rows of data times all updates of each, in their order. Those of booleans are true where all are.
+// productsOf multiplies each row of data by all its updates, in order. For booleans it is the logical and.
 func (x *site) productsOf(data, at, updates *value) *value {
 	if data.dtype == tensor.Bool {
 		return x.cast(x.productsOf(x.cast(data, tensor.Int32), at, x.cast(updates, tensor.Int32)), tensor.Bool)
@@ -49,7 +49,7 @@ func scatterND(x *site) *value {
 	u, at, updates := x.at(0), x.at(1), x.at(2)
 	k := lastSize(at)
 	if ranks := []int{u.rank(), at.rank(), updates.rank()}; k < 0 && slices.Min(ranks) >= 0 {
-		k = ranks[0] - (ranks[2] - (ranks[1] - 1)) // an update has the axes that an index leaves out
+		k = ranks[0] - (ranks[2] - (ranks[1] - 1)) // an update has the axes that an index does not cover
 	}
 	places := x.places(u, at, k, 0)
 	if d := x.scatterOp(); d != nil {
@@ -58,7 +58,7 @@ func scatterND(x *site) *value {
 	return x.multipliedND(u, places, updates, k)
 }
 
-// multipliedND multiplies slices, which k numbers say the place of, as rows of a matrix.
+// multipliedND multiplies slices, each selected by k indices, as rows of a matrix.
 func (x *site) multipliedND(u, places, updates *value, k int) *value {
 	rank := x.rank(0)
 	part := func(from, to int) *value {

@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scope are the values that the nodes of a graph see, by name.
+// scope has the values that the nodes of a graph see, by name.
 type scope struct {
 	t       *translation
 	b       *builder
-	parent  *scope // whose values the graph sees too; nil: there is none
+	parent  *scope // its values are visible too; nil if there is none
 	opsets  map[string]int
-	values  map[string]*value     // nil: one that nobody could make, which is said elsewhere
-	known   map[string]onnx.Value // what the model says of values
-	attrs   map[string]any        // of the function that the nodes are of
+	values  map[string]*value     // nil if a value could not be made, which is reported elsewhere
+	known   map[string]onnx.Value // what the model states about values
+	attrs   map[string]any        // of the function that the nodes belong to
 	inFuncs bool
 }
 
@@ -53,15 +53,15 @@ func (s *scope) initializers(g *onnx.Graph) {
 	}
 }
 
-// errNoted says that a node cannot be translated for reasons that are noted already.
+// errNoted says that a node cannot be translated for reasons that have been noted.
 var errNoted = errors.New("")
 
-// absent is an optional input of a function that its caller leaves out.
+// absent is an optional input that the caller of a function leaves out.
 var absent = &value{}
 
 var errNoValue = errors.New("no node makes it before it is needed, and it is neither an input nor an initializer")
 
-// find returns the value of a name, nil where it could not be made.
+// find returns the value of a name, or nil if it could not be made.
 func (s *scope) find(name string) (*value, error) {
 	for at := s; at != nil; at = at.parent {
 		if v, ok := at.values[name]; ok {
@@ -71,7 +71,7 @@ func (s *scope) find(name string) (*value, error) {
 	return nil, fmt.Errorf("value %q: %w", name, errNoValue)
 }
 
-// run translates nodes, each after those that it needs; what cannot be translated is noted.
+// run translates nodes, inputs first; what cannot be translated is noted.
 func (s *scope) run(nodes []onnx.Node) {
 	if s.t.budget -= len(nodes); s.t.budget < 0 {
 		refuse("more than %d nodes; a function counts at each call", maxTranslated)
@@ -127,7 +127,7 @@ func (s *scope) node(n *onnx.Node) {
 	}
 }
 
-// operands returns a node's inputs, nil for those that are left out; whole: all that are named are there.
+// operands returns a node's inputs, nil for absent ones; whole says that all named inputs could be made.
 func (s *scope) operands(n *onnx.Node, name string) (in []*value, whole bool) {
 	whole = true
 	for _, input := range n.Inputs {
@@ -149,7 +149,7 @@ func (s *scope) operands(n *onnx.Node, name string) (in []*value, whole bool) {
 	return in, whole
 }
 
-// translator returns what translates a node and the version of its operators, or why there is none.
+// translator returns the function that translates a node and the version of its operators, or why there is none.
 func (s *scope) translator(n *onnx.Node) (do func(x *site) []*value, version int, why string) {
 	if f := s.t.functions[[2]string{n.Domain, n.Op}]; f != nil {
 		return func(x *site) []*value { return x.call(f) }, 0, ""
@@ -172,7 +172,7 @@ func (s *scope) translator(n *onnx.Node) (do func(x *site) []*value, version int
 	return o.do, version, ""
 }
 
-// try translates a node; the error says why that is not possible.
+// try translates a node; the error says why it cannot.
 func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -181,7 +181,7 @@ func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error
 			if out, err = nil, errors.New(r.why); r.why == "" {
 				err = errNoted
 			}
-		case runtime.Error, string: // of index, or of a negative count: inputs and attributes come from strangers
+		case runtime.Error, string: // an index or a negative count: inputs and attributes are untrusted
 			out, err = nil, errors.New("inputs or attributes that do not fit the operator")
 		default:
 			panic(r)
@@ -204,7 +204,7 @@ func (s *scope) try(x *site, do func(x *site) []*value) (out []*value, err error
 	return out, nil
 }
 
-// resolved is a node of a function with the attributes that it takes from the call.
+// resolved returns a node of a function with the attributes that refer to the call's filled in.
 func (s *scope) resolved(n *onnx.Node) *onnx.Node {
 	m := *n
 	m.Attrs = map[string]any{}
@@ -222,7 +222,7 @@ func (s *scope) resolved(n *onnx.Node) *onnx.Node {
 	return &m
 }
 
-// note adds what the model says of a value to what is known of it.
+// note adds what the model states about a value to what is known about it.
 func (s *scope) note(name string, v *value) {
 	said, ok := s.known[name]
 	if !ok || v.seq || v.list != nil || said.Unranked || said.Kind != "" || v.rank() >= 0 {
@@ -233,7 +233,7 @@ func (s *scope) note(name string, v *value) {
 	}
 }
 
-// call translates a call of one of the model's functions, in its place.
+// call translates a call of one of the model's functions inline.
 func (x *site) call(f *onnx.Function) []*value {
 	t := x.scope.t
 	if t.calls++; t.calls > maxCalls {
@@ -272,14 +272,14 @@ func (x *site) call(f *onnx.Function) []*value {
 			refuse("function %s: output %v", f.Name, err)
 		}
 		if v == nil {
-			panic(refusal{}) // what is missing is noted
+			panic(refusal{}) // what is missing is noted already
 		}
 		out = append(out, v)
 	}
 	return out
 }
 
-// assumedLike is what is known of a value of the same rank whose sizes are open.
+// assumedLike returns what is known about a value of that rank with open sizes.
 func (t *translation) assumedLike(rank int, name string) (p probes) {
 	if rank < 0 {
 		return p
@@ -291,7 +291,7 @@ func (t *translation) assumedLike(rank int, name string) (p probes) {
 	return t.assumed(v)
 }
 
-// constantOf returns the one element of a constant value.
+// constantOf returns the only element of a constant value.
 func constantOf(v *value) (float64, bool) {
 	if v == nil {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sequenceOperators work on sequences. Those whose lengths are known are gone once a model is translated; the others are lists of tensors.
+// sequenceOperators work on sequences. Sequences of known length leave no trace in the translated model; others become lists of tensors.
 func sequenceOperators() operators {
 	return operators{
 		"SequenceConstruct": one(sequenceConstruct), "SequenceEmpty": one(sequenceEmpty), "SequenceAt": one(sequenceAt), "SequenceLength": one(sequenceLength),
@@ -25,10 +25,10 @@ func (x *site) sequence(i int) *value {
 	return v
 }
 
-// fixedPlace reports whether input i, a place in a sequence, is absent or constant.
+// fixedPlace reports whether input i, an index into a sequence, is absent or constant.
 func (x *site) fixedPlace(i int) bool { return !x.has(i) || x.at(i).fixed() != nil }
 
-// sequenceOf is a sequence of tensors. Its items count as nodes, since each node may copy those of another one.
+// sequenceOf is a sequence of tensors. Its items count as nodes, since each node may copy another sequence's items.
 func (x *site) sequenceOf(items []*value) *value {
 	for _, v := range items {
 		if v.seq || v.list != nil || v.keys != nil {
@@ -53,7 +53,7 @@ func sequenceEmpty(x *site) *value {
 	return v
 }
 
-// place returns a constant place in a sequence of n values, def where the input is absent.
+// place returns a constant index into a sequence of n values, or def if the input is absent.
 func (x *site) place(i, n, def int) int {
 	if !x.has(i) {
 		return def
@@ -121,7 +121,7 @@ func concatFromSequence(x *site) *value {
 	return x.concat(axis, u.items...)
 }
 
-// splitToSequence cuts into parts of given sizes, of one size, or of one element, whose axis then goes.
+// splitToSequence splits into parts of given sizes, of one size, or of one element, whose axis may then be removed.
 func splitToSequence(x *site) *value {
 	u, keep := x.at(0), x.flag("keepdims", true)
 	axis := axisOf(x.int("axis", 0), x.rank(0))

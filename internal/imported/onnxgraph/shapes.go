@@ -1,6 +1,7 @@
 package onnxgraph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
@@ -9,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shapeOperators change shapes, and make tensors of shapes.
+// shapeOperators change shapes, and make tensors from shapes.
 var shapeOperators = operators{
 	"Reshape": one(reshape), "Flatten": one(flatten), "Squeeze": one(squeeze), "Unsqueeze": one(unsqueeze), "Transpose": one(transposed), "Concat": one(concat),
 	"Split": as(split), "Expand": one(expand), "Tile": one(tile), "Shape": one(shapeOf), "Size": one(sizeOf), "Constant": one(constantNode).but("sparse tensors"),
@@ -17,10 +18,10 @@ var shapeOperators = operators{
 	"EyeLike": one(eyeLike), "Trilu": one(trilu),
 }
 
-// maxDims bounds the dimensions of tensors.
+// maxDims bounds the rank of tensors.
 const maxDims = 64
 
-// reshape: a 0 means the size that the input has there, unless allowzero says otherwise.
+// reshape: a 0 keeps the input's size there, unless allowzero is set.
 func reshape(x *site) *value {
 	u := x.at(0)
 	zero := x.flag("allowzero", false)
@@ -57,7 +58,7 @@ func reshape(x *site) *value {
 	return x.sized(y, slices.Repeat([]int{-1}, n))
 }
 
-// sized notes the sizes of a value, -1 for open ones, where assumptions led to nothing.
+// sized notes the sizes of a value, -1 for open ones, if the assumptions led to nothing.
 func (b *builder) sized(y *value, sizes []int) *value {
 	if y.rank() >= 0 && !y.rankAlone {
 		return y
@@ -68,15 +69,15 @@ func (b *builder) sized(y *value, sizes []int) *value {
 		said.Dims = append(said.Dims, onnx.Dim{Size: n})
 	}
 	y.known = b.t.assumed(said)
-	for i, n := range sizes { // what only data says may be nothing
+	for i, n := range sizes { // sizes known only from data may be 0, or 1
 		if n < 0 && y.known[0].Known {
-			y.known[0].Shape[i] = 0
+			y.known[0].Shape[i], y.known[1].Shape[i] = 0, 1
 		}
 	}
 	return y
 }
 
-// reshaped gives u a shape; a size of 0 stands for u's own.
+// reshaped gives u a shape; a size of 0 keeps u's own.
 func (x *site) reshaped(u *value, shape []int) *value {
 	dims := u.dims()
 	var parts []*value
@@ -115,7 +116,7 @@ func flatten(x *site) *value {
 	return x.flat(x.at(0), axis)
 }
 
-// flat is a matrix whose rows have all axes from the given one on.
+// flat returns a matrix whose rows have all axes from the given one on.
 func (x *site) flat(u *value, axis int) *value {
 	dims := u.dims()
 	rows, columns := 1, 1
@@ -158,13 +159,13 @@ func squeeze(x *site) *value {
 		attrs["squeeze_dims"] = list
 	}
 	y := x.op(ops.Squeeze, attrs, x.at(0))
-	if axes == nil && y.t == nil && openAxes(x.at(0)) > 1 { // any of them may be 1: the rank is not known
+	if axes == nil && y.t == nil && openAxes(x.at(0)) > 1 { // any of them may be 1, so the rank is not known
 		y.known = probes{}
 	}
 	return y
 }
 
-// openAxes is how many sizes of a value are open.
+// openAxes returns how many sizes of a value are open.
 func openAxes(v *value) (n int) {
 	for _, d := range v.dims() {
 		if d < 0 {
@@ -179,17 +180,23 @@ func unsqueeze(x *site) *value {
 	axes := slices.Clone(x.intsOr("axes", 1, nil))
 	rank := y.rank()
 	for i, a := range axes {
-		if a < 0 {
-			if rank < 0 {
-				refuse("a negative axis of a tensor whose rank is not known")
+		if a < 0 && rank >= 0 {
+			if axes[i] = a + rank + len(axes); axes[i] < 0 {
+				refuse("axis %d of a result of rank %d", a, rank+len(axes))
 			}
-			axes[i] = a + rank + len(axes)
 		}
 	}
 	if max(rank, 0)+len(axes) > maxDims {
 		refuse("%d axes: expected results of at most %d dimensions", len(axes), maxDims)
 	}
-	if slices.Sort(axes); len(axes) > 0 && axes[0] < 0 || len(slices.Compact(slices.Clone(axes))) < len(axes) {
+	// Where the rank is not known, axes that count from the end are made from the last one on.
+	slices.SortFunc(axes, func(a, b int) int {
+		if a < 0 && b < 0 {
+			return cmp.Compare(b, a)
+		}
+		return cmp.Compare(uint(a), uint(b))
+	})
+	if len(slices.Compact(slices.Clone(axes))) < len(axes) {
 		refuse("axes %v", axes)
 	}
 	for _, a := range axes {
@@ -198,7 +205,7 @@ func unsqueeze(x *site) *value {
 	return y
 }
 
-// transposed: what puts channels last needs no work where they lie so.
+// transposed: putting channels last or first is free if the value exists in that layout.
 func transposed(x *site) *value {
 	u := x.at(0)
 	perm := x.intList("perm", nil)
@@ -217,7 +224,7 @@ func transposed(x *site) *value {
 	return x.transpose(u, perm)
 }
 
-// lastAxis is where an axis is once the channels are last.
+// lastAxis returns the index of an axis once the channels are last.
 func lastAxis(axis, rank int) int { return inverse(toLast(rank))[axis] }
 
 func concat(x *site) *value {
@@ -279,7 +286,7 @@ func expand(x *site) *value {
 
 func tile(x *site) *value { return x.op(ops.Tile, nil, x.at(0), x.at(1)) }
 
-// shapeOf is the shape, or from start to end.
+// shapeOf returns the shape, or the part from start to end.
 func shapeOf(x *site) *value {
 	u := x.at(0)
 	v := x.cast(x.shape(u), tensor.Int64)
@@ -301,7 +308,7 @@ func sizeOf(x *site) *value {
 	return x.op(ops.Prod, nil, x.cast(x.shape(x.at(0)), tensor.Int64), x.i32(0))
 }
 
-// constantNode has one of many attributes.
+// constantNode has one of several attributes.
 func constantNode(x *site) *value {
 	for name := range x.n.Attrs {
 		switch v := x.attr(name).(type) {
@@ -364,8 +371,8 @@ func rangeOf(x *site) *value {
 	return x.cast(x.op(ops.Range, nil, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
 }
 
-// limit is where a range ends: at its start where steps lead away from the limit, which TensorFlow refuses. From 0 upwards there is nothing
-// to ask: limits are sizes.
+// limit returns where a range ends. If steps lead away from the limit, that is its start, as TensorFlow refuses such ranges. Ranges that
+// ascend from 0 are not checked: their limits are sizes.
 func (x *site) limit(start, limit, step *value) *value {
 	from, known := constantOf(start)
 	by, too := constantOf(step)
@@ -376,7 +383,7 @@ func (x *site) limit(start, limit, step *value) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.Less, nil, step, zero), x.op(ops.Minimum, nil, start, limit), x.op(ops.Maximum, nil, start, limit))
 }
 
-// steps are the numbers from 0 to n-1, as a column or a row.
+// steps returns the numbers from 0 to n-1, as a column or a row.
 func (x *site) steps(n *value, d tensor.DType, axis int) *value {
 	return x.op(ops.ExpandDims, nil, x.cast(x.op(ops.Range, nil, x.i32(0), n, x.i32(1)), d), x.i32(axis))
 }

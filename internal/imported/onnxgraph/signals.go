@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// signalOperators are Fourier transforms, and what goes before and after them.
+// signalOperators are Fourier transforms, and operators used before and after them.
 var signalOperators = operators{
 	"DFT": one(dft), "STFT": one(stft), "MelWeightMatrix": one(melWeights).but("inputs that are not constant"),
 	"HannWindow": one(window(0.5, 0.5, 0)), "HammingWindow": one(window(25.0/46, 21.0/46, 0)), "BlackmanWindow": one(window(0.42, 0.5, 0.08)),
 }
 
-// window is a - b*cos(t) + c*cos(2t), where t goes once around.
+// window is a - b*cos(t) + c*cos(2t), for t over a full turn.
 func window(a, b, c float64) func(x *site) *value {
 	return func(x *site) *value {
 		n := x.narrow(x.op(ops.Reshape, nil, x.at(0), x.ints()))
@@ -32,7 +32,7 @@ func window(a, b, c float64) func(x *site) *value {
 	}
 }
 
-// parts returns the real and the imaginary part of numbers whose last axis has one or both, and the complex type of them.
+// parts returns the real and imaginary parts of numbers whose last axis has one or both, and their complex type.
 func (x *site) parts(u *value) (re, im *value, to tensor.DType) {
 	dims := u.dims()
 	rank := len(dims)
@@ -52,10 +52,10 @@ func (x *site) parts(u *value) (re, im *value, to tensor.DType) {
 	return re, x.op(ops.GatherV2, nil, u, x.i32(1), x.i32(rank-1)), to
 }
 
-// realType is the type of the parts of complex numbers.
+// realType has the type of the parts of complex numbers.
 var realType = map[tensor.DType]tensor.DType{tensor.Complex64: tensor.Float32, tensor.Complex128: tensor.Float64}
 
-// fourier is the Fourier transform of the last axis: all of it, or the first n/2+1 numbers. A last axis for both parts is added.
+// fourier is the Fourier transform along the last axis: all of it, or the first n/2+1 numbers. It returns both parts.
 func (x *site) fourier(re, im *value, to tensor.DType, inverse, oneSided bool) (real, imaginary *value) {
 	d := ops.FFT
 	if inverse {
@@ -72,13 +72,13 @@ func (x *site) fourier(re, im *value, to tensor.DType, inverse, oneSided bool) (
 	return real, imaginary
 }
 
-// fitted has n elements along an axis: the first ones, and zeros where there are no more.
+// fitted crops an axis to n elements, or pads it with zeros.
 func (x *site) fitted(u *value, axis int, n *value) *value {
 	take := x.op(ops.Minimum, nil, x.size(u, axis), n)
 	return x.cutAndPut(u, axis, x.i32(0), take, x.i32(0), x.op(ops.Sub, nil, n, take))
 }
 
-// cutAndPut takes elements of an axis from a place on, and puts zeros before and behind them.
+// cutAndPut takes elements of an axis from an index on, and pads with zeros before and after them.
 func (x *site) cutAndPut(u *value, axis int, from, take, before, behind *value) *value {
 	rank, dims := u.rank(), slices.Clone(u.dims())
 	dims[axis] = -1
@@ -94,7 +94,7 @@ func (x *site) cutAndPut(u *value, axis int, from, take, before, behind *value) 
 	return x.sized(x.op(ops.PadV2, nil, y, x.reshape(x.pack(pads...), rank, 2), constant(tensor.New(u.dtype))), dims)
 }
 
-// inverseOfHalf are the n real numbers whose transform begins so; n is even where it is not stated.
+// inverseOfHalf returns the n real numbers from the first half of their transform; n is even if it is not given.
 func (x *site) inverseOfHalf(re, im *value, to tensor.DType, n *value) *value {
 	if n == nil {
 		n = x.op(ops.Mul, nil, x.op(ops.Sub, nil, x.size(re, re.rank()-1), x.i32(1)), x.i32(2))
@@ -136,11 +136,15 @@ func dft(x *site) *value {
 	return x.cast(y, x.at(0).dtype)
 }
 
-// stft transforms frames of a signal [batch, length, 1 or 2], times a window.
+// stft transforms frames of a signal [batch, length, 1 or 2], multiplied by a window. Like ONNX Runtime it also takes real signals [batch, length].
 func stft(x *site) *value {
 	u := x.at(0)
-	if u.rank() != 3 {
-		refuse("a signal of rank %d (-1: not known): expected 3", u.rank())
+	switch u.rank() {
+	case 2:
+		u = x.op(ops.ExpandDims, nil, u, x.i32(-1))
+	case 3:
+	default:
+		refuse("a signal of rank %d (-1: not known): expected 2 or 3", u.rank())
 	}
 	step := x.narrow(x.op(ops.Reshape, nil, x.at(1), x.ints()))
 	var size *value
@@ -169,7 +173,7 @@ func stft(x *site) *value {
 	return x.cast(x.op(ops.Pack, graph.Attrs{"axis": int64(3)}, real, imaginary), u.dtype)
 }
 
-// melWeights are triangles over the bins of a spectrum, of one width in mel.
+// melWeights are triangles over the bins of a spectrum, of equal width in mel.
 func melWeights(x *site) *value {
 	number := func(i int) float64 {
 		v, ok := constantOf(x.at(i))

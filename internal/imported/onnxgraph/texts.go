@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// textOperators work on words.
+// textOperators work on strings.
 var textOperators = operators{"StringNormalizer": one(stringNormalizer).but("locales other than en_US"), "TfIdfVectorizer": one(tfIdf), "StringConcat": one(stringConcat),
 	"RegexFullMatch": one(regexMatch), "StringSplit": as(stringSplit)}
 
-// stringNormalizer leaves out stop words and changes the case of the others. Where none is left, there is an empty one.
+// stringNormalizer removes stop words and changes the case of the others. If no words are left, it returns an empty one.
 func stringNormalizer(x *site) *value {
 	if name := x.str("locale", "en_US"); name != "" && !strings.HasPrefix(name, "en_US") {
 		refuse("locale %s", name)
@@ -54,7 +54,7 @@ func stringNormalizer(x *site) *value {
 	}
 }
 
-// tokenizer divides texts, along a new last dimension.
+// tokenizer splits texts, along a new last dimension.
 func tokenizer(x *site) *value {
 	attrs := graph.Attrs{"expression": []byte(x.str("tokenexp", "")), "mark": x.flag("mark", false), "pad_value": []byte(x.str("pad_value", "")), "mincharnum": int64(x.int("mincharnum", 1))}
 	var separators [][]byte
@@ -68,7 +68,7 @@ func tokenizer(x *site) *value {
 	return x.sized(y, append(x.at(0).dims()[:x.rank(0):x.rank(0)], -1))
 }
 
-// tfIdf counts the n-grams of a pool, and weighs them.
+// tfIdf counts the n-grams of a pool, and weights the counts.
 func tfIdf(x *site) *value {
 	u := x.at(0)
 	attrs := graph.Attrs{"least": int64(x.int("min_gram_length", 1)), "most": int64(x.int("max_gram_length", 1)), "skips": int64(x.int("max_skip_count", 0))}
@@ -115,7 +115,7 @@ func tfIdf(x *site) *value {
 
 func stringConcat(x *site) *value {
 	u, v := x.at(0), x.at(1)
-	if u.rank() != 0 && v.rank() != 0 { // StringJoin broadcasts scalars alone
+	if u.rank() != 0 && v.rank() != 0 { // StringJoin only broadcasts scalars
 		shape := x.op(ops.BroadcastArgs, nil, x.shape(u), x.shape(v))
 		u, v = x.op(ops.BroadcastTo, nil, u, shape), x.op(ops.BroadcastTo, nil, v, shape)
 	}
@@ -126,7 +126,7 @@ func regexMatch(x *site) *value {
 	return x.op(ops.StaticRegexFullMatch, graph.Attrs{"pattern": []byte(x.str("pattern", ""))}, x.at(0))
 }
 
-// kept are some of the parts of texts.
+// kept keeps the parts of texts that mask selects.
 func (x *site) kept(parts []*value, mask *value) []*value {
 	keep := x.reshape(x.op(ops.Where, nil, mask), -1)
 	at, values := x.op(ops.GatherV2, nil, parts[0], keep, x.i32(0)), x.op(ops.GatherV2, nil, parts[1], keep, x.i32(0))
@@ -135,7 +135,7 @@ func (x *site) kept(parts []*value, mask *value) []*value {
 	return []*value{at, values, x.pack(rows, x.op(ops.AddV2, nil, last, constant(tensor.Scalar(int64(1)))))}
 }
 
-// stringSplit puts the parts of texts along a new axis, with empty ones behind them, and counts them.
+// stringSplit splits texts along a new axis, pads with empty parts, and counts the parts.
 func stringSplit(x *site) []*value {
 	u, rank := x.at(0), x.rank(0)
 	most, cut := x.int("maxsplit", -1), x.str("delimiter", "")
@@ -151,7 +151,7 @@ func stringSplit(x *site) []*value {
 	case cut != "": // an empty text has one part in TensorFlow, and none in ONNX Runtime
 		of := x.op(ops.GatherV2, nil, texts, x.op(ops.GatherV2, nil, parts[0], x.i32(0), x.i32(1)), x.i32(0))
 		parts = x.kept(parts, x.op(ops.NotEqual, nil, of, none))
-	case most > 0: // TensorFlow has an empty part behind the last cut between words where nothing is left
+	case most > 0: // TensorFlow adds an empty part after the last split if no text is left
 		parts = x.kept(parts, x.op(ops.NotEqual, nil, parts[1], none))
 	}
 	rows := x.sized(x.op(ops.SparseToDense, graph.Attrs{"validate_indices": true}, parts[0], parts[2], parts[1], none), []int{-1, -1})

@@ -8,15 +8,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// transformerOperators are parts of transformers, of version 23.
+// transformerOperators are parts of transformers, since version 23.
 var transformerOperators = operators{
 	"Attention":       as(attention),
 	"RotaryEmbedding": one(rotaryEmbedding),
 
-	"SimplifiedLayerNormalization": one(rmsNorm), // as exporters of ONNX Runtime write it
+	"SimplifiedLayerNormalization": one(rmsNorm), // written by ONNX Runtime's exporters
 }
 
-// heads divides [batch, length, n*depth] into [batch, n, length, depth], where it is not so already.
+// heads splits [batch, length, n*depth] into [batch, n, length, depth], unless it is split already.
 func (x *site) heads(u *value, n int) *value {
 	if u.rank() == 4 {
 		return u
@@ -30,10 +30,10 @@ func (x *site) heads(u *value, n int) *value {
 	return x.transpose(y, []int{0, 2, 1, 3})
 }
 
-// attention is softmax(q·kᵀ·scale + mask)·v of heads; those of keys and values may be fewer.
+// attention is softmax(q·kᵀ·scale + mask)·v for heads; there may be fewer heads of keys and values.
 func attention(x *site) []*value {
 	limit := x.float("softcap", 0)
-	x.attr("softmax_precision") // kernels compute in float32 or more
+	x.attr("softmax_precision") // kernels compute at least in float32
 	stage := x.int("qk_matmul_output_mode", 0)
 	if stage < 0 || stage > 3 {
 		refuse("qk_matmul_output_mode %d", stage)
@@ -75,14 +75,14 @@ func attention(x *site) []*value {
 	return out
 }
 
-// shares are the weights of keys: none where no key counts.
+// shares returns the weights of keys: zeros if no key counts.
 func (x *site) shares(scores *value) *value {
 	most := x.op(ops.Max, graph.Attrs{"keep_dims": true}, scores, x.i32(-1))
 	none := x.op(ops.Equal, nil, most, x.scalar(scores.dtype, math.Inf(-1)))
 	return x.op(ops.SelectV2, nil, none, x.scalar(scores.dtype, 0), x.op(ops.Softmax, nil, scores))
 }
 
-// shared repeats each of n heads until there are as many as heads of queries.
+// shared repeats each of n heads to match the heads of queries.
 func (x *site) shared(u *value, heads, n int) *value {
 	if n < 1 || heads < 1 || heads > 1<<16 || heads%n != 0 {
 		refuse("%d heads of queries, %d of keys", heads, n)
@@ -94,8 +94,8 @@ func (x *site) shared(u *value, heads, n int) *value {
 	return x.op(ops.GatherV2, nil, u, x.ints(at...), x.i32(1))
 }
 
-// masked adds what keeps queries from keys: a mask of floats or booleans, that no query sees keys behind its own place or far from it, and
-// that a cache has keys only up to a length.
+// masked hides keys from queries: by a float or boolean mask, later or distant keys, and keys beyond a cache's
+// length.
 func (x *site) masked(scores, q, k *value) *value {
 	low := x.scalar(scores.dtype, math.Inf(-1))
 	keys := x.steps(x.size(k, 2), tensor.Int32, 0)
@@ -116,7 +116,7 @@ func (x *site) masked(scores, q, k *value) *value {
 	return x.op(ops.AddV2, nil, scores, mask)
 }
 
-// sights say which keys a query sees. The queries are the last ones of those that the past, or the length of a cache, has keys of.
+// sights returns masks of the keys that queries see. The queries come last in the positions of the past, or of the cache's length.
 func (x *site) sights(at, keys, length, queries *value) (all []*value) {
 	causal, left, right := x.flag("is_causal", false), x.int("left_window_size", -1), x.int("right_window_size", -1)
 	if length != nil {
@@ -143,7 +143,7 @@ func (x *site) sights(at, keys, length, queries *value) (all []*value) {
 	return all
 }
 
-// wholeMask is a mask for all keys: the last ones, which it may leave out, are not seen.
+// wholeMask returns a mask for all keys: the last ones, which it may leave out, are hidden.
 func (x *site) wholeMask(mask, k *value) *value {
 	have, want := mask.dims(), k.dims()[2]
 	last := len(have) - 1
@@ -162,7 +162,7 @@ func (x *site) wholeMask(mask, k *value) *value {
 	return x.op(ops.PadV2, nil, mask, x.reshape(x.pack(pads...), len(have), 2), unseen)
 }
 
-// rotaryEmbedding turns pairs of numbers by angles of their place, whose cosines and sines are given.
+// rotaryEmbedding rotates pairs of numbers by angles that depend on their position, given as cosines and sines.
 func rotaryEmbedding(x *site) *value {
 	flat := x.rank(0) == 3
 	u := x.at(0)

@@ -24,18 +24,18 @@ import (
 // Model is a model as the session loads it.
 type Model struct {
 	Graph *savedmodel.MetaGraph
-	// Values are those of the graph's variables, by name.
+	// Values are the values of the graph's variables, by name.
 	Values map[string]*tensor.Tensor
 }
 
-// Gap is an operator, or a part of one, that is not translated.
+// Gap is an operator, or a part of one, that cannot be translated.
 type Gap struct {
-	Op    string   // with its domain where that is not the default one
-	Why   string   // what of it
-	Nodes []string // that need it
+	Op    string   // with its domain unless it is the default one
+	Why   string   // what is missing
+	Nodes []string // the nodes that need it
 }
 
-// UnsupportedError lists what a model has that is not translated.
+// UnsupportedError lists what a model has that cannot be translated.
 type UnsupportedError struct{ Gaps []Gap }
 
 // Error names each operator and one of its nodes.
@@ -47,8 +47,8 @@ func (e *UnsupportedError) Error() string {
 	return "the model needs operators of ONNX that are not supported: " + strings.Join(parts, ", ")
 }
 
-// Open reads and translates the model in dir/model.onnx, until ctx is done. The error wraps fs.ErrNotExist where there is none, onnx.ErrInvalid where it is
-// damaged, and *UnsupportedError where it needs more than is translated.
+// Open reads and translates the model in dir/model.onnx, until ctx is done. The error wraps fs.ErrNotExist if there is none,
+// onnx.ErrInvalid if it is damaged, and *UnsupportedError if something cannot be translated.
 func Open(ctx context.Context, dir string) (*Model, error) {
 	m, err := onnx.Read(dir)
 	if err != nil {
@@ -62,9 +62,9 @@ func Open(ctx context.Context, dir string) (*Model, error) {
 	return t, nil
 }
 
-// translation is the state of one model.
+// translation is the state of translating one model.
 type translation struct {
-	ctx       context.Context // of the load, which constants are computed under
+	ctx       context.Context // of the load, also for computing constants
 	m         *onnx.Model
 	values    map[string]*tensor.Tensor
 	holders   map[holderKey]*holder
@@ -72,7 +72,7 @@ type translation struct {
 	gaps      map[[2]string][]string
 	open      map[string]int               // open dimensions by symbol
 	functions map[[2]string]*onnx.Function // by domain and name
-	calls     int                          // of the model's functions that lie in each other
+	calls     int                          // depth of nested calls of the model's functions
 	orders    orders
 	budget    int // nodes that may still be translated
 	made      int // nodes, with their inputs and results
@@ -80,30 +80,30 @@ type translation struct {
 	work      int // bytes of constants that may still be read to make others
 }
 
-// Bounds of what functions and unrolled loops may make of a model.
+// Limits on what functions and unrolled loops may make of a model.
 const (
 	maxCalls      = 64
 	maxTranslated = 1 << 18
 	maxMade       = 1 << 21
 	maxWork       = 16 << 30
-	minRoom       = 256 << 20 // bytes of constants that may be made, beside four times those that there are
+	minRoom       = 256 << 20 // bytes of constants that may be made, in addition to four times the existing ones
 )
 
-// count refuses a model that becomes more nodes than there may be, with their inputs and results.
+// count refuses a model that becomes too many nodes, counted with their inputs and results.
 func (t *translation) count(n int) {
 	if t.made += n; t.made > maxMade {
 		refuse("it becomes too many nodes: those of the model with their inputs and results are more than %d", maxMade)
 	}
 }
 
-// pay refuses a model of whose attributes more bytes of constants would be made than there may be.
+// pay refuses a model whose attributes would make too many bytes of constants.
 func (t *translation) pay(bytes int) {
 	if t.room -= bytes; t.room < 0 {
 		refuse("%d bytes of constants: expected less beside those that there are", bytes)
 	}
 }
 
-// Translate makes a graph of a model. It ends with the error of ctx once that is done.
+// Translate makes a graph of a model. It returns ctx's error once ctx is done.
 func Translate(ctx context.Context, m *onnx.Model) (_ *Model, err error) {
 	t := &translation{ctx: ctx, m: m, values: map[string]*tensor.Tensor{}, holders: map[holderKey]*holder{}, library: &function_go_proto.FunctionDefLibrary{},
 		gaps: map[[2]string][]string{}, open: map[string]int{}, orders: newOrders(), budget: maxTranslated, room: minRoom, work: maxWork, functions: map[[2]string]*onnx.Function{}}
@@ -165,7 +165,7 @@ func (t *translation) builder(parent *builder) *builder {
 	return &builder{t: t, g: graph.NewBuilder(graph.New()), parent: parent, taken: map[*value]*value{}, made: map[*value]struct{}{}, name: "node"}
 }
 
-// gap notes what is not translated.
+// gap notes something that cannot be translated.
 func (t *translation) gap(op, why, node string) {
 	key := [2]string{op, why}
 	t.gaps[key] = append(t.gaps[key], node)
@@ -180,8 +180,8 @@ func (t *translation) unsupported() error {
 	return e
 }
 
-// inputs adds the model's inputs. Those with an initializer are constants. A sequence is one tensor, whose first dimension are its elements;
-// what may be left out has to be there.
+// inputs adds the model's inputs. Inputs with an initializer are constants. A sequence becomes one tensor, with the elements along the
+// first dimension; optional inputs must be present.
 func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 	g := &t.m.Graph
 	constants := map[string]bool{}
@@ -216,7 +216,7 @@ func (t *translation) inputs(s *scope, sig *pb.SignatureDef) {
 	}
 }
 
-// elements is the list of a sequence that comes as one tensor.
+// elements returns the list for a sequence that is passed as one tensor.
 func (b *builder) elements(v *value, in onnx.Value) *value {
 	e := &element{dtype: in.DType}
 	if !in.Unranked {
@@ -233,7 +233,7 @@ func (b *builder) elements(v *value, in onnx.Value) *value {
 	return list
 }
 
-// assumed returns what is known of an input under each assumption.
+// assumed returns what is known about an input under each assumption.
 func (t *translation) assumed(in onnx.Value) (p probes) {
 	if in.Unranked {
 		return p

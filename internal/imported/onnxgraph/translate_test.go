@@ -14,7 +14,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// images is a value of images whose number is open.
+// images is a batch of images of open size.
 func images(name string, dims ...int) onnx.Value {
 	v := onnx.Value{Name: name, DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "batch"}}}
 	for _, d := range dims {
@@ -31,7 +31,7 @@ func model(g onnx.Graph) *onnx.Model {
 	return &onnx.Model{Opsets: map[string]int{"": 17, mlDomain: 3}, Graph: g}
 }
 
-// TestImagesStayAsTheyAre: a chain of convolutions, pools and elementwise operators is transposed where it begins and where it ends.
+// TestImagesStayAsTheyAre: a chain of convolutions, pools and elementwise operators is only transposed at its beginning and end.
 func TestImagesStayAsTheyAre(t *testing.T) {
 	g := onnx.Graph{Inputs: []onnx.Value{images("x", 4, 16, 16)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}
 	for i := range 3 {
@@ -60,7 +60,7 @@ func TestImagesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestListsAllGaps: everything that is missing is said at once, in graphs within the graph too, and nothing that only follows from it.
+// TestListsAllGaps: all gaps are reported at once, including gaps in subgraphs, but not their consequences.
 func TestListsAllGaps(t *testing.T) {
 	inner := &onnx.Graph{Outputs: []onnx.Value{{Name: "z"}}, Nodes: []onnx.Node{node("Bogus", "deep", []string{"x"}, []string{"z"}, nil)}}
 	g := onnx.Graph{Inputs: []onnx.Value{images("x", 4), {Name: "c", DType: tensor.Bool}}, Outputs: []onnx.Value{{Name: "y"}}, Nodes: []onnx.Node{
@@ -102,7 +102,7 @@ func TestRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
-// TestConstantsDoNotMultiply: functions of constants are no constants any more where they would be many times what the model has.
+// TestConstantsDoNotMultiply: operators on constants are not folded once the results take many times the memory of the model.
 func TestConstantsDoNotMultiply(t *testing.T) {
 	const size = 1 << 20
 	g := onnx.Graph{Inputs: []onnx.Value{images("x", 1)}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32}}, Initializers: []onnx.Initializer{{Name: "w0", Tensor: tensor.New(tensor.Float32, size/8, 8)}}}
@@ -128,7 +128,7 @@ func TestConstantsDoNotMultiply(t *testing.T) {
 	}
 }
 
-// TestHugeSizesAreRefused: what a model states is compared with bounds before it is multiplied, and before lists of its length are made.
+// TestHugeSizesAreRefused: sizes in a model are checked before they are multiplied, and before lists of that length are made.
 func TestHugeSizesAreRefused(t *testing.T) {
 	sized := func(name string, d tensor.DType, sizes ...int) onnx.Value {
 		v := onnx.Value{Name: name, DType: d}
@@ -172,7 +172,7 @@ func TestHugeSizesAreRefused(t *testing.T) {
 	}
 }
 
-// TestTranslationEnds with its context.
+// TestTranslationEnds: translation ends with its context.
 func TestTranslationEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -182,7 +182,7 @@ func TestTranslationEnds(t *testing.T) {
 	}
 }
 
-// TestMapsEndAtOutputs: ZipMap's result is two outputs, and nothing else may take it.
+// TestMapsEndAtOutputs: ZipMap's result becomes two outputs, and no other node may use it.
 func TestMapsEndAtOutputs(t *testing.T) {
 	zip := node("ZipMap", "", []string{"x"}, []string{"m"}, map[string]any{"classlabels_strings": []string{"a", "b", "c"}})
 	zip.Domain = mlDomain
@@ -210,7 +210,7 @@ func TestMapsEndAtOutputs(t *testing.T) {
 	}
 }
 
-// FuzzTranslate: what strangers send is translated or refused.
+// FuzzTranslate: untrusted models are translated or refused.
 func FuzzTranslate(f *testing.F) {
 	seeds, _ := filepath.Glob("../../../.venv/lib/python3*/site-packages/onnx/backend/test/data/node/test_*/model.onnx")
 	for i, s := range seeds {
@@ -231,7 +231,7 @@ func FuzzTranslate(f *testing.F) {
 	})
 }
 
-// TestLengthsOfTexts: a network that has places for 64 words, which is fewer than are assumed, is translated all the same.
+// TestLengthsOfTexts: a network with 64 positions for words, which is less than most assumed lengths, is translated nevertheless.
 func TestLengthsOfTexts(t *testing.T) {
 	words := onnx.Value{Name: "x", DType: tensor.Float32, Dims: []onnx.Dim{{Symbol: "batch"}, {Symbol: "length"}, {Size: 8}}}
 	places, one := tensor.New(tensor.Float32, 64, 8), tensor.New(tensor.Int64, 1)
@@ -251,7 +251,7 @@ func TestLengthsOfTexts(t *testing.T) {
 	}
 }
 
-// TestSizesBesideAnOpenBatch: images become as large as it is said, while their number is that of the input.
+// TestSizesBesideAnOpenBatch: images are resized to given sizes, while the batch size is the input's.
 func TestSizesBesideAnOpenBatch(t *testing.T) {
 	sizes := tensor.New(tensor.Int64, 3)
 	copy(tensor.Values[int64](sizes), []int64{4, 9, 7})
@@ -264,7 +264,7 @@ func TestSizesBesideAnOpenBatch(t *testing.T) {
 	}
 }
 
-// TestIntegerOperandsAreOfBytes: operators of integers take 8 bits alone, as ONNX Runtime does. Wider ones, and floats, would be products of floats.
+// TestIntegerOperandsAreOfBytes: integer operators only take 8 bits, as in ONNX Runtime. Wider integers, and floats, would become float products.
 func TestIntegerOperandsAreOfBytes(t *testing.T) {
 	operands := map[string][]string{
 		"MatMulInteger": {"x", "x"}, "ConvInteger": {"x", "w"}, "QLinearMatMul": {"x", "s", "z", "x", "s", "z", "s", "z"}, "QLinearConv": {"x", "s", "z", "w", "s", "z", "s", "z"},
@@ -298,7 +298,7 @@ func TestIntegerOperandsAreOfBytes(t *testing.T) {
 	}
 }
 
-// TestIntegersOfFourBitsAreNamed: they are bytes in the graph, and what refuses them says what the model says.
+// TestIntegersOfFourBitsAreNamed: they are bytes in the graph, but errors name the model's type.
 func TestIntegersOfFourBitsAreNamed(t *testing.T) {
 	g := onnx.Graph{Inputs: []onnx.Value{{Name: "x", DType: tensor.Int8, Dims: []onnx.Dim{{Size: 2}, {Size: 4}}}}, Outputs: []onnx.Value{{Name: "y", Unranked: true}},
 		Nodes:        []onnx.Node{node("MatMulInteger", "", []string{"x", "w"}, []string{"y"}, nil)},

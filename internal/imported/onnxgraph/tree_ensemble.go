@@ -8,21 +8,21 @@ import (
 	"github.com/goestimator/goestimator/internal/format/onnx"
 )
 
-// ensembleOperators are trees of any use, in the form that they have since version 5.
+// ensembleOperators are trees of any kind, in the form of version 5.
 var ensembleOperators = operators{"TreeEnsemble": one(treeEnsemble).but("post_transform PROBIT")}
 
-// The names that older operators have for the numbers of version 5; of the last ones 1 and 2 are as ONNX Runtime takes them, where the standard
-// has them the other way round.
+// The names in older operators for the numbers of version 5. Transforms 1 and 2 are as in ONNX Runtime; the standard has them the
+// other way round.
 var (
 	nodeModes      = []string{"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", memberMode}
 	aggregateNames = []string{"AVERAGE", "SUM", "MIN", "MAX"}
 	transformNames = []string{"NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT"}
 )
 
-// memberMode asks whether a feature is one of several numbers.
+// memberMode tests whether a feature is one of several numbers.
 const memberMode = "BRANCH_MEMBER"
 
-// oldTrees are lists as TreeEnsembleRegressor has them: all nodes in one tree for each root.
+// oldTrees has the lists of a TreeEnsembleRegressor: all nodes in one tree, with several roots.
 type oldTrees struct {
 	trees, ids, features, yes, no []int
 	modes                         []string
@@ -43,7 +43,7 @@ func nameAt(names []string, i int) string {
 	return names[i]
 }
 
-// realTensor returns the numbers of an attribute that is a tensor, none where it is absent.
+// realTensor returns the numbers of a tensor attribute, or nil if it is absent.
 func (x *site) realTensor(name string) []float64 {
 	if t := x.tensorOf(name); t != nil {
 		return x.realsOf(name, t)
@@ -51,7 +51,7 @@ func (x *site) realTensor(name string) []float64 {
 	return nil
 }
 
-// treeEnsemble brings the nodes into the form of TreeEnsembleRegressor, where leaves are nodes too, and a set of numbers is a chain of nodes.
+// treeEnsemble converts the nodes to TreeEnsembleRegressor's form, where leaves are nodes too, and a set of numbers is a chain of nodes.
 func treeEnsemble(x *site) *value {
 	o := &oldTrees{}
 	leaves := x.intList("leaf_targetids", nil)
@@ -75,7 +75,7 @@ func treeEnsemble(x *site) *value {
 	return here.transformed(here.summed(e, "target", x.int("n_targets", 1), nameAt(aggregateNames, x.int("aggregate_function", 1))))
 }
 
-// interior adds the nodes that ask, and returns how many numbers they take: leaves have those behind.
+// interior adds the interior nodes, and returns how many numbers they take: leaves are numbered after them.
 func (x *site) interior(o *oldTrees, leaves int) int {
 	features, modes, splits := x.intList("nodes_featureids", nil), x.tensorOf("nodes_modes"), x.realTensor("nodes_splits")
 	yes, no, yesLeaf, noLeaf := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.intList("nodes_trueleafs", nil), x.intList("nodes_falseleafs", nil)
@@ -84,7 +84,7 @@ func (x *site) interior(o *oldTrees, leaves int) int {
 	if modes == nil || n == 0 || n+len(members)+leaves > maxTreeNodes || modes.Len() != n || len(splits) != n || len(yes) != n || len(no) != n || len(yesLeaf) != n || len(noLeaf) != n {
 		refuse("lists of nodes of different lengths, or more than %d nodes", maxTreeNodes)
 	}
-	extra := n + len(members) // members of a set but the first have numbers from n on, leaves from here on
+	extra := n + len(members) // further members of sets are numbered from n on, leaves from here on
 	next := func(to, leaf int) int {
 		if leaf != 0 {
 			return extra + to

@@ -9,32 +9,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of an ensemble of trees.
+// Limits on an ensemble of trees.
 const (
 	maxTreeNodes = 1 << 22
 	maxTreeDepth = 256
 )
 
-// ensemble are trees as vectors: node i asks whether a feature of a row is as its mode says, and goes on at yes[i] or no[i]. Leaves go on
-// at themselves.
+// ensemble has trees as vectors: node i tests a feature of a row as its mode says, and continues at yes[i] or no[i]. Leaves
+// continue at themselves.
 type ensemble struct {
 	features, modes, yes, no []int32
 	thresholds               []float64
-	missing                  []bool // NaN goes to yes
+	missing                  []bool // NaN continues at yes
 	roots                    []int32
 	depth                    int
 	at                       map[[2]int]int // nodes by tree and number
 }
 
-// The modes of nodes, of which a test is made.
+// The modes of nodes, by name.
 var treeModes = map[string]int32{"BRANCH_LEQ": 0, "BRANCH_LT": 1, "BRANCH_GTE": 2, "BRANCH_GT": 3, "BRANCH_EQ": 4, "BRANCH_NEQ": 5, "LEAF": 6}
 
 var treeTests = []*ops.Def{ops.LessEqual, ops.Less, ops.GreaterEqual, ops.Greater, ops.Equal, ops.NotEqual}
 
-// ensemble reads the nodes. Roots are those that no node goes on at.
+// ensemble reads the nodes. The roots are the nodes that no other node leads to.
 func (x *site) ensemble() *ensemble { return x.ensembleOf(nil) }
 
-// ensembleOf reads nodes whose roots are given, where they are not nil.
+// ensembleOf reads nodes; roots has the roots' numbers if it is not nil.
 func (x *site) ensembleOf(roots []int) *ensemble {
 	trees, ids, features := x.intList("nodes_treeids", nil), x.intList("nodes_nodeids", nil), x.intList("nodes_featureids", nil)
 	yes, no, modes := x.intList("nodes_truenodeids", nil), x.intList("nodes_falsenodeids", nil), x.strList("nodes_modes")
@@ -87,7 +87,7 @@ func (x *site) ensembleOf(roots []int) *ensemble {
 	return e
 }
 
-// link finds the nodes after each node, and returns those that no other one goes on at.
+// link finds the nodes after each node, and returns the nodes that no other one leads to.
 func (e *ensemble) link(trees, yes, no []int) (level []int32) {
 	n := len(trees)
 	e.yes, e.no = make([]int32, n), make([]int32, n)
@@ -112,10 +112,10 @@ func (e *ensemble) link(trees, yes, no []int) (level []int32) {
 	return level
 }
 
-// maxTreeSteps bounds the nodes that are looked at to find how deep trees are, whose nodes may share what follows.
+// maxTreeSteps bounds the nodes that are visited to find the depth of trees, which may share nodes.
 const maxTreeSteps = 1 << 26
 
-// measure notes the roots, and finds how deep the trees are.
+// measure notes the roots, and finds the depth of the trees.
 func (e *ensemble) measure(level []int32) {
 	e.roots = level
 	if len(e.roots) == 0 {
@@ -142,7 +142,7 @@ func (x *site) i32s(list []int32) *value {
 	return constant(t)
 }
 
-// treeType is the type in which trees compare and sum: float64 where the rows have it.
+// treeType is the type in which trees compare and sum: float64 if the rows are.
 func (x *site) treeType() tensor.DType {
 	if x.at(0).dtype == tensor.Float64 {
 		return tensor.Float64
@@ -152,7 +152,7 @@ func (x *site) treeType() tensor.DType {
 
 // reals returns the numbers of an attribute, which may be a list or a tensor.
 func (x *site) reals(name string) []float64 {
-	if list, ok := x.attr(name).([]float64); ok { // of a node that was made here
+	if list, ok := x.attr(name).([]float64); ok { // of a node made by treeEnsemble
 		return list
 	}
 	list, t := x.floatList(name), x.tensorOf(name+"_as_tensor")
@@ -165,7 +165,7 @@ func (x *site) reals(name string) []float64 {
 	return widened(list)
 }
 
-// realsOf returns the numbers of an attribute that is a tensor. It may be of float64 where the rows are.
+// realsOf returns the numbers of a tensor attribute. It may be float64 if the rows are.
 func (x *site) realsOf(name string, t *tensor.Tensor) []float64 {
 	switch {
 	case t.DType == tensor.Float32:
@@ -184,7 +184,7 @@ func widened(list []float32) []float64 {
 	return out
 }
 
-// ofTrees is a constant of the type in which trees compare and sum.
+// ofTrees returns a constant of the type in which trees compare and sum.
 func (x *site) ofTrees(list []float64, shape ...int) *value {
 	if x.treeType() == tensor.Float64 {
 		t, err := tensor.FromSlice(list, shape...)
@@ -200,14 +200,14 @@ func (x *site) ofTrees(list []float64, shape ...int) *value {
 	return x.floats(short, shape...)
 }
 
-// leaves are the nodes where each row ends in each tree, [rows, trees].
+// leaves returns the node that each row reaches in each tree, [rows, trees].
 func (x *site) leaves(e *ensemble) *value {
 	u := x.cast(x.at(0), x.treeType())
 	rows := x.size(u, 0)
 	at := x.op(ops.BroadcastTo, nil, x.reshape(x.i32s(e.roots), 1, len(e.roots)), x.pack(rows, x.i32(len(e.roots))))
 	features, yes, no := x.i32s(e.features), x.i32s(e.yes), x.i32s(e.no)
 	thresholds := x.ofTrees(e.thresholds, len(e.thresholds))
-	// In the flat form of the rows, feature f of row r is at r*columns + f.
+	// In the flattened rows, feature f of row r is at r*columns + f.
 	columns := x.size(u, 1)
 	base := x.op(ops.Mul, nil, x.steps(rows, tensor.Int32, 1), columns)
 	flat := x.reshape(u, -1)
@@ -219,12 +219,12 @@ func (x *site) leaves(e *ensemble) *value {
 	return at
 }
 
-// asked reports for each row and tree whether it goes on at yes.
+// asked reports for each row and tree whether it continues at yes.
 func (x *site) asked(e *ensemble, feature, threshold *value, of func(*value) *value) *value {
 	var hit *value
 	modes := slices.Compact(slices.Sorted(slices.Values(e.modes)))
 	for _, m := range modes {
-		if int(m) >= len(treeTests) { // leaves go nowhere
+		if int(m) >= len(treeTests) { // leaves have no test
 			continue
 		}
 		test := x.op(treeTests[m], nil, feature, threshold)
@@ -247,7 +247,7 @@ func (x *site) asked(e *ensemble, feature, threshold *value, of func(*value) *va
 	return hit
 }
 
-// summed is the sum, or another aggregate, of what the trees give for n targets, [rows, targets].
+// summed returns the sum, or another aggregate, of the trees' values for n targets, [rows, targets].
 func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	trees, nodes, targets, weights := x.intList(kind+"_treeids", nil), x.intList(kind+"_nodeids", nil), x.intList(kind+"_ids", nil), x.reals(kind+"_weights")
 	if len(trees) != len(weights) || len(nodes) != len(weights) || len(targets) != len(weights) || n < 1 || n > maxTreeNodes/max(len(e.yes), 1) {
@@ -255,7 +255,7 @@ func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	}
 	x.t.pay(12 * n * len(e.yes))
 	table := make([]float64, n*len(e.yes))
-	none := 0.0 // of a node without weight for a target
+	none := 0.0 // the value of a node without a weight for a target
 	if n > 1 {
 		none = map[string]float64{"MIN": math.Inf(1), "MAX": math.Inf(-1)}[how]
 	}
@@ -289,7 +289,7 @@ func (x *site) summed(e *ensemble, kind string, n int, how string) *value {
 	return nil
 }
 
-// reached gives 0 for targets that no tree has a weight for.
+// reached returns 0 for targets for which no tree has a weight.
 func (x *site) reached(y *value) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, y), x.scalar(y.dtype, 0), y)
 }
@@ -303,9 +303,9 @@ func treeRegressor(x *site) *value {
 	return x.cast(x.transformed(y), tensor.Float32)
 }
 
-// treeClassifier gives labels and scores as ONNX Runtime does. Of two classes the second is chosen where its score is above 0, or 0.5 where
-// only one class has weights, and none is negative. Where that one is the first, its score s is that of the second, and the first one's is
-// 1-s or -s.
+// treeClassifier returns labels and scores as ONNX Runtime does. Of two classes it chooses the second if its score is above 0, or above
+// 0.5 if only one class has weights, and none is negative. If only the first class has weights, its score s is the second's, and the first
+// has 1-s or -s.
 func treeClassifier(x *site) []*value {
 	labels := x.labels()
 	n := labels.t.Len()
@@ -314,7 +314,7 @@ func treeClassifier(x *site) []*value {
 	ids := slices.Compact(slices.Sorted(slices.Values(x.intList("class_ids", nil))))
 	positive := len(ids) == 1 && !slices.ContainsFunc(x.reals("class_weights"), func(w float64) bool { return w < 0 })
 	if n == 2 && len(ids) != 1 && labels.dtype == tensor.Int64 {
-		labels = constant(x.longs(0, 1)) // whatever the names are, as ONNX Runtime answers
+		labels = constant(x.longs(0, 1)) // whatever the names are, as in ONNX Runtime
 	}
 	threshold := 0.0
 	if positive {

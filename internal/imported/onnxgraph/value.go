@@ -11,22 +11,22 @@ import (
 // value is a tensor of the model: a constant, or the output of a node, or both.
 type value struct {
 	dtype tensor.DType
-	out   graph.Output   // not valid: no node has been made
+	out   graph.Output   // not valid if no node has been made
 	t     *tensor.Tensor // the constant, nil for none
 	known probes
-	last  *value // the same with its channels last, nil where nobody has made that
+	last  *value // the value with channels last, nil if that has not been made
 
-	rankAlone bool // what is known is the rank that noteRank has found: who knows sizes says them
+	rankAlone bool // only the rank is known, by noteRank: sizes may still be noted
 
-	items []*value // of a sequence, whose length is known
+	items []*value // of a sequence of known length
 	seq   bool
-	list  *element       // what a list of tensors has, which is a sequence whose length is not known; nil: the value is none
-	coded *coded         // nil: it is no result of DequantizeLinear, as far as is known
-	four  tensor.DType   // Int4 or Uint4, where the model says that and the elements are of 8 bits; else Invalid
-	keys  *tensor.Tensor // the columns' names: the value stands for a map of each row; nil: it is none
+	list  *element       // the elements of a list, which is a sequence of unknown length; nil: the value is not a list
+	coded *coded         // set if the value is the result of a DequantizeLinear
+	four  tensor.DType   // Int4 or Uint4 if that is the model's type, with the elements in 8 bits; else Invalid
+	keys  *tensor.Tensor // the columns' names, if the value stands for a map per row; else nil
 }
 
-// kind is the element type that the model says.
+// kind is the element type in the model.
 func (v *value) kind() tensor.DType {
 	if v.four != tensor.Invalid {
 		return v.four
@@ -34,13 +34,13 @@ func (v *value) kind() tensor.DType {
 	return v.dtype
 }
 
-// probes is what is known of a value under several assumptions of the sizes that the model leaves open.
+// probes is what is known about a value under several assumptions for the sizes that the model leaves open.
 type probes [8]infer.Value
 
-// openSizes are those assumptions: the size of the i-th open dimension. The second to fourth can be halved five times, as networks do that
-// join images of several sizes. The second one is wider than the first one in the third, and narrower in the fourth, so that images which a
-// model brings to one of few sizes come to different ones. The others are odd, small or large: what a model fills up to a multiple, or cuts
-// at a limit, is one number under the rest of them, and no constant.
+// openSizes are the assumptions: the size of the i-th open dimension. The second to fourth can be halved five times, as networks that
+// join images of several sizes require. In the third, dimension 1 is larger than dimension 0, in the fourth it is smaller, so that models
+// which resize images to one of few sizes choose different ones. The others are odd, small or large, so that padding to a multiple, or
+// cutting at a limit, does not look constant.
 var openSizes = [len(probes{})]func(i int) int{
 	func(int) int { return 1 },
 	func(int) int { return 64 },
@@ -57,18 +57,18 @@ var openSizes = [len(probes{})]func(i int) int{
 	func(i int) int { return 8209 + 10*i },
 }
 
-// primes are what open sizes are made of.
+// primes are the factors of open sizes.
 var primes = []int{3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73}
 
 func different(i int) int { return primes[i%len(primes)] + 79*(i/len(primes)) }
 
-// wide are the types that elements of 4 bits have here: nothing computes with those.
+// wide has the types that hold 4-bit elements: nothing computes with 4 bits.
 var wide = map[tensor.DType]tensor.DType{tensor.Int4: tensor.Int8, tensor.Uint4: tensor.Uint8}
 
-// movers are the operators that put elements to other places and take those of 4 bits.
+// movers has the operators that only move elements, and so take 4-bit ones.
 var movers = map[string]bool{"Identity": true, "Reshape": true, "Flatten": true, "Squeeze": true, "Unsqueeze": true, "Transpose": true, "Pad": true}
 
-// keepFour notes that what an operator has moved has 4 bits, as its input has.
+// keepFour notes that moved elements still have 4 bits.
 func (x *site) keepFour(out []*value) {
 	if x.n.Domain != "" || !movers[x.n.Op] || !x.has(0) || x.in[0].four == tensor.Invalid {
 		return
@@ -82,7 +82,7 @@ func (x *site) keepFour(out []*value) {
 	}
 }
 
-// wider returns elements of 4 bits as what they are computed as; others stay.
+// wider returns 4-bit elements as the type that they are computed in; others stay.
 func (b *builder) wider(v *value) *value {
 	if v.four == tensor.Invalid {
 		return v
@@ -92,7 +92,7 @@ func (b *builder) wider(v *value) *value {
 	return b.add(&w)
 }
 
-// declared is the type that the model says.
+// declared is the type in the model.
 func (v *value) declared() tensor.DType {
 	if v.four != tensor.Invalid {
 		return v.four
@@ -112,7 +112,7 @@ func constant(t *tensor.Tensor) *value {
 	return v
 }
 
-// rank returns the rank, -1 where it is not known.
+// rank returns the rank, or -1 if it is not known.
 func (v *value) rank() int {
 	for _, k := range v.known {
 		if k.Known {
@@ -122,7 +122,7 @@ func (v *value) rank() int {
 	return -1
 }
 
-// dims returns the sizes, -1 for those that are open, nil where the rank is not known.
+// dims returns the sizes, -1 for open ones, or nil if the rank is not known.
 func (v *value) dims() []int {
 	var dims []int
 	for _, k := range v.known {
@@ -148,8 +148,8 @@ func (v *value) dims() []int {
 	return dims
 }
 
-// length returns how many elements a vector has where several assumptions say the same, and none another number, else -1. They may lead to
-// nothing where sizes are assumed that a model has no place for, such as lengths of texts.
+// length returns the number of elements of a vector if at least two assumptions agree on it and none differs, else -1. Assumptions may
+// lead to nothing if a model does not support the assumed sizes, such as lengths of texts.
 func (v *value) length() int {
 	n, said := -1, 0
 	for _, k := range v.known {
@@ -170,7 +170,7 @@ func (v *value) length() int {
 // knownTwice reports whether the shape is known under two assumptions that differ in all open sizes.
 func (v *value) knownTwice() bool { return v.known[2].Known && v.known[3].Known }
 
-// fixed returns the value itself where all assumptions lead to the same one, else nil.
+// fixed returns the value itself if all assumptions lead to the same one, else nil.
 func (v *value) fixed() *tensor.Tensor {
 	if v.t != nil {
 		return v.t

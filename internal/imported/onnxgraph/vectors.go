@@ -11,7 +11,7 @@ import (
 // vectorOperators are support vector machines.
 var vectorOperators = operators{"SVMRegressor": one(vectorRegressor), "SVMClassifier": as(vectorClassifier).but("more than 64 classes with probabilities, and post_transform")}
 
-// Bounds of a classifier: each pair of classes has a column, and with probabilities each class is a step of a loop.
+// Limits on a classifier: each pair of classes has a column, and with probabilities each class is a step in a loop.
 const (
 	maxPairs       = 1 << 12
 	maxProbability = 64
@@ -48,8 +48,8 @@ func (x *site) kernel(u *value, vectors []float32, n int) *value {
 	}
 }
 
-// distances are the squares of those of the rows of u and v, [rows of u, rows of v]: by the products of rows, which take less memory than
-// their differences, in 64 bits, since the squares of near rows nearly cancel out.
+// distances returns the squared distances between rows of u and v, [rows of u, rows of v]. It uses products of rows, which take less
+// memory than differences, in 64 bits, since the squares of near rows almost cancel.
 func (x *site) distances(u, v *value) *value {
 	u, v = x.cast(u, tensor.Float64), x.cast(v, tensor.Float64)
 	square := func(w *value) *value {
@@ -57,11 +57,11 @@ func (x *site) distances(u, v *value) *value {
 	}
 	sum := x.op(ops.AddV2, nil, square(u), x.transpose(square(v), []int{1, 0}))
 	d := x.op(ops.Sub, nil, sum, x.times(x.product(u, x.transpose(v, []int{1, 0})), 2))
-	d = x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, sum), sum, d) // infinities would cancel out to NaN
+	d = x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, sum), sum, d) // infinities would cancel to NaN
 	return x.cast(x.op(ops.Maximum, nil, d, x.scalar(tensor.Float64, 0)), tensor.Float32)
 }
 
-// rows is input 0 as a matrix of float32.
+// rows returns input 0 as a float32 matrix.
 func (x *site) rows() *value {
 	u := x.real(0)
 	if x.rank(0) == 1 {
@@ -70,7 +70,7 @@ func (x *site) rows() *value {
 	return u
 }
 
-// vectorRegressor: without vectors it is linear. ONNX Runtime ignores post_transform, and so does this.
+// vectorRegressor is linear without vectors. It ignores post_transform, as ONNX Runtime does.
 func vectorRegressor(x *site) *value {
 	x.attr("post_transform")
 	n, weights, rho := x.int("n_supports", 0), x.floatList("coefficients"), x.floatList("rho")
@@ -91,7 +91,7 @@ func vectorRegressor(x *site) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.Greater, nil, y, x.scalar(y.dtype, 0)), x.scalar(y.dtype, 1), x.scalar(y.dtype, -1))
 }
 
-// vectorClassifier gives labels, and as scores those of the classes, their probabilities, or those of each pair of classes.
+// vectorClassifier returns labels, and as scores the classes' scores, their probabilities, or the scores of each pair of classes.
 func vectorClassifier(x *site) []*value {
 	labels := x.labels()
 	classes := labels.t.Len()
@@ -117,7 +117,7 @@ func vectorClassifier(x *site) []*value {
 	}
 	p := newPairs(classes, per, weights, rho)
 	x.t.pay(8 * len(p.weights))
-	// The sums are of numbers that nearly cancel out: ONNX Runtime adds them in 64 bits.
+	// The sums almost cancel: ONNX Runtime adds them in 64 bits.
 	wide := func(v *value) *value { return x.cast(v, tensor.Float64) }
 	kernel := wide(x.kernel(x.rows(), x.floatList("support_vectors"), p.vectors))
 	scores := x.op(ops.AddV2, nil, x.product(kernel, wide(x.floats(p.weights, p.vectors, p.n))), wide(x.floats(rho[:p.n], p.n)))
@@ -129,14 +129,14 @@ func vectorClassifier(x *site) []*value {
 		refuse("%d prob_a and %d prob_b for %d pairs of classes", len(a), len(b), p.n)
 	case len(a) > 0:
 		return []*value{label, x.probabilities(p, scores, a[:p.n], b[:p.n])}
-	case classes == 2: // as ONNX Runtime has it, though a score above 0 is for the first class
+	case classes == 2: // as in ONNX Runtime, although a score above 0 means the first class
 		return []*value{label, x.concat(1, x.op(ops.Neg, nil, scores), scores)}
 	}
 	return []*value{label, scores}
 }
 
-// highest is what ONNX Runtime makes of the scores of two classes without vectors: the second label where the higher score is above 0, or
-// from 0.5 on where no coefficient is negative, and else the label of the higher one.
+// highest returns ONNX Runtime's label for scores of two classes without vectors: the second label if the higher score is above 0, or
+// at least 0.5 if no coefficient is negative, else the label with the higher score.
 func (x *site) highest(labels, y *value, positive bool) *value {
 	top := x.op(ops.Max, nil, y, x.i32(1))
 	hit := x.op(ops.Greater, nil, top, x.scalar(y.dtype, 0))
@@ -146,14 +146,14 @@ func (x *site) highest(labels, y *value, positive bool) *value {
 	return x.op(ops.SelectV2, nil, hit, x.item(labels, 1), x.named(labels, y))
 }
 
-// pairs are the comparisons of each class with those after it.
+// pairs are the comparisons of each class with the classes after it.
 type pairs struct {
 	classes, vectors, n int
 	weights             []float32 // of vectors in pairs, [vectors, n]
 	first, second       []int     // classes
 }
 
-// newPairs reads the coefficients [classes-1, vectors]: row k of a vector is for the k-th of the other classes.
+// newPairs reads the coefficients [classes-1, vectors]: row k of a vector is for the k-th other class.
 func newPairs(classes int, per []int, weights, rho []float32) *pairs {
 	p := &pairs{classes: classes, n: classes * (classes - 1) / 2}
 	if classes < 2 || classes > maxPairs || p.n > maxPairs || len(per) != classes || len(rho) < p.n {
@@ -199,8 +199,8 @@ func (x *site) votes(p *pairs, scores *value) *value {
 	return x.op(ops.AddV2, nil, x.product(hit, x.floats(won, p.n, p.classes)), x.product(rest, x.floats(lost, p.n, p.classes)))
 }
 
-// probabilities couples those of pairs of classes, by the second method of Wu, Lin and Weng, "Probability Estimates for Multi-class
-// Classification by Pairwise Coupling", 2004, in the steps and with the limits of LIBSVM.
+// probabilities couples the probabilities of pairs of classes, by the second method of Wu, Lin and Weng, "Probability Estimates for
+// Multi-class Classification by Pairwise Coupling", 2004, with the steps and limits of LIBSVM.
 func (x *site) probabilities(p *pairs, scores *value, a, b []float32) *value {
 	if p.classes > maxProbability {
 		refuse("probabilities of %d classes: expected at most %d", p.classes, maxProbability)
@@ -213,7 +213,7 @@ func (x *site) probabilities(p *pairs, scores *value, a, b []float32) *value {
 	q := x.coupling(p, wins, loses)
 	start := x.op(ops.BroadcastTo, nil, x.scalar(d, float64(1/float32(p.classes))), x.pack(x.size(scores, 0), x.i32(p.classes)))
 	diagonal := x.op(ops.MatrixDiagPart, nil, q)
-	// What one round leaves: probabilities, how much of the error there is, and the round.
+	// The loop carries the probabilities and the number of rounds. weighed returns the terms of the error.
 	weighed := func(x *site, now *value) (each, whole *value) {
 		each = x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": []int64{2}}, x.op(ops.BatchMatMulV2, nil, q, x.op(ops.ExpandDims, nil, now, x.i32(2))))
 		return each, x.op(ops.Sum, graph.Attrs{"keep_dims": true}, x.op(ops.Mul, nil, now, each), x.i32(1))
@@ -236,7 +236,7 @@ func (x *site) probabilities(p *pairs, scores *value, a, b []float32) *value {
 	})[0]
 }
 
-// coupling is the matrix of the quadratic form whose minimum the probabilities are, [rows, classes, classes].
+// coupling returns the matrix of the quadratic form that the probabilities minimize, [rows, classes, classes].
 func (x *site) coupling(p *pairs, wins, loses *value) *value {
 	column := func(v *value, i int) *value { return x.op(ops.GatherV2, nil, v, x.i32(i), x.i32(1)) }
 	square := p.classes * p.classes
@@ -261,7 +261,7 @@ func (x *site) coupling(p *pairs, wins, loses *value) *value {
 	return x.reshape(x.op(ops.Pack, graph.Attrs{"axis": int64(1)}, cells...), -1, p.classes, p.classes)
 }
 
-// refined is one round: each class in turn is set to what is best given the others.
+// refined is one round: each class in turn is set to its optimum, given the others.
 func (x *site) refined(now, each, whole, q, diagonal *value, classes int) *value {
 	columns := func(v *value, i int) *value {
 		return x.op(ops.GatherV2, nil, v, x.reshape(x.i32(i), 1), x.i32(1))

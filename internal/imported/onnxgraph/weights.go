@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// holder is where a graph has a constant.
+// holder has a constant of a graph, in the forms that have been made.
 type holder struct{ constant, variable graph.Output }
 
-// holderKey tells a constant of a graph from others.
+// holderKey identifies a constant of a graph.
 type holderKey struct {
 	b *builder
 	t *tensor.Tensor
 }
 
-// constants returns where the graph has the value's constant.
+// constants returns the holder of the value's constant.
 func (b *builder) constants(v *value) *holder {
 	key := holderKey{b, v.t}
 	h := b.t.holders[key]
@@ -27,7 +27,7 @@ func (b *builder) constants(v *value) *holder {
 	return h
 }
 
-// variable makes a variable of a tensor, and reads it.
+// variable makes a variable from a tensor, and reads it.
 func (t *translation) variable(b *builder, v *tensor.Tensor) graph.Output {
 	name := fmt.Sprintf("weights_%d", len(t.values))
 	t.values[name] = v

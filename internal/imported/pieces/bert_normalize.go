@@ -2,14 +2,14 @@ package pieces
 
 import "unicode/utf8"
 
-// BertNormalizer is a model of FastBertNormalizer. It never changes.
+// BertNormalizer is a FastBertNormalizer model. It never changes.
 type BertNormalizer struct {
 	trie doubleArray
-	zero int    // what the trie would say of U+0000
+	zero int    // the trie's value for U+0000
 	pool []byte // normalized characters
 }
 
-// NewBertNormalizer reads a model. It keeps the bytes.
+// NewBertNormalizer parses a model. It keeps the bytes.
 func NewBertNormalizer(model []byte) (*BertNormalizer, error) {
 	f := newFlat(model)
 	n := &BertNormalizer{trie: f.vector(1, 4), zero: f.integer(2), pool: f.vector(3, 1)}
@@ -19,7 +19,7 @@ func NewBertNormalizer(model []byte) (*BertNormalizer, error) {
 	return n, f.err
 }
 
-// Apply normalizes a text, and says for each byte, and for the end, where in the text it comes from.
+// Apply normalizes text. from has, for each byte of out and for the end, the index in text that it comes from.
 func (n *BertNormalizer) Apply(text string, room Room) (out []byte, from []int, err error) {
 	if err := room.take(9 * len(text)); err != nil {
 		return nil, nil, err
@@ -46,13 +46,13 @@ func (n *BertNormalizer) Apply(text string, room Room) (out []byte, from []int, 
 	return out, append(from, len(text)), nil
 }
 
-// characterBytes is the length of the character that s begins with, 1 where there is none.
+// characterBytes returns the length of the character that s begins with, or 1 if there is none.
 func characterBytes(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
 	return size
 }
 
-// lookup returns what a character becomes, false where it stays.
+// lookup returns the replacement of a character, or false if it stays.
 func (n *BertNormalizer) lookup(char string) (string, bool) {
 	data := n.zero
 	if char[0] != 0 {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Decode joins pieces to a text.
+// Decode joins pieces into a text.
 func (m *Model) Decode(pieces []string, o Options, room Room) (string, error) {
 	if err := room.take(tokenBytes * len(pieces)); err != nil {
 		return "", err
@@ -20,7 +20,7 @@ func (m *Model) Decode(pieces []string, o Options, room Room) (string, error) {
 		return "", err
 	}
 	var text strings.Builder
-	var raw []byte // of bytes that are next to each other
+	var raw []byte // consecutive byte pieces
 	for _, t := range tokens {
 		if m.is(t.ID, bytePiece) {
 			raw = append(raw, byteOf(t.Piece))
@@ -42,16 +42,16 @@ func (m *Model) Decode(pieces []string, o Options, room Room) (string, error) {
 	return text.String(), nil
 }
 
-// byteOf is the byte that byteName has written.
+// byteOf returns the byte that byteName wrote.
 func byteOf(piece string) byte {
 	b, err := strconv.ParseUint(strings.Trim(piece, "<>"), 0, 8)
 	if err != nil {
-		return 0 // no byte has that name: only a damaged model
+		return 0 // no byte has that name: the model is damaged
 	}
 	return byte(b)
 }
 
-// writeBytes writes U+FFFD for each byte that is part of no character.
+// writeBytes writes U+FFFD for each byte that is not part of a character.
 func writeBytes(text *strings.Builder, raw []byte) {
 	for len(raw) > 0 {
 		r, size := utf8.DecodeRune(raw)
@@ -60,7 +60,7 @@ func writeBytes(text *strings.Builder, raw []byte) {
 	}
 }
 
-// surface is what a piece looks like in a text, whose first it may be.
+// surface returns how a piece looks in a text; first says that it begins the text.
 func (m *Model) surface(t Token, first bool) string {
 	switch {
 	case m.is(t.ID, controlPiece):

@@ -5,7 +5,7 @@ import "encoding/binary"
 // doubleArray is a trie as Darts-clone writes it: units of 32 bits.
 type doubleArray []byte
 
-// noUnit is a unit that no byte leads to, in the place of those that a damaged array lacks.
+// noUnit is a unit that no byte leads to. It stands for units that are missing in a damaged array.
 const noUnit = 1 << 31
 
 func (a doubleArray) unit(node uint32) uint32 {
@@ -29,7 +29,7 @@ func (a doubleArray) step(c cursor, b byte) (cursor, bool) {
 	return to, to.unit&(noUnit|0xff) == uint32(b)
 }
 
-// follow goes along all bytes of s, or nowhere.
+// follow follows all bytes of s, or fails.
 func (a doubleArray) follow(c cursor, s string) (cursor, bool) {
 	to := c
 	for i := 0; i < len(s); i++ {
@@ -41,7 +41,7 @@ func (a doubleArray) follow(c cursor, s string) (cursor, bool) {
 	return to, true
 }
 
-// value is the value of the word that ends at a node.
+// value returns the value of the word that ends at a node.
 func (a doubleArray) value(c cursor) (int, bool) {
 	if c.unit>>8&1 == 0 {
 		return 0, false

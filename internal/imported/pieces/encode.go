@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Options say what is added to the pieces of a text.
+// Options say what is added to the pieces of a text, and whether they are reversed.
 type Options struct{ BOS, EOS, Reverse bool }
 
-// Token is a piece of a text and the bytes of the text that it stands for.
+// Token is a piece of a text, with the bytes of the text that it covers.
 type Token struct {
 	Piece      string
 	ID         int
 	Begin, End int
 }
 
-// tokenBytes is what a token takes in lists that grow.
+// tokenBytes is the memory of a token in a growing list.
 const tokenBytes = 96
 
-// Encode divides a text.
+// Encode splits a text into pieces.
 func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
 	t, err := m.norm.apply(text, room)
 	if err != nil {
@@ -30,7 +30,7 @@ func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
 		return nil, err
 	}
 	var out []Token
-	at, unknown, since := 0, false, 0 // since: where neighbours that are unknown begin
+	at, unknown, since := 0, false, 0 // since: where the current run of unknown pieces begins
 	for _, p := range parts {
 		if err := room.take(tokenBytes); err != nil {
 			return nil, err
@@ -39,7 +39,7 @@ func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
 		was := unknown
 		unknown = p.id == m.unknown
 		switch {
-		case m.is(p.id, controlPiece): // it stands for nothing
+		case m.is(p.id, controlPiece): // it covers no text
 			out = append(out, Token{p.text, p.id, begin, begin})
 			continue
 		case unknown && m.byteFallback:
@@ -62,7 +62,7 @@ func (m *Model) Encode(text string, o Options, room Room) ([]Token, error) {
 	return m.extend(out, o)
 }
 
-// appendBytes adds the bytes of an unknown character. The last one stands for the character.
+// appendBytes adds the bytes of an unknown character. The last one covers the whole character.
 func (m *Model) appendBytes(out []Token, text string, begin, end int) []Token {
 	for i := range len(text) {
 		name, to := byteName(text[i]), begin
@@ -74,7 +74,7 @@ func (m *Model) appendBytes(out []Token, text string, begin, end int) []Token {
 	return out
 }
 
-// extend adds what the options ask for. It stands for no bytes of the text: those of the end are the first ones, as in the library.
+// extend adds what the options ask for. BOS and EOS cover no text; EOS too has offset 0, as in the library.
 func (m *Model) extend(out []Token, o Options) ([]Token, error) {
 	for _, name := range []struct {
 		is   bool

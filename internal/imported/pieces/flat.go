@@ -31,7 +31,7 @@ func newFlat(b []byte) *flat {
 	return f
 }
 
-// number reads 32 bits.
+// number reads a 32-bit integer.
 func (f *flat) number(at int) int {
 	if f.err != nil || at < 0 || at+4 > len(f.b) {
 		f.err = errFlat
@@ -40,7 +40,7 @@ func (f *flat) number(at int) int {
 	return int(binary.LittleEndian.Uint32(f.b[at:]))
 }
 
-// field is where a field of the table is, 0 where it is absent.
+// field returns where a field of the table is, or 0 if it is absent.
 func (f *flat) field(i int) int {
 	if 4+2*i+2 > len(f.vtable) {
 		return 0
@@ -51,7 +51,7 @@ func (f *flat) field(i int) int {
 	return 0
 }
 
-// integer is the value of a field of 32 bits.
+// integer returns the value of a 32-bit field.
 func (f *flat) integer(i int) int {
 	if at := f.field(i); at > 0 {
 		return f.number(at)
@@ -64,7 +64,7 @@ func (f *flat) boolean(i int) bool {
 	return at > 0 && at < len(f.b) && f.b[at] != 0
 }
 
-// vector is the content of a field of elements of that size, of a text with size 1.
+// vector returns the content of a field whose elements have that size; the size is 1 for text.
 func (f *flat) vector(i, size int) []byte {
 	at := f.field(i)
 	if at == 0 {

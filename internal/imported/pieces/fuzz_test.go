@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// errFull is of room that is used up.
+// errFull says that the room is used up.
 var errFull = errors.New("full")
 
-// roomOf grants so many bytes.
+// roomOf grants that many bytes.
 func roomOf(bytes int) Room {
 	return func(n int) error {
 		if n < 0 {
@@ -22,10 +22,10 @@ func roomOf(bytes int) Room {
 	}
 }
 
-// fuzzRoom is for any text of a fuzz target: what takes more of a damaged model is refused.
+// fuzzRoom is enough for any text of a fuzz target; a damaged model that needs more is refused.
 const fuzzRoom = 64 << 20
 
-// FuzzSentencepiece: damaged models divide texts and join pieces without a panic, an endless loop or places outside the text.
+// FuzzSentencepiece: damaged models split text and join pieces without a panic, an endless loop or offsets outside the text.
 func FuzzSentencepiece(f *testing.F) {
 	for _, g := range readRecorded(f).Sentencepiece {
 		f.Add(g.Model, " hello quick 中 world\x00\xff")
@@ -53,7 +53,7 @@ func FuzzSentencepiece(f *testing.F) {
 	})
 }
 
-// FuzzWordpieces: the same of the models of word pieces.
+// FuzzWordpieces is the same for word piece models.
 func FuzzWordpieces(f *testing.F) {
 	for _, g := range readRecorded(f).Wordpieces {
 		f.Add(g.Model, "jumped over 中\x00\xff")
@@ -72,9 +72,9 @@ func FuzzWordpieces(f *testing.F) {
 	})
 }
 
-// FuzzBertNormalizer: a damaged model makes a text of any text, with a place in it for each byte.
+// FuzzBertNormalizer: a damaged model turns any text into a text, with an offset for each byte.
 func FuzzBertNormalizer(f *testing.F) {
-	for _, g := range readRecorded(f).Wordpieces { // of the same kind of file
+	for _, g := range readRecorded(f).Wordpieces { // the same kind of file
 		f.Add(g.Model, "Jumped ÖVER 中\x00\xff")
 	}
 	f.Fuzz(func(t *testing.T, model []byte, text string) {

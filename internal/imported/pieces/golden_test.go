@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// division is what a tokenizer makes of a text.
+// division is a tokenizer's result for a text.
 type division struct {
 	Text              string
 	Pieces            []string
@@ -50,7 +50,7 @@ func readRecorded(t testing.TB) (r recorded) {
 	return r
 }
 
-// TestSentencePiece: the pieces, their places, and the texts that they are joined to are SentencePiece's.
+// TestSentencePiece: pieces, offsets and joined texts match SentencePiece.
 func TestSentencePiece(t *testing.T) {
 	for _, g := range readRecorded(t).Sentencepiece {
 		m, err := Parse(g.Model)
@@ -93,7 +93,7 @@ func compare(t *testing.T, name string, got, want division) {
 	}
 }
 
-// TestWordpieces: the pieces are FastWordpieceTokenizer's, of texts and of single words.
+// TestWordpieces: pieces match FastWordpieceTokenizer, for texts and for single words.
 func TestWordpieces(t *testing.T) {
 	for _, g := range readRecorded(t).Wordpieces {
 		m, err := NewWordpieces(g.Model)
@@ -114,7 +114,7 @@ func TestWordpieces(t *testing.T) {
 	}
 }
 
-// TestDamaged: models with damaged or missing bytes are refused, or divide texts somehow; they end.
+// TestDamaged: models with damaged or missing bytes are refused, or split text without hanging.
 func TestDamaged(t *testing.T) {
 	r := readRecorded(t)
 	for i := range 300 {
@@ -134,7 +134,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// damaged is a model without its end, or with other bytes.
+// damaged is a model that is truncated, or has bytes changed.
 func damaged(model []byte, seed int) []byte {
 	if seed%3 == 0 {
 		return model[:len(model)*seed/300]

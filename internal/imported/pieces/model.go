@@ -15,7 +15,7 @@ type Model struct {
 	reserved map[string]int // the others: controls, bytes and the unknown piece
 	defined  *prefixes      // pieces that are never split
 	unknown  int
-	size     int       // bytes of all pieces
+	size     int       // total bytes of all pieces
 	trie     *prefixes // of normal, for unigrams
 	min, max float32   // scores of normal pieces
 
@@ -57,7 +57,7 @@ const (
 	bytePiece
 )
 
-// maxPieces bounds the bytes of all pieces: each may take a node of a trie, of 40 bytes and more.
+// maxPieces bounds the total bytes of all pieces: each byte may take a node of a trie, of 40 bytes or more.
 const maxPieces = 16 << 20
 
 var errDamaged = errors.New("damaged SentencePiece model")
@@ -87,7 +87,7 @@ func Parse(data []byte) (*Model, error) {
 	return m, m.complete()
 }
 
-// eachField calls f for each field of a message: with the bits of a number, or the bytes of what is none.
+// eachField calls f for each field of a message: with the bits of a number, or else with the bytes of the field.
 func eachField(data []byte, f func(number protowire.Number, bits uint64, body []byte) error) error {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)
@@ -180,7 +180,7 @@ func (m *Model) trainer(body []byte) error {
 	})
 }
 
-// complete checks the model and makes what is derived from it.
+// complete checks the model and computes what is derived from it.
 func (m *Model) complete() error {
 	if m.unknown < 0 {
 		return errors.New("unk is not defined")
@@ -214,7 +214,7 @@ func (m *Model) complete() error {
 
 func byteName(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
 
-// Len is the number of pieces.
+// Len returns the number of pieces.
 func (m *Model) Len() int { return len(m.pieces) }
 
 // Piece returns the text of a piece.
@@ -225,7 +225,7 @@ func (m *Model) Piece(id int) (string, error) {
 	return m.pieces[id].text, nil
 }
 
-// ID returns the number of a piece, that of the unknown one for another text.
+// ID returns the number of a piece, or the unknown piece's number for any other text.
 func (m *Model) ID(text string) int {
 	if id, ok := m.reserved[text]; ok {
 		return id

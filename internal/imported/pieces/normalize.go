@@ -12,10 +12,10 @@ import (
 // space stands for a space in pieces.
 const space = "\u2581"
 
-// normalizer writes texts in the form that pieces have.
+// normalizer rewrites text into the form that pieces have.
 type normalizer struct {
 	rules                                   doubleArray
-	results                                 []byte // of rules: texts that end with a zero
+	results                                 []byte // the results of rules, zero-terminated
 	dummyPrefix, removeSpaces, escapeSpaces bool
 	suffixSpace                             bool
 	defined                                 *prefixes // nil: none
@@ -39,7 +39,7 @@ func (n *normalizer) parse(body []byte) error {
 	})
 }
 
-// charsmap reads compiled rules: the size of the double array, the double array, and the texts.
+// charsmap reads compiled rules: the size of the double array, the double array, and the results.
 func (n *normalizer) charsmap(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (n *normalizer) charsmap(b []byte) error {
 	return nil
 }
 
-// prefix returns the normalized form of the first characters of s, and how many bytes these take.
+// prefix returns the normalized form of the first characters of s, and their length in bytes.
 func (n *normalizer) prefix(s string) (string, int) {
 	if n.defined != nil {
 		if size := n.defined.longest(s); size > 0 {
@@ -72,10 +72,10 @@ func (n *normalizer) prefix(s string) (string, int) {
 	return string(utf8.RuneError), 1
 }
 
-// normalized is a text, and where each of its bytes comes from.
+// normalized is a text, with the origin of each of its bytes.
 type normalized struct {
 	text    []byte
-	from    []int // of each byte, and of the end
+	from    []int // for each byte, and for the end
 	escaped string
 }
 

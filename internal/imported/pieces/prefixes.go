@@ -1,9 +1,9 @@
 package pieces
 
-// prefixes finds the words of a set that a text begins with.
+// prefixes finds the words of a set that are prefixes of a text.
 type prefixes struct {
-	next  map[uint64]uint32 // node and byte to node
-	words map[uint32]int    // node to the value of the word that ends there
+	next  map[uint64]uint32 // maps a node and a byte to a node
+	words map[uint32]int    // maps a node to the value of the word that ends there
 }
 
 func newPrefixes() *prefixes {
@@ -24,7 +24,7 @@ func (p *prefixes) add(word string, value int) {
 	p.words[at] = value
 }
 
-// each calls f for each word that s begins with, the shortest first.
+// each calls f for each word that is a prefix of s, the shortest first.
 func (p *prefixes) each(s string, f func(length, value int)) {
 	at := uint32(0)
 	for i := 0; i < len(s); i++ {
@@ -39,7 +39,7 @@ func (p *prefixes) each(s string, f func(length, value int)) {
 	}
 }
 
-// longest is the length of the longest word that s begins with, 0 for none.
+// longest returns the length of the longest word that is a prefix of s, or 0.
 func (p *prefixes) longest(s string) (n int) {
 	p.each(s, func(length, _ int) { n = length })
 	return n

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRoom: where there is no room any more, work ends with what the room says, at whatever place it is.
+// TestRoom: once there is no more room, work ends with the room's error, wherever that happens.
 func TestRoom(t *testing.T) {
 	r, full := readRecorded(t), errors.New("full")
 	check := func(name string, work func(room Room) error) {
@@ -48,7 +48,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestLongUnknown: characters that no piece has are one token, and its text is not copied for each of them.
+// TestLongUnknown: consecutive unknown characters become one token, and its text is not copied for each of them.
 func TestLongUnknown(t *testing.T) {
 	piece := func(text string, kind byte) []byte {
 		return append([]byte{10, byte(len(text) + 4), 10, byte(len(text))}, append([]byte(text), 24, kind)...)

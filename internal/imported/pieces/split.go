@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// part is a piece of a text; its number may be that of the unknown piece.
+// part is a piece of a text; its number may be the unknown piece's.
 type part struct {
 	text string
 	id   int
@@ -35,12 +35,12 @@ func (m *Model) named(texts []string) []part {
 	return out
 }
 
-// charLen is the length of a character by its first byte.
+// charLen returns the length of a character from its first byte.
 func charLen(s string) int {
 	return min(max(bits.LeadingZeros8(^s[0]), 1), 4, len(s))
 }
 
-// charactersOf takes pieces that are never split as one character.
+// charactersOf treats a piece that is never split as one character.
 func (m *Model) charactersOf(s string, room Room) (out []string, err error) {
 	for len(s) > 0 {
 		if err := room.take(tokenBytes); err != nil {
@@ -55,7 +55,7 @@ func (m *Model) charactersOf(s string, room Room) (out []string, err error) {
 	return out, nil
 }
 
-// wordsOf begins a word at each space, also where spaces belong to the words before them.
+// wordsOf begins a word at each space, even if spaces belong to the words before them.
 func wordsOf(s string) (out []string) {
 	for len(s) > 0 {
 		n := len(s)
@@ -67,10 +67,10 @@ func wordsOf(s string) (out []string) {
 	return out
 }
 
-// unknownPenalty is how much less an unknown character scores than the worst piece.
+// unknownPenalty is by how much an unknown character scores below the worst piece.
 const unknownPenalty = 10
 
-// unigrams finds the division of the best sum of scores.
+// unigrams finds the split with the highest sum of scores.
 func (m *Model) unigrams(s string, room Room) (out []part, err error) {
 	type end struct {
 		id, from int
@@ -119,13 +119,13 @@ func (m *Model) unigrams(s string, room Room) (out []part, err error) {
 	return out, nil
 }
 
-// pair is two neighbours that may become one.
+// pair is two neighbors that may be merged.
 type pair struct {
 	left, right, size int
 	score             float32
 }
 
-// agenda has the best pair in front, of equal ones the leftmost.
+// agenda keeps the best pair first; among equal ones, the leftmost.
 type agenda []pair
 
 func (a agenda) Len() int { return len(a) }
@@ -140,7 +140,7 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// symbol is a part of the text that is being merged.
+// symbol is a part of the text during merging.
 type symbol struct {
 	at, end    int
 	prev, next int // -1 for none
@@ -153,7 +153,7 @@ type merger struct {
 	s       string
 	symbols []symbol
 	agenda  agenda
-	undo    map[string][2]string // how an unused piece was made
+	undo    map[string][2]string // the pair that an unused piece was made of
 }
 
 func (m *Model) merged(s string, room Room) (out []part, err error) {
@@ -189,7 +189,7 @@ func (m *Model) merged(s string, room Room) (out []part, err error) {
 	return out, nil
 }
 
-// consider adds a pair that is a piece.
+// consider adds a pair if it is a piece.
 func (g *merger) consider(left, right int) {
 	if left < 0 || right < 0 || g.symbols[left].frozen || g.symbols[right].frozen {
 		return
@@ -209,7 +209,7 @@ func (g *merger) consider(left, right int) {
 func (g *merger) join(p pair) {
 	left, right := &g.symbols[p.left], &g.symbols[p.right]
 	if left.at == left.end || right.at == right.end || right.end-left.at != p.size {
-		return // one of them became part of another
+		return // one of them has been merged meanwhile
 	}
 	left.end, left.next = right.end, right.next
 	if right.next >= 0 {
@@ -220,7 +220,7 @@ func (g *merger) join(p pair) {
 	g.consider(p.left, left.next)
 }
 
-// parts adds a piece, or what an unused one was made of.
+// parts adds a piece or, if it is unused, the pieces that it was made of.
 func (g *merger) parts(text string, out []part) []part {
 	id := g.m.ID(text)
 	halves, ok := g.undo[text]

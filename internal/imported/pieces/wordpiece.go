@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Wordpieces is a model of FastWordpieceTokenizer. It never changes.
+// Wordpieces is a FastWordpieceTokenizer model. It never changes.
 type Wordpieces struct {
 	trie            doubleArray
-	failures        []byte // of each node: where to go on, and the pieces that end there
+	failures        []byte // for each node: the node to continue at, and the pieces that end there
 	pops            []byte // lists of pieces
 	ofSuffix        []byte // the pieces of the suffix indicator itself
 	suffixRoot      uint32
 	punctuationRoot uint32
-	longest         int // bytes of a word
+	longest         int // maximum bytes of a word
 	suffix, unknown string
 	unknownID       int
-	texts           bool // not single words
+	texts           bool // the model is for texts, not only for single words
 }
 
-// Subword is a piece, and the bytes of the text that it stands for.
+// Subword is a piece, with the bytes of the text that it covers.
 type Subword struct {
 	Text           string
 	ID, Begin, End int
 }
 
-// NewWordpieces reads a model. It keeps the bytes.
+// NewWordpieces parses a model. It keeps the bytes.
 func NewWordpieces(model []byte) (*Wordpieces, error) {
 	f := newFlat(model)
 	w := &Wordpieces{
@@ -41,10 +41,10 @@ func NewWordpieces(model []byte) (*Wordpieces, error) {
 	return w, f.err
 }
 
-// errLoop is of a damaged model that leads from node to node without an end.
+// errLoop says that a damaged model leads from node to node without end.
 var errLoop = errors.New("Failed to make any progress in tokenizing the input text.") //nolint:staticcheck // clients know this text
 
-// Split divides a word, or a text where the model is of texts.
+// Split splits a word, or a whole text if the model is for texts.
 func (w *Wordpieces) Split(text string, room Room) ([]Subword, error) {
 	r := &wordRun{w: w, room: room, steps: 8 * (len(text) + 8)}
 	switch {
@@ -64,19 +64,19 @@ func (w *Wordpieces) Split(text string, room Room) ([]Subword, error) {
 	return r.out, nil
 }
 
-// wordRun is the division of a text.
+// wordRun is the splitting of a text.
 type wordRun struct {
 	w     *Wordpieces
 	out   []Subword
-	kept  int // pieces of the words before
+	kept  int // pieces of earlier words
 	word  string
-	begin int // of the word in the text
-	done  int // bytes of the word that have pieces
+	begin int // where the word begins in the text
+	done  int // bytes of the word that already have pieces
 	at    cursor
-	last  rune // that was looked at, as TensorFlow Text has it: at a word's beginning not always the one before
-	steps int  // that are left; below 0 the model is damaged
+	last  rune // the character looked at last, as in TensorFlow Text: at the start of a word it is not always the previous one
+	steps int  // steps left; below 0 the model is damaged
 	room  Room
-	err   error // of room
+	err   error // the error of room
 }
 
 // start begins a word.
@@ -99,7 +99,7 @@ func (r *wordRun) single(word string) {
 	r.finish(len(word))
 }
 
-// advance goes along the bytes of a character, from where the word goes on after its pieces if need be.
+// advance follows the bytes of a character. Where the trie has no such path, it writes pieces and continues after them.
 func (r *wordRun) advance(char string) bool {
 	for {
 		to, ok := r.w.trie.follow(r.at, char)
@@ -113,7 +113,7 @@ func (r *wordRun) advance(char string) bool {
 	}
 }
 
-// next divides the word at a place, and returns where the next one begins.
+// next splits the word at begin, and returns where the next one begins.
 func (r *wordRun) next(text string, begin int) int {
 	r.start(text[begin:], begin)
 	at := begin
@@ -136,7 +136,7 @@ func (r *wordRun) next(text string, begin int) int {
 		switch {
 		case space:
 			return at + size
-		case at == begin: // a separator that the vocabulary lacks
+		case at == begin: // a separator that is not in the vocabulary
 			r.unknown(size)
 			return at + size
 		}
@@ -146,7 +146,7 @@ func (r *wordRun) next(text string, begin int) int {
 	return at
 }
 
-// restOfWord returns where the word that goes on at a place ends, and where the one behind it begins.
+// restOfWord returns where the word that at is in ends, and where the next one begins.
 func restOfWord(text string, at int) (end, next int) {
 	for at < len(text) {
 		char, size := utf8.DecodeRuneInString(text[at:])
@@ -161,7 +161,7 @@ func restOfWord(text string, at int) (end, next int) {
 	return at, at
 }
 
-// ideographs are the characters that BERT takes as words of their own.
+// ideographs are the characters that BERT treats as words of their own.
 var ideographs = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4dbf, Stride: 1}, {Lo: 0x4e00, Hi: 0x9fff, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0x20000, Hi: 0x2a6df, Stride: 1}, {Lo: 0x2a700, Hi: 0x2b81f, Stride: 1}, {Lo: 0x2b820, Hi: 0x2ceaf, Stride: 1}, {Lo: 0x2f800, Hi: 0x2fa1f, Stride: 1}},
@@ -175,7 +175,7 @@ func separates(r rune) bool {
 	return unicode.In(r, ideographs, unicode.P)
 }
 
-// pop writes the pieces that the way to the node begins with, and goes to the node of what remains of it.
+// pop writes the pieces at the start of the path to the node, and moves to the node for the rest of the path.
 func (r *wordRun) pop() bool {
 	if r.steps--; r.steps < 0 {
 		return false
@@ -208,7 +208,7 @@ func (r *wordRun) addAll(tokens []byte) {
 	}
 }
 
-// take asks for room. Without it the run ends.
+// take asks for room. If there is none, the run ends.
 func (r *wordRun) take(bytes int) bool {
 	if err := r.room.take(bytes); err != nil {
 		r.err, r.steps = err, -1
@@ -216,7 +216,7 @@ func (r *wordRun) take(bytes int) bool {
 	return r.err == nil
 }
 
-// add writes a piece: its number, its length, and whether it follows on another are in one number.
+// add writes a piece. token packs the piece's number, its length, and whether it continues a word.
 func (r *wordRun) add(token uint32) {
 	id, n := int(token&(1<<30-1)>>8), int(token&0xff)+1
 	if r.done == 0 && token>>30 != 0 {
@@ -237,7 +237,7 @@ func (r *wordRun) add(token uint32) {
 	r.done = to
 }
 
-// finish writes the pieces of what remains of a word of that length.
+// finish writes the pieces for the rest of a word of that length.
 func (r *wordRun) finish(length int) {
 	if r.at.node == 0 {
 		return
@@ -259,7 +259,7 @@ func (r *wordRun) finish(length int) {
 	}
 }
 
-// unknown writes the unknown piece in the place of all pieces of the word.
+// unknown replaces all pieces of the word by the unknown piece.
 func (r *wordRun) unknown(length int) {
 	if !r.take(tokenBytes) {
 		return

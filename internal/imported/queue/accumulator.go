@@ -11,29 +11,29 @@ import (
 type Gradient struct {
 	Values  *tensor.Tensor
 	Sparse  bool
-	Indices []int64 // of the rows, where Sparse
-	Shape   []int64 // of the variable, where Sparse and known
+	Indices []int64 // indices of the rows, if Sparse
+	Shape   []int64 // shape of the variable, if Sparse and known
 }
 
 // AccumulatorSpec says what an accumulator sums up.
 type AccumulatorSpec struct {
 	Type   tensor.DType // float32 or float64
-	Shape  []int        // of the variable: -1 is any size; nil is any rank
-	Mean   bool         // the mean of what came, not the sum
+	Shape  []int        // shape of the variable: -1 is any size; nil is any rank
+	Mean   bool         // take the mean of the gradients, not their sum
 	Sparse bool
 	Room   *Room // the memory for sums
 }
 
-// Accumulator sums up gradients until there are enough of them: TensorFlow's conditional accumulator. It is safe for concurrent use.
+// Accumulator sums gradients until there are enough: TensorFlow's conditional accumulator. It is safe for concurrent use.
 type Accumulator struct {
 	spec AccumulatorSpec
 
 	place
 	step  int64      // gradients of earlier steps are dropped
-	sum   Gradient   // of count gradients
+	sum   Gradient   // the sum of count gradients
 	times []int      // how often each row of a sparse sum was added to
-	count int        // 0: sum is of before
-	takes []*attempt // what waits for gradients
+	count int        // 0: sum is left over from before
+	takes []*attempt // calls that wait for gradients
 	gone  bool       // nobody can find it any more
 }
 
@@ -60,14 +60,14 @@ func (a *Accumulator) Count() int {
 	return a.count
 }
 
-// SetStep drops the gradients of earlier steps from now on.
+// SetStep sets the current step: Apply drops gradients of earlier steps.
 func (a *Accumulator) SetStep(step int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.step = step
 }
 
-// Apply adds a gradient that was computed at a step, unless the step is over.
+// Apply adds a gradient that was computed at a step; it drops gradients of earlier steps.
 func (a *Accumulator) Apply(step int64, g Gradient) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,14 +109,14 @@ func (a *Accumulator) grow(g Gradient) error {
 		had += a.sum.bytes()
 		a.merge(g)
 	}
-	a.spec.Room.give(had - a.sum.bytes()) // of rows that were there before
+	a.spec.Room.give(had - a.sum.bytes()) // the rows that the sum already had
 	return nil
 }
 
-// bytes is the memory that a gradient takes, and its counts.
+// bytes is the memory of a gradient and its counts.
 func (g Gradient) bytes() int { return len(g.Values.Bytes) + 16*len(g.Indices) }
 
-// Discard ends all calls that wait, and forgets the sum: nobody can find the accumulator any more.
+// Discard ends all waiting calls, and drops the sum. It is called when nobody can find the accumulator any more.
 func (a *Accumulator) Discard() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +141,7 @@ func (a *Accumulator) first(g Gradient) {
 	}
 }
 
-// Take returns the sum or mean when there are enough gradients, begins anew, and goes on to the next step.
+// Take waits for the required number of gradients and returns their sum or mean. It then starts over, at the next step.
 func (a *Accumulator) Take(ctx context.Context, required int) (Gradient, error) {
 	if required <= 0 {
 		return Gradient{}, fmt.Errorf("Argument num_required must be positive, but was %d", required)
@@ -163,7 +163,7 @@ func (a *Accumulator) Take(ctx context.Context, required int) (Gradient, error) 
 	return taken, err
 }
 
-// result is what the gradients so far give.
+// result returns the sum or mean of the gradients so far.
 func (a *Accumulator) result() Gradient {
 	g := a.sum
 	rows, width := 1, g.Values.Len()
@@ -202,7 +202,7 @@ func (a *Accumulator) checkDense(g Gradient) error {
 	return nil
 }
 
-// addTo adds n elements of src, from j on, to dst, from i on.
+// addTo adds n elements of src, from index j, to dst, from index i.
 func addTo(dst *tensor.Tensor, i int, src *tensor.Tensor, j, n int) {
 	if dst.DType == tensor.Float32 {
 		addNumbers(tensor.Values[float32](dst)[i:i+n], tensor.Values[float32](src)[j:j+n])
@@ -217,7 +217,7 @@ func addNumbers[T float32 | float64](dst, src []T) {
 	}
 }
 
-// divide divides n elements from i on.
+// divide divides n elements from index i.
 func divide(t *tensor.Tensor, i, n, by int) {
 	if t.DType == tensor.Float32 {
 		divideNumbers(tensor.Values[float32](t)[i:i+n], float32(by))

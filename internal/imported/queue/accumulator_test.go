@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAccumulatorSameAsModel: the mean is that of the gradients that were not stale.
+// TestAccumulatorSameAsModel: the mean is the mean of the gradients that were not stale.
 func TestAccumulatorSameAsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		room := queue.NewRoom(1 << 20)
@@ -59,7 +59,7 @@ func TestAccumulatorSameAsModel(t *testing.T) {
 	})
 }
 
-// TestAccumulatorWaits: who takes waits for enough gradients, and ends with its client or the accumulator.
+// TestAccumulatorWaits: Take waits for enough gradients, and ends with its client or the accumulator.
 func TestAccumulatorWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := queue.NewRoom(1 << 20)
@@ -109,7 +109,7 @@ func TestAccumulatorWaits(t *testing.T) {
 	})
 }
 
-// TestKindsSameAsModel: each kind of queue gives what was put in, in its order, and counts the memory.
+// TestKindsSameAsModel: each kind of queue returns its elements in its order, and counts their memory.
 func TestKindsSameAsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind, room, draws := rapid.SampledFrom([]queue.Kind{queue.Padding, queue.Shuffle, queue.Priority}).Draw(t, "kind"), queue.NewRoom(1<<20), uint32(7)

@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// attempt is a call that waits. The mutex of what it waits for guards it.
+// attempt is a call that waits. It is guarded by the mutex of what it waits for.
 type attempt struct {
 	try  func() (progress, error)
-	undo func() // gives back what it has, nil for nothing
+	undo func() // gives back what the attempt has taken; nil for nothing
 	done chan struct{}
 	err  error
 }
 
-// progress is what came of an attempt.
+// progress is the outcome of a try.
 type progress uint8
 
 const (
 	stuck    progress = iota // nothing
-	some                     // something was moved, more is wanted
-	finished                 // it is over, well or not
+	some                     // some elements were moved, but more are wanted
+	finished                 // the attempt is over, successful or not
 )
 
 // finish ends the attempt.
@@ -29,13 +29,13 @@ func (a *attempt) finish(err error) {
 	close(a.done)
 }
 
-// place is where attempts wait: a mutex, and what serves the lines when something has changed.
+// place is where attempts wait: a mutex, and a function that serves them when something has changed.
 type place struct {
 	mu    sync.Mutex
-	flush func() // the mutex is held
+	flush func() // called with the mutex held
 }
 
-// wait puts an attempt into a line and waits for its end, or for that of ctx.
+// wait appends an attempt to a line and waits until it or ctx ends.
 func (p *place) wait(ctx context.Context, line *[]*attempt, a *attempt) error {
 	a.done = make(chan struct{})
 	p.mu.Lock()
@@ -61,7 +61,7 @@ func (p *place) wait(ctx context.Context, line *[]*attempt, a *attempt) error {
 	return context.Cause(ctx)
 }
 
-// serve tries the attempts of a line in order, up to one that is not over.
+// serve tries the attempts of a line in order, until one is not finished.
 func serve(line *[]*attempt) (moved bool) {
 	for len(*line) > 0 {
 		a := (*line)[0]

@@ -13,12 +13,12 @@ import (
 
 // BarrierSpec says what a barrier holds.
 type BarrierSpec struct {
-	Types  []tensor.DType // of the components of a value
-	Shapes [][]int        // of the components
-	Room   *Room          // the memory for what waits
+	Types  []tensor.DType // types of the components of a value
+	Shapes [][]int        // shapes of the components
+	Room   *Room          // the memory for waiting values
 }
 
-// Same fails where a barrier of the name was made for something else.
+// Same fails if the barrier of that name was made for other values.
 func (s BarrierSpec) Same(name string, other BarrierSpec) error {
 	const text = "Shared barrier '%s' has component %s %s but requested component %s were %s"
 	switch {
@@ -30,7 +30,7 @@ func (s BarrierSpec) Same(name string, other BarrierSpec) error {
 	return nil
 }
 
-// Barrier collects the components of values by key, and gives the values that have all of them: TensorFlow's barrier. It is safe
+// Barrier collects the components of values by key, and returns values once they are complete: TensorFlow's barrier. It is safe
 // for concurrent use.
 type Barrier struct {
 	name string
@@ -40,11 +40,11 @@ type Barrier struct {
 	closed     bool
 	cancelled  bool
 	insertions int64              // the first is math.MinInt64
-	incomplete map[string]Element // the insertion and the components, nil where one is missing
-	ready      *Queue             // of insertion, key and components
+	incomplete map[string]Element // insertion number and components; nil if missing
+	ready      *Queue             // elements: insertion number, key and components
 }
 
-// NewBarrier returns an empty barrier. The name is for messages.
+// NewBarrier returns an empty barrier. The name is for error messages.
 func NewBarrier(name string, s BarrierSpec) *Barrier {
 	spec := Spec{Kind: Priority, Capacity: math.MaxInt32, Room: s.Room,
 		Types: append([]tensor.DType{tensor.Int64, tensor.String}, s.Types...), Shapes: append([][]int{{}, {}}, s.Shapes...)}
@@ -57,20 +57,20 @@ func (b *Barrier) Name() string { return b.name }
 // Spec returns what the barrier holds. The slices must not be changed.
 func (b *Barrier) Spec() BarrierSpec { return b.spec }
 
-// Taken returns what Take gives: the number of the insertion, the key, and the components.
+// Taken describes what Take returns: the number of the insertion, the key, and the components.
 func (b *Barrier) Taken() Spec { return b.ready.Spec() }
 
 // Ready returns the number of values that have all components.
 func (b *Barrier) Ready() int { return b.ready.Size() }
 
-// Incomplete returns the number of values that lack a component.
+// Incomplete returns the number of values that miss a component.
 func (b *Barrier) Incomplete() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.incomplete)
 }
 
-// Insert adds one component to the values of several keys. Keys before one that fails stay inserted.
+// Insert adds one component to the values of several keys. If a key fails, the keys before it stay inserted.
 func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, values []*tensor.Tensor) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,7 +94,7 @@ func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, valu
 	if fresh {
 		b.insertions++
 	}
-	// It does not wait: there is always a place. A value that was put together is not to be lost with its last call.
+	// Enqueue never waits here: there is always room. A complete value must not be lost with the call that completed it.
 	for i, done := range complete {
 		if err := b.ready.Enqueue(context.WithoutCancel(ctx), done); err != nil {
 			b.putBack(component, complete[i:])
@@ -109,7 +109,7 @@ func (b *Barrier) Insert(ctx context.Context, component int, keys [][]byte, valu
 	return failed
 }
 
-// insert adds a component to the value of one key. It returns whether that is the first one, and the value where it is the last.
+// insert adds a component to the value of one key. It reports whether it is the first one, and returns the value once it is complete.
 func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (first bool, complete Element, err error) {
 	e := b.incomplete[key]
 	if e == nil && b.closed {
@@ -142,11 +142,11 @@ func (b *Barrier) insert(component, i int, key string, value *tensor.Tensor) (fi
 	return first, slices.Insert(e, 1, text), nil
 }
 
-// putBack makes values incomplete again by what came last, for which there is no memory.
+// putBack makes values incomplete again, since there is no memory for their last component.
 func (b *Barrier) putBack(component int, complete []Element) {
 	for _, done := range complete {
 		key, e := keyOf(done), valueOf(done)
-		if b.incomplete[key] != nil { // the key came again, as another value
+		if b.incomplete[key] != nil { // the key was inserted again, for another value
 			b.give(key, e)
 			continue
 		}
@@ -160,11 +160,11 @@ func (b *Barrier) putBack(component int, complete []Element) {
 	}
 }
 
-// keyOf and valueOf are the key, and the insertion and components, of a value as it is taken.
+// keyOf and valueOf split a taken element: into the key, and the insertion number with the components.
 func keyOf(done Element) string    { return string(done[1].Strings[0]) }
 func valueOf(done Element) Element { return slices.Delete(slices.Clone(done), 1, 2) }
 
-// entry is what a key takes besides its components.
+// entry is the memory of a key besides its components.
 func (b *Barrier) entry() int { return 8 * (1 + len(b.spec.Types)) }
 
 // give gives back the memory of a value.
@@ -184,8 +184,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// Take takes n values out, those that were inserted first, and waits for them. Of a closed barrier it takes all where small is
-// set and there are fewer.
+// Take removes n values, the first inserted first, and waits for them. From a closed barrier with fewer values it takes all if small
+// is set.
 func (b *Barrier) Take(ctx context.Context, n int, small bool) ([]Element, error) {
 	b.mu.Lock()
 	if b.closed {
@@ -204,7 +204,7 @@ func (b *Barrier) Take(ctx context.Context, n int, small bool) ([]Element, error
 	return b.ready.Dequeue(ctx, n, small)
 }
 
-// Close closes the barrier: no new key comes in any more. Where cancel is set, no component of another key does either.
+// Close closes the barrier: it accepts no new keys. If cancel is set, incomplete values are dropped.
 func (b *Barrier) Close(ctx context.Context, cancel bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,10 +223,10 @@ func (b *Barrier) Close(ctx context.Context, cancel bool) error {
 
 // closeReady ends calls that wait for more values than there will be. The mutex is held.
 func (b *Barrier) closeReady(ctx context.Context, cancel bool) {
-	_ = b.ready.Close(ctx, cancel) // it fails where the queue is closed
+	_ = b.ready.Close(ctx, cancel) // it fails if the queue is closed already
 }
 
-// forget drops what is incomplete. The mutex is held.
+// forget drops incomplete values. The mutex is held.
 func (b *Barrier) forget() {
 	for key, e := range b.incomplete {
 		b.give(key, e)
@@ -234,7 +234,7 @@ func (b *Barrier) forget() {
 	clear(b.incomplete)
 }
 
-// Discard ends all calls that wait, and forgets the values: nobody can find the barrier any more.
+// Discard ends all waiting calls, and drops the values. It is called when nobody can find the barrier any more.
 func (b *Barrier) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

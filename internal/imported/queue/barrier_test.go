@@ -21,7 +21,7 @@ func keys(names ...string) (all [][]byte) {
 	return all
 }
 
-// TestBarrierWaits: a value is taken when it has all components, the first insertion first; what waits ends with the barrier.
+// TestBarrierWaits: a value can be taken once it has all components, the first insertion first; waiting calls end with the barrier.
 func TestBarrierWaits(t *testing.T) {
 	ctx, room := context.Background(), NewRoom(1<<20)
 	b := newBarrier(room)
@@ -73,7 +73,7 @@ func waiting(b *Barrier) []*attempt {
 	return b.ready.takes
 }
 
-// TestBarrierRoom: components that are too many for the memory are refused, and give back what they took.
+// TestBarrierRoom: components that exceed the memory are refused, and give back what they took.
 func TestBarrierRoom(t *testing.T) {
 	ctx, room := context.Background(), NewRoom(1000)
 	b := newBarrier(room)
@@ -90,7 +90,7 @@ func TestBarrierRoom(t *testing.T) {
 	}
 }
 
-// TestBarrierKeepsValues: a value for whose last component there is no memory, or whose caller is gone, is not lost.
+// TestBarrierKeepsValues: a value is not lost if there is no memory for its last component, or if the caller is gone.
 func TestBarrierKeepsValues(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()

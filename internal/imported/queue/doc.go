@@ -1,3 +1,3 @@
-// Package queue has what steps of TensorFlow's graphs wait at: queues, accumulators of gradients, and barriers. What one step
-// puts in, another one takes out.
+// Package queue has the values that steps of TensorFlow's graphs wait at: queues, gradient accumulators, and barriers. One step
+// inserts values, and another one takes them out.
 package queue

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEntriesArePaid: the places for the tensors that a key waits for are paid for, and given back.
+// TestEntriesArePaid: the memory of slots for a key's missing tensors is counted, and given back.
 func TestEntriesArePaid(t *testing.T) {
 	const width, keys = 10_000, 100
 	ctx, room := context.Background(), NewRoom(keys/2*8*width)
@@ -39,7 +39,7 @@ func TestEntriesArePaid(t *testing.T) {
 	}
 }
 
-// TestStagingOfNothing: elements of no tensors are refused, as they would cost nothing.
+// TestStagingOfNothing: elements without tensors are refused, as they would cost nothing.
 func TestStagingOfNothing(t *testing.T) {
 	l := Limits{Room: NewRoom(1 << 20)}
 	if NewStaging(l).Put(t.Context(), nil) == nil || NewStagingMap(1, l).Put(t.Context(), 1, nil, nil) == nil {

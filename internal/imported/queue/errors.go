@@ -4,15 +4,15 @@ import "errors"
 
 // Kinds of errors. The texts of errors are TensorFlow's.
 var (
-	// ErrCancelled says that a queue is closed, or was closed while something waited to put elements in.
+	// ErrCancelled says that a queue is closed, or was closed while a call waited to enqueue.
 	ErrCancelled = errors.New("cancelled")
 	// ErrOutOfRange says that a closed queue has too few elements.
 	ErrOutOfRange = errors.New("out of range")
-	// ErrLimit says that elements would take more memory than a queue may have.
+	// ErrLimit says that elements would take more memory than the queue may use.
 	ErrLimit = errors.New("queue too large")
 )
 
-// Error is an error of a kind with a text of its own.
+// Error is an error of a given kind with its own text.
 type Error struct {
 	Kind error
 	Text string

@@ -2,8 +2,8 @@ package queue
 
 import "github.com/goestimator/goestimator/tensor"
 
-// heap gives an element whose first component is the smallest. Which of several that is, is TensorFlow's choice: the binary heap
-// of the C++ standard library as GNU has it, which container/heap is not.
+// heap pops an element whose first component is the smallest. Among equal ones it pops the one that TensorFlow would: it is the
+// binary heap of GNU's C++ standard library, which container/heap is not.
 type heap struct{ elements []ranked }
 
 type ranked struct {
@@ -18,7 +18,7 @@ func (h *heap) push(e Element) {
 	h.up(len(h.elements)-1, h.elements[len(h.elements)-1])
 }
 
-// up puts an element at place i, or at one of those above it whose elements come later.
+// up puts an element at index i, or moves it up above elements of higher priority values.
 func (h *heap) up(i int, e ranked) {
 	for i > 0 {
 		above := (i - 1) / 2
@@ -31,7 +31,7 @@ func (h *heap) up(i int, e ranked) {
 	h.elements[i] = e
 }
 
-// pop fills the first place from below, down to a leaf, where the last element then goes up from.
+// pop fills the first place from below, down to a leaf, from which the last element then moves up.
 func (h *heap) pop() Element {
 	first, n := h.elements[0].element, len(h.elements)-1
 	last := h.elements[n]

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Kept keeps elements under numbers that it gives out: TensorFlow's map of sparse tensors. It is safe for concurrent use.
+// Kept keeps elements under numbers that it assigns: TensorFlow's map of sparse tensors. It is safe for concurrent use.
 type Kept struct {
 	name string
 	room *Room
@@ -16,12 +16,12 @@ type Kept struct {
 	gone bool
 }
 
-// NewKept returns an empty one. The name is for messages.
+// NewKept returns an empty Kept. The name is for error messages.
 func NewKept(name string, room *Room) *Kept {
 	return &Kept{name: name, room: room, all: map[int64]Element{}}
 }
 
-// Put keeps an element and returns its number.
+// Put stores an element and returns its number.
 func (k *Kept) Put(e Element) (int64, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -37,7 +37,7 @@ func (k *Kept) Put(e Element) (int64, error) {
 	return n, nil
 }
 
-// Take takes the elements with some numbers out. Where it fails, those before the one that is not there are gone.
+// Take removes the elements with the given numbers. If one is missing, the elements before it are gone.
 func (k *Kept) Take(numbers []int64) (all []Element, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,7 +53,7 @@ func (k *Kept) Take(numbers []int64) (all []Element, err error) {
 	return all, nil
 }
 
-// Discard forgets the elements: nobody can find them any more.
+// Discard drops the elements. It is called when nobody can find them any more.
 func (k *Kept) Discard() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Queue is a queue. Who comes first is served first. It is safe for concurrent use.
+// Queue is a queue that serves callers first come, first served. It is safe for concurrent use.
 type Queue struct {
 	name string
 	spec Spec
@@ -13,11 +13,11 @@ type Queue struct {
 	place
 	elements store
 	closed   bool
-	puts     []*attempt // what waits to put elements in, and to close behind these
-	takes    []*attempt // what waits for elements
+	puts     []*attempt // calls that wait to enqueue, or to close after them
+	takes    []*attempt // calls that wait for elements
 }
 
-// New returns an empty queue. The name is for messages.
+// New returns an empty queue. The name is for error messages.
 func New(name string, s Spec) *Queue {
 	q := &Queue{name: name, spec: s, elements: newStore(s)}
 	q.flush = func() {
@@ -49,8 +49,8 @@ func (q *Queue) Closed() bool {
 	return q.closed
 }
 
-// Enqueue puts elements in, one after the other, and waits while the queue is full. Where it fails with ErrLimit or the error
-// of ctx, or because the queue is closed meanwhile, the elements that were put in stay.
+// Enqueue adds elements, one after the other, and waits while the queue is full. If it fails with ErrLimit or the error
+// of ctx, or because the queue is closed meanwhile, the elements already added stay.
 func (q *Queue) Enqueue(ctx context.Context, elements ...Element) error {
 	for _, e := range elements {
 		if err := q.spec.check(e); err != nil {
@@ -79,9 +79,9 @@ func (q *Queue) Enqueue(ctx context.Context, elements ...Element) error {
 	}})
 }
 
-// Dequeue takes n elements out, and waits for them. Of a closed queue with fewer elements it takes all where upTo, else none.
-// Elements are taken as they come, so n may exceed the capacity; they are put back where it fails. A Priority queue gives all
-// at once, as those that come later may belong before others.
+// Dequeue removes n elements, and waits for them. From a closed queue with fewer elements it takes all if upTo is set, else none.
+// Elements are taken as they come, so n may exceed the capacity; on failure they are put back. A Priority queue gives all n
+// at once, since later elements may sort before others.
 func (q *Queue) Dequeue(ctx context.Context, n int, upTo bool) ([]Element, error) {
 	if n <= 0 {
 		return nil, nil
@@ -141,7 +141,7 @@ func (d *dequeue) try() (progress, error) {
 	return finished, nil
 }
 
-// Discard ends all calls that wait, and forgets the elements: nobody can find the queue any more.
+// Discard ends all waiting calls, and drops the elements. It is called when nobody can find the queue any more.
 func (q *Queue) Discard() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,7 +158,7 @@ func (q *Queue) Discard() {
 	}
 }
 
-// cancelPuts closes the queue for what waits to put elements in, too. The mutex is held.
+// cancelPuts cancels the enqueues that wait. The mutex is held.
 func (q *Queue) cancelPuts() {
 	q.closed = true
 	for _, a := range q.puts {
@@ -167,7 +167,7 @@ func (q *Queue) cancelPuts() {
 	q.puts = nil
 }
 
-// Close closes the queue: no element comes in any more. It waits for what is about to put elements in, or cancels it.
+// Close closes the queue: it accepts no more elements. It waits for pending enqueues, or cancels them.
 func (q *Queue) Close(ctx context.Context, cancelEnqueues bool) error {
 	if cancelEnqueues {
 		q.mu.Lock()

@@ -33,13 +33,13 @@ func values(all []queue.Element) (v []int64) {
 	return v
 }
 
-// answer is how a call ended.
+// answer is the outcome of a call.
 type answer struct {
 	values []int64
 	err    error
 }
 
-// start makes a call in a goroutine of its own.
+// start makes a call in its own goroutine.
 func start(call func() ([]queue.Element, error)) <-chan answer {
 	done := make(chan answer, 1)
 	go func() {
@@ -50,7 +50,7 @@ func start(call func() ([]queue.Element, error)) <-chan answer {
 	return done
 }
 
-// waits fails where a call has ended.
+// waits fails if a call has ended.
 func waits(t *testing.T, done <-chan answer) {
 	t.Helper()
 	select {
@@ -68,7 +68,7 @@ func expect(t *testing.T, done <-chan answer, text string, want ...int64) {
 	}
 }
 
-// TestWaits: each way in which a wait ends.
+// TestWaits: every way in which a wait can end.
 func TestWaits(t *testing.T) {
 	type rig struct {
 		*queue.Queue
@@ -165,7 +165,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRefusals: elements that do not fit, and more memory than a queue may have.
+// TestRefusals: elements that do not fit, and more memory than a queue may use.
 func TestRefusals(t *testing.T) {
 	q := numbers(1 << 20)
 	for name, c := range map[string]struct {
@@ -196,7 +196,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSameAsModel: calls that need not wait do as with a slice.
+// TestSameAsModel: calls that need not wait behave like a slice.
 func TestSameAsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		capacity := rapid.IntRange(1, 8).Draw(t, "capacity")

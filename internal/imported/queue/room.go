@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// Room is the memory that what waits in queues, accumulators and barriers may take together. It is safe for concurrent use.
+// Room is the memory that waiting elements of queues, accumulators and barriers share. It is safe for concurrent use.
 type Room struct {
 	limit int64
 	used  atomic.Int64
 }
 
-// NewRoom returns room for that many bytes.
+// NewRoom returns a Room of limit bytes.
 func NewRoom(limit int64) *Room { return &Room{limit: limit} }
 
-// Used returns the bytes that are taken.
+// Used returns the bytes in use.
 func (r *Room) Used() int64 { return r.used.Load() }
 
-// take takes n bytes for what is called name. Where there are too few, it fails with ErrLimit.
+// take takes n bytes. If too few are left, it fails with ErrLimit; name says for what.
 func (r *Room) take(name string, n int) error {
 	if used := r.used.Add(int64(n)); used > r.limit {
 		r.used.Add(int64(-n))

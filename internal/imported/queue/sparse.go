@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// checkSparse fails for a gradient of rows that cannot be added. The texts are TensorFlow's.
+// checkSparse fails for a sparse gradient that cannot be added. The texts are TensorFlow's.
 func (a *Accumulator) checkSparse(g Gradient) error {
 	v, want := g.Values.Shape, a.spec.Shape
 	if len(v) == 0 {
@@ -43,7 +43,7 @@ func (a *Accumulator) checkSparse(g Gradient) error {
 	return nil
 }
 
-// checkShape fails where a gradient says that it is of another variable; nil says nothing.
+// checkShape fails if a gradient states the shape of another variable; nil states none.
 func (a *Accumulator) checkShape(shape []int64) error {
 	if shape == nil {
 		return nil
@@ -59,7 +59,7 @@ func (a *Accumulator) checkShape(shape []int64) error {
 	return nil
 }
 
-// merge adds rows to the sum. Both are in the order of their indices; rows of equal indices are added.
+// merge adds rows to the sum. Both are sorted by index; rows with equal indices are added.
 func (a *Accumulator) merge(g Gradient) {
 	sum := a.sum
 	width := g.Values.Len() / max(len(g.Indices), 1)

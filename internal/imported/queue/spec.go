@@ -24,7 +24,7 @@ func (k Kind) String() string {
 	return [...]string{"FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue", "PriorityQueue"}[k]
 }
 
-// base is the name in errors of what TensorFlow's PaddingFIFOQueue inherits.
+// base is the kind's name in errors of the class that TensorFlow's PaddingFIFOQueue inherits.
 func (k Kind) base() string {
 	if k == Padding {
 		k = FIFO
@@ -35,19 +35,19 @@ func (k Kind) base() string {
 // Spec says what a queue holds.
 type Spec struct {
 	Kind     Kind
-	Types    []tensor.DType // of the components of an element
-	Shapes   [][]int        // of the components; nil where each element may have other ones. Of a Padding queue -1 is any size
-	Capacity int            // the most elements
+	Types    []tensor.DType // types of an element's components
+	Shapes   [][]int        // shapes of the components; nil if they differ between elements. In a Padding queue -1 is any size
+	Capacity int            // the maximum number of elements
 	Room     *Room          // the memory for elements
-	Keep     int            // elements that stay in until it is closed: a Shuffle queue's min_after_dequeue
+	Keep     int            // elements that stay until the queue is closed: a Shuffle queue's min_after_dequeue
 	Draw     func() uint32  // the random numbers of a Shuffle queue
-	Seeds    [2]int         // where they come from
+	Seeds    [2]int         // the seeds of Draw
 }
 
-// Element is what a queue holds several of: a tensor for each component. The tensors stay as they are.
+// Element is one item of a queue: a tensor for each component. The tensors do not change.
 type Element []*tensor.Tensor
 
-// Memory that an element and each of its tensors take beside their contents.
+// Memory of an element and of each of its tensors besides their contents.
 const (
 	elementBytes = 24
 	tensorBytes  = 128
@@ -66,7 +66,7 @@ func (e Element) bytes() int {
 	return n
 }
 
-// check fails for an element that the queue is not made for.
+// check fails for an element that does not fit the queue.
 func (s Spec) check(e Element) error {
 	if err := s.types(e); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s Spec) check(e Element) error {
 	return nil
 }
 
-// CheckMany fails for elements, stacked in a new first dimension, that the queue is not made for.
+// CheckMany fails if elements, stacked along a new first dimension, do not fit the queue.
 func (s Spec) CheckMany(e Element) error {
 	if err := s.types(e); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s Spec) CheckMany(e Element) error {
 	return nil
 }
 
-// types fails for an element of other components than the queue's.
+// types fails if an element's components do not have the queue's types.
 func (s Spec) types(e Element) error {
 	if len(e) != len(s.Types) {
 		return fmt.Errorf("Wrong number of components in tuple. Expected %d, got %d", len(s.Types), len(e))
@@ -121,12 +121,12 @@ func mismatch(component int, want, got []int) error {
 	return fmt.Errorf("Shape mismatch in tuple component %d. Expected %s, got %s", component, shapeText(want), shapeText(got))
 }
 
-// compatible reports whether a shape is one that a partial shape allows.
+// compatible reports whether a partial shape allows a shape.
 func compatible(partial, shape []int) bool {
 	return slices.EqualFunc(partial, shape, func(p, d int) bool { return p < 0 || p == d })
 }
 
-// Same fails where a queue of the name was made for something else.
+// Same fails if the queue of that name was made for other elements.
 func (s Spec) Same(name string, other Spec) error {
 	differs := func(what string, has any, were string, want any) error {
 		return fmt.Errorf("Shared queue '%s' has %s %v but requested %s %v", name, what, has, were, want)

@@ -10,12 +10,12 @@ import (
 
 // Limits bound a staging area.
 type Limits struct {
-	Elements int   // the most elements, 0 for any number
-	Bytes    int   // the most bytes of tensors, 0 for any number
+	Elements int   // the maximum number of elements, 0 for any
+	Bytes    int   // the maximum bytes of tensors, 0 for any
 	Room     *Room // the memory for elements
 }
 
-// area is what staging areas have in common: limits, and calls that wait. Any of these may be served before others.
+// area is the common part of staging areas: limits, and calls that wait, which may be served in any order.
 type area struct {
 	limits Limits
 	place
@@ -24,7 +24,7 @@ type area struct {
 	gone    bool
 }
 
-// newArea makes what serves the calls that wait.
+// newArea sets up the serving of waiting calls.
 func newArea(a *area, l Limits) {
 	a.limits = l
 	a.flush = func() {
@@ -41,7 +41,7 @@ func newArea(a *area, l Limits) {
 	}
 }
 
-// do waits until try is over.
+// do waits until try is finished.
 func (a *area) do(ctx context.Context, try func() (progress, error)) error {
 	return a.wait(ctx, &a.waiting, &attempt{try: func() (progress, error) {
 		if a.gone {
@@ -51,7 +51,7 @@ func (a *area) do(ctx context.Context, try func() (progress, error)) error {
 	}})
 }
 
-// fits fails for an element that never fits.
+// fits fails for an element that can never fit.
 func (a *area) fits(e Element) error {
 	if len(e) == 0 {
 		return fmt.Errorf("staging area: expected at least one tensor, got none")
@@ -62,12 +62,12 @@ func (a *area) fits(e Element) error {
 	return nil
 }
 
-// full reports whether an element must wait, as there are others.
+// full reports whether an element must wait because of others.
 func (a *area) full(e Element, elements int) bool {
 	return a.limits.Bytes > 0 && a.bytes+e.content() > a.limits.Bytes || a.limits.Elements > 0 && elements >= a.limits.Elements
 }
 
-// take pays for tensors that come in. An element may come in parts.
+// take pays for incoming tensors. An element may come in parts.
 func (a *area) take(e Element) error {
 	if err := a.limits.Room.take("staging area", e.bytes()-elementBytes); err != nil {
 		return err
@@ -76,13 +76,13 @@ func (a *area) take(e Element) error {
 	return nil
 }
 
-// give gives back what tensors took.
+// give gives back the memory of tensors.
 func (a *area) give(e Element) {
 	a.limits.Room.give(e.bytes() - elementBytes)
 	a.bytes -= e.content()
 }
 
-// content returns the bytes of the tensors as TensorFlow counts them.
+// content returns the bytes of the tensors, as TensorFlow counts them.
 func (e Element) content() (n int) {
 	for _, t := range e {
 		if t == nil {
@@ -96,7 +96,7 @@ func (e Element) content() (n int) {
 	return n
 }
 
-// Staging is TensorFlow's staging area: a queue of elements of any kind that can be read without being taken. It is safe for concurrent use.
+// Staging is TensorFlow's staging area: a queue of elements of any kind that can be read without removal. It is safe for concurrent use.
 type Staging struct {
 	area
 	elements []Element
@@ -109,7 +109,7 @@ func NewStaging(l Limits) *Staging {
 	return s
 }
 
-// Put puts an element in, and waits while there is no place for it.
+// Put adds an element, and waits while there is no room for it.
 func (s *Staging) Put(ctx context.Context, e Element) error {
 	if err := s.fits(e); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *Staging) Put(ctx context.Context, e Element) error {
 	})
 }
 
-// Get takes the first element out, and waits for one.
+// Get removes the first element, and waits for one.
 func (s *Staging) Get(ctx context.Context) (e Element, err error) {
 	err = s.do(ctx, func() (progress, error) {
 		if len(s.elements) == 0 {
@@ -139,7 +139,7 @@ func (s *Staging) Get(ctx context.Context) (e Element, err error) {
 	return e, err
 }
 
-// Peek returns the element with an index, which stays in, and waits for it.
+// Peek waits for the element with an index and returns it; it stays in the area.
 func (s *Staging) Peek(ctx context.Context, index int) (e Element, err error) {
 	err = s.do(ctx, func() (progress, error) {
 		if index >= len(s.elements) {
@@ -158,7 +158,7 @@ func (s *Staging) Size() int {
 	return len(s.elements)
 }
 
-// Clear forgets the elements.
+// Clear drops the elements.
 func (s *Staging) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,7 @@ func (s *Staging) Clear() {
 	s.flush()
 }
 
-// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+// Discard ends all waiting calls, and drops the elements. It is called when nobody can find the staging area any more.
 func (s *Staging) Discard() {
 	s.mu.Lock()
 	s.gone = true

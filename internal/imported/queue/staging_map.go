@@ -10,19 +10,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// StagingMap is TensorFlow's staging area of elements by key, which may come and go tensor by tensor. It is safe for concurrent use.
+// StagingMap is TensorFlow's staging area of elements by key. An element's tensors may come and go one by one. It is safe for concurrent use.
 type StagingMap struct {
 	area
-	width      int // tensors of an element
+	width      int // tensors per element
 	incomplete map[int64]Element
 	elements   map[int64]Element
-	order      keyHeap // the keys of elements, and some that are gone
+	order      keyHeap // the keys of elements, and some that have been removed
 }
 
 // keyHeap has the smallest key first.
 type keyHeap []int64
 
-// Len implements heap.Interface, as the methods that follow do.
+// Len implements heap.Interface, with the methods after it.
 func (h keyHeap) Len() int           { return len(h) }
 func (h keyHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h keyHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
@@ -33,20 +33,20 @@ func (h *keyHeap) Pop() any {
 	return last
 }
 
-// NewStagingMap returns an empty staging area whose elements have so many tensors.
+// NewStagingMap returns an empty staging area for elements of width tensors.
 func NewStagingMap(width int, l Limits) *StagingMap {
 	m := &StagingMap{width: width, incomplete: map[int64]Element{}, elements: map[int64]Element{}}
 	newArea(&m.area, l)
 	return m
 }
 
-// entry is what a key takes besides its tensors.
+// entry is the memory of a key besides its tensors.
 func (m *StagingMap) entry() int { return elementBytes + 8*m.width + orderBytes }
 
-// orderBytes is what the order takes for a key: as many keys may be gone, and arrays grow to twice what they hold.
+// orderBytes is the memory of a key in order: half of the keys may have been removed, and arrays grow to twice their contents.
 const orderBytes = 4 * 8
 
-// begin pays for a key that comes in, and for its tensors.
+// begin pays for a new key and its tensors.
 func (m *StagingMap) begin(e Element) error {
 	if err := m.limits.Room.take("staging area", m.entry()); err != nil {
 		return err
@@ -58,13 +58,13 @@ func (m *StagingMap) begin(e Element) error {
 	return err
 }
 
-// end gives back what a key and the rest of its tensors took.
+// end gives back the memory of a key and its remaining tensors.
 func (m *StagingMap) end(e Element) {
 	m.limits.Room.give(m.entry())
 	m.give(slices.DeleteFunc(e, isNil))
 }
 
-// ordered fails for indices that are not in order.
+// ordered fails for indices that are not ascending.
 func ordered(indices []int) error {
 	for i := 1; i < len(indices); i++ {
 		if indices[i-1] >= indices[i] {
@@ -74,7 +74,7 @@ func ordered(indices []int) error {
 	return nil
 }
 
-// index fails for an index that no element has.
+// index fails for an index that elements do not have.
 func (m *StagingMap) index(key int64, i int) error {
 	if i < 0 || i >= m.width {
 		return fmt.Errorf("Index '%d' for key '%d' was out of bounds '%d'.", uint64(i), key, m.width)
@@ -82,7 +82,7 @@ func (m *StagingMap) index(key int64, i int) error {
 	return nil
 }
 
-// Put puts the tensors with some indices of an element in, and waits while there is no place for them.
+// Put adds the tensors of an element that have the given indices, and waits while there is no room for them.
 func (m *StagingMap) Put(ctx context.Context, key int64, indices []int, e Element) error {
 	if err := ordered(indices); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (m *StagingMap) Put(ctx context.Context, key int64, indices []int, e Elemen
 	})
 }
 
-// complete puts a whole element in. One that is there stays.
+// complete adds a complete element, unless the key exists.
 func (m *StagingMap) complete(key int64, e Element) error {
 	if m.elements[key] != nil {
 		return nil
@@ -122,17 +122,17 @@ func (m *StagingMap) complete(key int64, e Element) error {
 	return err
 }
 
-// add adds a whole element.
+// add adds a complete element.
 func (m *StagingMap) add(key int64, e Element) {
 	m.elements[key] = e
 	minheap.Push(&m.order, key)
-	if len(m.order) > 2*len(m.elements) { // most are gone
+	if len(m.order) > 2*len(m.elements) { // most have been removed
 		m.order = slices.AppendSeq(m.order[:0], maps.Keys(m.elements))
 		minheap.Init(&m.order)
 	}
 }
 
-// first returns the smallest key. There is one.
+// first returns the smallest key. There must be one.
 func (m *StagingMap) first() int64 {
 	for m.elements[m.order[0]] == nil {
 		minheap.Pop(&m.order)
@@ -140,7 +140,7 @@ func (m *StagingMap) first() int64 {
 	return m.order[0]
 }
 
-// part puts tensors of an element in.
+// part adds tensors of an element.
 func (m *StagingMap) part(key int64, indices []int, e Element) error {
 	has := m.incomplete[key]
 	for _, i := range indices {
@@ -174,7 +174,7 @@ func (m *StagingMap) part(key int64, indices []int, e Element) error {
 	return nil
 }
 
-// Get returns the tensors with some indices of an element, and waits for it. Where they do not stay, they are taken out.
+// Get waits for an element and returns its tensors with the given indices. It removes them unless stay is set.
 func (m *StagingMap) Get(ctx context.Context, key int64, indices []int, stay bool) (got Element, err error) {
 	if err := ordered(indices); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (m *StagingMap) Get(ctx context.Context, key int64, indices []int, stay boo
 	return got, err
 }
 
-// First takes the tensors with some indices of the element with the smallest key out, and waits for one.
+// First waits for an element, and removes the tensors with the given indices from the one with the smallest key.
 func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got Element, err error) {
 	if err := ordered(indices); err != nil {
 		return 0, nil, err
@@ -205,7 +205,7 @@ func (m *StagingMap) First(ctx context.Context, indices []int) (key int64, got E
 	return key, got, err
 }
 
-// tensors returns tensors of an element, which is there.
+// tensors returns tensors of an element, which must have them.
 func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, err error) {
 	e := m.elements[key]
 	for _, i := range indices {
@@ -231,21 +231,21 @@ func (m *StagingMap) tensors(key int64, indices []int, stay bool) (got Element, 
 	return got, nil
 }
 
-// Size returns the number of elements that were put in whole.
+// Size returns the number of complete elements.
 func (m *StagingMap) Size() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.elements)
 }
 
-// Incomplete returns the number of elements that still lack a tensor.
+// Incomplete returns the number of elements that miss a tensor.
 func (m *StagingMap) Incomplete() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.incomplete)
 }
 
-// Clear forgets the elements.
+// Clear drops the elements.
 func (m *StagingMap) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -259,7 +259,7 @@ func (m *StagingMap) Clear() {
 	m.flush()
 }
 
-// Discard ends all calls that wait, and forgets the elements: nobody can find the staging area any more.
+// Discard ends all waiting calls, and drops the elements. It is called when nobody can find the staging area any more.
 func (m *StagingMap) Discard() {
 	m.mu.Lock()
 	m.gone = true

@@ -20,7 +20,7 @@ func (a *area) idle() bool {
 	return len(a.waiting) == 0
 }
 
-// TestStagingWaits: Put waits for a place, Get and Peek for an element, each of them whatever else waits; a wait ends with its context.
+// TestStagingWaits: Put waits for room, Get and Peek for an element, whatever else waits; a wait ends with its context.
 func TestStagingWaits(t *testing.T) {
 	ctx, room := context.Background(), NewRoom(1<<20)
 	s := NewStaging(Limits{Elements: 1, Room: room})
@@ -112,7 +112,7 @@ func TestStagingMapParts(t *testing.T) {
 	m.Discard()
 }
 
-// TestStagingMapOrder: the smallest key comes first, whatever came and went, and keys that are gone take no memory.
+// TestStagingMapOrder: First returns the smallest key, whatever came and went, and removed keys take no memory.
 func TestStagingMapOrder(t *testing.T) {
 	ctx, draw := context.Background(), rand.New(rand.NewPCG(1, 2))
 	m := NewStagingMap(1, Limits{Room: NewRoom(1 << 20)})
@@ -163,7 +163,7 @@ func BenchmarkStagingMapFirst(b *testing.B) {
 	}
 }
 
-// TestKept: elements are taken once, and what is not there is refused.
+// TestKept: elements can be taken once, and missing ones are refused.
 func TestKept(t *testing.T) {
 	room := NewRoom(1 << 20)
 	k := NewKept("k", room)

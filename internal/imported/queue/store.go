@@ -5,7 +5,7 @@ type store interface {
 	len() int
 	push(e Element)
 	pop() Element
-	putBack(taken []Element) // what pop returned, in that order
+	putBack(taken []Element) // the elements that pop returned, in that order
 }
 
 // newStore returns the store of a kind of queue.
@@ -19,7 +19,7 @@ func newStore(s Spec) store {
 	return &fifo{}
 }
 
-// fifo gives the element that came first.
+// fifo pops the element that came first.
 type fifo struct{ elements []Element }
 
 func (f *fifo) len() int { return len(f.elements) }
@@ -37,7 +37,7 @@ func (f *fifo) putBack(taken []Element) {
 	f.elements = append(append(make([]Element, 0, len(taken)+len(f.elements)), taken...), f.elements...)
 }
 
-// shuffled gives any element, as TensorFlow's random numbers say.
+// shuffled pops any element, chosen by TensorFlow's random numbers.
 type shuffled struct {
 	elements []Element
 	draw     func() uint32
@@ -47,7 +47,7 @@ func (s *shuffled) len() int { return len(s.elements) }
 
 func (s *shuffled) push(e Element) { s.elements = append(s.elements, e) }
 
-// pop moves the last element to the place of the one that it takes.
+// pop moves the last element to the place of the popped one.
 func (s *shuffled) pop() Element {
 	i, last := int(uint64(s.draw())%uint64(len(s.elements))), len(s.elements)-1
 	e := s.elements[i]

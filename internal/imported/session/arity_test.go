@@ -17,7 +17,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// oddOps are ops that the session knows by more than their names, ops of variables, and some unknown ones.
+// oddOps are the ops that the session treats specially, ops on variables, and some unknown ones.
 func oddOps() []string {
 	odd := map[string]bool{}
 	for _, d := range ops.Defs() {
@@ -32,7 +32,7 @@ func oddOps() []string {
 	return slices.Sorted(maps.Keys(odd))
 }
 
-// oddModel is a graph of the op on so many inputs of a kind, which a program reads beside the result of an eager op.
+// oddModel is a graph of the op with that many inputs of a kind; a program reads its result together with an eager op's.
 func oddModel(t *testing.T, op, kind string, inputs int) *savedmodel.MetaGraph {
 	t.Helper()
 	text, err := tensor.FromStrings([][]byte{[]byte("word")})
@@ -66,7 +66,7 @@ func oddModel(t *testing.T, op, kind string, inputs int) *savedmodel.MetaGraph {
 	return &savedmodel.MetaGraph{Dir: "odd", Signatures: sig, InitOps: []string{assign.Name}, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}
 }
 
-// TestArity: ops with more or fewer inputs than they have, and with inputs of another kind, are errors or answers.
+// TestArity: ops with too many or too few inputs, or inputs of another kind, either fail or answer.
 func TestArity(t *testing.T) {
 	testkit.NotConcurrent(t)
 	loaded, answered := 0, 0
@@ -97,7 +97,7 @@ func TestArity(t *testing.T) {
 	}
 }
 
-// NoPanic fails the test where err comes of a panic.
+// NoPanic fails the test if err comes from a panic.
 func NoPanic(t testing.TB, what string, err error) {
 	t.Helper()
 	if p := (*fault.Error)(nil); errors.As(err, &p) {

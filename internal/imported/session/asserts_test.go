@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// Assertions refuse a run although no fetch needs a value of theirs: guarded by a branch as tf.debugging.Assert writes them, in a function that is called,
-// and checks of numbers.
+// Assertions can refuse a run although no fetch needs their values: guarded by a branch, as tf.debugging.Assert writes them, in a called
+// function, and as checks of numbers.
 func TestAssertionsWithoutValues(t *testing.T) {
 	const float, bools = `attr { key: "T" value { type: DT_FLOAT } }`, `attr { key: "T" value { type: DT_BOOL } }`
 	const guard = `name: "guard" op: "If" input: "fine%s" input: "fine%s" attr { key: "then_branch" value { func { name: "pass" } } }

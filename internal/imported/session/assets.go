@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// openAsset opens a file of a model: no link leads out of its directory, and nothing is read that need never end.
+// openAsset opens a file of a model. No link may lead out of its directory, and only regular files are read, which end.
 func openAsset(dir, path string) (io.ReadCloser, error) {
 	name, err := filepath.Rel(dir, path)
 	if err != nil {

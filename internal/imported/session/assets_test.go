@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOpenAsset: vocabularies are files of the model, not links that lead out of it, and not what need never end.
+// TestOpenAsset: vocabularies are regular files of the model, not links that lead out of it, and not files that may never end.
 func TestOpenAsset(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "assets", name) }

@@ -27,7 +27,7 @@ func random(n int, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// mlpGraph is a network with weights as constants; batch says what dimension 0 of its types is.
+// mlpGraph is a network with weights as constants; batch is dimension 0 of its types.
 func mlpGraph(t testing.TB, batch graph.Dim) (*graph.Graph, graph.Output, graph.Output) {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -64,7 +64,7 @@ func metaGraph(t testing.TB, g *graph.Graph, x, y graph.Output) *savedmodel.Meta
 	return &savedmodel.MetaGraph{Dir: t.TempDir(), Graph: g, Signatures: sig, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sig}}
 }
 
-// mlp is that network as a model.
+// mlp is the network of mlpGraph as a model.
 func mlp(t testing.TB, o session.Options) *session.Session {
 	t.Helper()
 	g, x, y := mlpGraph(t, graph.Unknown)
@@ -80,7 +80,7 @@ func mlp(t testing.TB, o session.Options) *session.Session {
 	return s
 }
 
-// BenchmarkRun compares a Run with that of the bare program, for what a session costs.
+// BenchmarkRun compares Run with the bare program, to show what a session costs.
 func BenchmarkRun(b *testing.B) {
 	for _, batch := range []int{1, 32} {
 		x := random(batch, batch, mlpSizes[0])

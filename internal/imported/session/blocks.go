@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// constantInts returns the integers of an input that is a constant.
+// constantInts returns the integers of a constant input.
 func (x *emission) constantInts(i int) ([]int, error) {
 	if i >= len(x.in) {
 		return nil, fmt.Errorf("expected an input %d", i)
@@ -20,7 +20,7 @@ func (x *emission) constantInts(i int) ([]int, error) {
 	return convert.Ints(t)
 }
 
-// spaceToBatch pads, cuts each axis into blocks and moves these to the front. So dilated convolutions are exported.
+// spaceToBatch pads, cuts each axis into blocks and moves these to the front. Dilated convolutions are exported in this form.
 func spaceToBatch(x *emission) ([]graph.Output, error) {
 	block, err := x.constantInts(1)
 	if err != nil {

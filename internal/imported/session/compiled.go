@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxSpecials bounds the programs of one stage for different sizes of what enters it.
+// maxSpecials bounds the programs of one stage for different input sizes.
 const maxSpecials = 16
 
 // compiledStage runs nodes as a program of the engine.
@@ -20,26 +20,26 @@ type compiledStage struct {
 	nodes          []int      // positions in the plan
 	feeds, fetches []int      // slots
 	done           []int      // slots whose values no later stage needs
-	types          []feedType // of feeds
-	late           bool       // the size of some feed is not known before it is there
+	types          []feedType // types of the feeds
+	late           bool       // some feed's size is not known before the run
 
 	building sync.Mutex
 	mu       sync.Mutex
-	specials []*special // by use, the latest first
+	specials []*special // the most recently used first
 	closed   bool
 }
 
-// feedType is what is known of a feed of a stage.
+// feedType is what is known about a feed of a stage.
 type feedType struct {
 	dtype  tensor.DType
 	shape  graph.Shape
 	static bool
 }
 
-// special is a stage for feeds of certain sizes.
+// special is a stage compiled for feeds of certain sizes.
 type special struct {
 	types    []graph.Type
-	concrete bool // for one batch size
+	concrete bool // for one batch size only
 	batch    int
 	probes   [2][]infer.Value
 	programs *programs
@@ -99,7 +99,7 @@ func (s *compiledStage) ends(needed []bool) {
 	}
 }
 
-// special returns the program for what enters the stage.
+// special returns the program for the stage's inputs.
 func (s *compiledStage) special(r *run) (*special, error) {
 	if sp := s.find(r); sp != nil {
 		return sp, nil
@@ -146,7 +146,7 @@ func (s *compiledStage) find(r *run) *special {
 	return nil
 }
 
-// takes reports whether what enters the stage has the sizes.
+// takes reports whether the stage's inputs have the right sizes.
 func (sp *special) takes(s *compiledStage, r *run) bool {
 	if sp.concrete && sp.batch != r.batch {
 		return false
@@ -159,7 +159,7 @@ func (sp *special) takes(s *compiledStage, r *run) bool {
 	return true
 }
 
-// verify finds a program whose sizes prove right for this batch too.
+// verify finds a program whose sizes turn out to be right for this batch too.
 func (s *compiledStage) verify(r *run) *special {
 	s.mu.Lock()
 	all := slices.Clone(s.specials)
@@ -183,7 +183,7 @@ func (s *compiledStage) verify(r *run) *special {
 	return nil
 }
 
-// over says what is known of the stage's feeds at a batch.
+// over returns what is known about the stage's feeds at a batch size.
 func (s *compiledStage) over(types []graph.Type, batch int) map[int]infer.Value {
 	m := make(map[int]infer.Value, len(types))
 	for i, at := range s.feeds {
@@ -192,7 +192,7 @@ func (s *compiledStage) over(types []graph.Type, batch int) map[int]infer.Value 
 	return m
 }
 
-// specialise compiles the stage for what enters it: for all batches where sizes are linear, else for this one.
+// specialise compiles the stage for its inputs: for all batches if sizes are linear, else for this one.
 func (s *compiledStage) specialise(r *run) (*special, error) {
 	if !s.v.concrete && r.batch > 0 {
 		sp := &special{verified: map[int]bool{}}
@@ -211,7 +211,7 @@ func (s *compiledStage) specialise(r *run) (*special, error) {
 	sp := &special{concrete: true, batch: r.batch}
 	for i, at := range s.feeds {
 		typ := graph.Type{DType: s.types[i].dtype, Shape: graph.ShapeOf(s.types[i].shape.At(max(r.batch, 1))...)}
-		if t := r.slots.Values[at].T; t != nil { // there are none before the first run
+		if t := r.slots.Values[at].T; t != nil { // there are no values before the first run
 			typ = pattern(t, r.batch, false)
 		}
 		sp.types = append(sp.types, typ)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// op adds a helper node of x.
+// op adds a helper node for x.
 func (x *emission) op(op string, s graph.Shape, attrs graph.Attrs, in ...graph.Output) graph.Output {
 	n := x.add(op, []graph.Type{{DType: x.types[0].DType, Shape: s}}, attrs, in...)
 	if n == nil {
@@ -35,7 +35,7 @@ func product(dims ...graph.Dim) (graph.Dim, error) {
 
 func shapeOfDims(dims ...graph.Dim) graph.Shape { return graph.Shape{Dims: dims} }
 
-// reshape gives o other sizes; the target is not read, as the type says it.
+// reshape gives o other sizes; the target shape is not read, since the type states it.
 func (x *emission) reshape(o graph.Output, dims ...graph.Dim) graph.Output {
 	s := shapeOfDims(dims...)
 	if o.Shape().Equal(s) {
@@ -56,8 +56,8 @@ func (x *emission) transpose(o graph.Output, perm []int) graph.Output {
 	return x.op("Transpose", shapeOfDims(dims...), nil, o, x.ints(p))
 }
 
-// einsum multiplies matrices: axes that both operands and the result have are of the batch, axes of both that the result
-// lacks are summed over, and the others are rows and columns.
+// einsum multiplies matrices. Axes of both operands and the result are batch axes, axes of both operands only are
+// summed over, and the others are rows and columns.
 func einsum(x *emission) ([]graph.Output, error) {
 	left, out, err := terms(x)
 	if err != nil {
@@ -121,7 +121,7 @@ func einsum(x *emission) ([]graph.Output, error) {
 	return []graph.Output{x.transpose(x.reshape(y, dims...), places(out, made))}, x.b.Err()
 }
 
-// places returns where each of want is in have.
+// places returns the index in have of each element of want.
 func places(want, have []byte) []int {
 	out := make([]int, len(want))
 	for i, l := range want {
@@ -164,7 +164,7 @@ func terms(x *emission) (left [2][]byte, out []byte, err error) {
 	return left, out, nil
 }
 
-// layerNorm is FusedBatchNorm in training on one image of many channels before its sizes: so Keras normalizes layers.
+// layerNorm is FusedBatchNorm in training mode on one image with many channels before its sizes: Keras normalizes layers this way.
 func layerNorm(x *emission) ([]graph.Output, error) {
 	if !x.n.Bool("is_training") {
 		return channelsLast(x)
@@ -189,8 +189,8 @@ func layerNorm(x *emission) ([]graph.Output, error) {
 	return []graph.Output{x.reshape(y, s.Dims...)}, x.b.Err()
 }
 
-// channelsLastAt computes an op on images in format NCHW, or volumes in NCDHW, as channels last, between transpositions of its
-// inputs at the given places and of its first output.
+// channelsLastAt computes an op on images in format NCHW, or volumes in NCDHW, with channels last: it transposes the
+// inputs at the given indices, and the first output back.
 func channelsLastAt(places ...int) form {
 	return func(x *emission) ([]graph.Output, error) {
 		if f := x.n.Str("data_format"); f != "NCHW" && f != "NCDHW" {
@@ -229,7 +229,7 @@ func permuted[T any](v []T, perm []int) []T {
 	return out
 }
 
-// lastAttrs are attributes with their lists of a number, or two, for each dimension in that order.
+// lastAttrs returns attrs for channels last: lists with one or two numbers per dimension are permuted.
 func lastAttrs(attrs graph.Attrs, perm []int) graph.Attrs {
 	last := graph.Attrs{}
 	for name, v := range attrs {

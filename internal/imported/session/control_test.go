@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What is to run after an input of its signature has nothing to wait for, also where all is run in its order since something is written.
+// A node after a fed input of its signature waits for nothing, even if everything runs in order because something is written.
 func TestControlInputThatIsFed(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		runAfterAnInput(t, writes)

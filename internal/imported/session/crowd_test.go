@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestCrowd: 64 callers of signatures that read and update a variable, of other models' batches of all sizes, and of feeds that
-// do not fit; what is counted is the updates that were answered.
+// TestCrowd: 64 callers use signatures that read and update a variable, batches of all sizes of other models, and invalid
+// feeds; the counter must equal the number of updates that were answered.
 func TestCrowd(t *testing.T) {
 	counter, network := load(t, "saved_model_counter/00000123"), mlp(t, session.Options{MaxConcurrent: 2})
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
-// requestOps are what a request may do with datasets of its own: it makes them, and passes over them before it ends. What reads files,
-// has a name that other requests know, or makes graphs of datasets is not among them.
+// requestOps are the ops that a request may use with its own datasets: it makes them, and ends its passes over them. Not included are
+// ops that read files, make graphs of datasets, or use names that other requests know.
 var requestOps = setOf(
 	ops.TensorDataset, ops.TensorSliceDataset, ops.SparseTensorSliceDataset, ops.RangeDataset, ops.RandomDataset, ops.RandomDatasetV2,
 	ops.TakeDataset, ops.SkipDataset, ops.RepeatDataset, ops.ShardDataset, ops.ZipDataset, ops.ConcatenateDataset, ops.DirectedInterleaveDataset,
@@ -27,7 +27,7 @@ var requestOps = setOf(
 	ops.AnonymousMemoryCache, ops.DummyMemoryCache, ops.AnonymousSeedGenerator, ops.AnonymousRandomSeedGenerator, ops.DummySeedGenerator,
 )
 
-// iteratorOps are more of these ops. Their order counts: they begin a pass or go on with it.
+// iteratorOps are further such ops. Their order matters: they begin or continue a pass.
 var iteratorOps = setOf(
 	ops.AnonymousIterator, ops.AnonymousIteratorV2, ops.AnonymousIteratorV3, ops.MakeIterator, ops.DeleteIterator,
 	ops.IteratorGetNext, ops.IteratorGetNextSync, ops.IteratorGetNextAsOptional,
@@ -42,7 +42,7 @@ func setOf(all ...*ops.Def) map[*ops.Def]bool {
 	return set
 }
 
-// passes reports whether a model has passes over datasets.
+// passes reports whether a model makes passes over datasets.
 func passes(g *graph.Graph, inner []function) bool {
 	has := func(g *graph.Graph) bool {
 		for _, n := range g.Nodes() {
@@ -59,8 +59,8 @@ func passes(g *graph.Graph, inner []function) bool {
 	return found
 }
 
-// room returns where the passes of a run keep elements, and what ends it. Its account is another one than the run's, which gives memory
-// back where nodes end; it has the same limit.
+// room returns the room for elements that passes of a run keep, and a function that ends it. Its account is not the run's, which
+// returns memory when nodes end; it has the same limit.
 func (r *run) room() (*dataset.Room, func()) {
 	if r.payer.Account == nil {
 		return dataset.NewRoom(r.p.s.options.Limit), func() {}
@@ -69,7 +69,7 @@ func (r *run) room() (*dataset.Room, func()) {
 	return dataset.PaidRoom(a), a.Close
 }
 
-// calledBy reports whether a node is one of branches and loops, whose inputs are their functions' arguments.
+// calledBy reports whether a node is a branch or loop, whose inputs are its functions' arguments.
 func calledBy(n *graph.Node) bool {
 	d := ops.Find(n.Op)
 	return len(eager.Called(n)) > 0 && !requestOps[d]

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// datasetModel passes over datasets of x numbers: "sum" of their squares, two at a time and made beside each other; "next", the sum of the
-// first two that an iterator gives; "whole", all in one batch; "padded", one number in x places; "late", the first one after x; "grown", a
-// state of 64 KiB that x numbers are added to.
+// datasetModel passes over datasets of x numbers: "sum" of their squares, two at a time and in parallel; "next", the sum of the
+// first two that an iterator returns; "whole", all in one batch; "padded", one number in x places; "late", the first number from x on;
+// "grown", a state of 64 KiB that x numbers are added to.
 func datasetModel(t *testing.T) *Session {
 	t.Helper()
 	const element = ` attr { key: "output_types" value { list { type: DT_INT64 } } } attr { key: "output_shapes" value { list { shape { unknown_rank: true } } } } `
@@ -94,7 +94,7 @@ func datasetModel(t *testing.T) *Session {
 	return s
 }
 
-// TestDatasetsOfARequest: passes over datasets that a request makes, with and without an account.
+// TestDatasetsOfARequest: passes over a request's own datasets, with and without an account.
 func TestDatasetsOfARequest(t *testing.T) {
 	s := datasetModel(t)
 	counted, a := asked(t, 16)
@@ -120,7 +120,7 @@ func TestDatasetsOfARequest(t *testing.T) {
 	}
 }
 
-// TestMemoryOfDatasets: what a pass keeps is bounded by the request's bytes; what elements that are over took is given back.
+// TestMemoryOfDatasets: what a pass keeps is bounded by the request's limit; the memory of past elements is given back.
 func TestMemoryOfDatasets(t *testing.T) {
 	s := datasetModel(t)
 	for _, c := range []struct {
@@ -142,7 +142,7 @@ func TestMemoryOfDatasets(t *testing.T) {
 	}
 }
 
-// TestDatasetsEndWithTheRequest: a pass that gives nothing for long ends with its request.
+// TestDatasetsEndWithTheRequest: a pass that yields nothing for long ends with its request.
 func TestDatasetsEndWithTheRequest(t *testing.T) {
 	s := datasetModel(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// agreed is a case whose outcome is TensorFlow 2.15's.
+// agreed is a case in which TensorFlow 2.15 has the same outcome.
 type agreed struct {
 	step
-	shape   []int // of the first result
+	shape   []int // the first result's shape
 	refused bool
 }
 
@@ -27,11 +27,11 @@ func weights(shape ...int) operand { return constantOf(random(len(shape), shape.
 func ints32(v ...int) operand { return constantOf(numbers32(v...)) }
 func int32Of(v int) operand   { return constantOf(scalar32(v)) }
 
-// gives and refuses make cases.
+// gives and refuses return cases.
 func gives(st step, shape ...int) agreed { return agreed{step: st, shape: shape} }
 func refuses(st step) agreed             { return agreed{step: st, refused: true} }
 
-// moved is an op with a window: strides, then the paddings where they are explicit.
+// moved is an op with a window: strides, then the paddings if they are explicit.
 func moved(op, padding string, stride []int64, pads []int64, in ...operand) step {
 	attrs := graph.Attrs{"strides": []int64{1, stride[0], stride[1], 1}, "padding": []byte(padding)}
 	if pads != nil {
@@ -52,7 +52,7 @@ func around(top, bottom, left, right int64) []int64 {
 
 var once = []int64{1, 1}
 
-// windowCases: a result's size is (size - window + stride) / stride, rounded towards 0; below 0 it is refused.
+// windowCases: a result's size is (size - window + stride) / stride, rounded toward 0; negative sizes are refused.
 func windowCases() []agreed {
 	conv := func(padding string, stride, pads []int64, in ...operand) step {
 		return moved("Conv2D", padding, stride, pads, in...)
@@ -118,7 +118,7 @@ func windowCases() []agreed {
 		refuses(pooled("AvgPool", "EXPLICIT", two, once, around(0, 0, 0, 0), zeros(1, 2, 2, 1))))
 }
 
-// shapeCases are of ops that give other shapes.
+// shapeCases are for ops that change shapes.
 func shapeCases() []agreed {
 	reshape := func(x operand, to ...int) step {
 		return floatStep("Reshape", graph.Attrs{"Tshape": tensor.Int32}, x, ints32(to...))
@@ -161,7 +161,7 @@ func shapeCases() []agreed {
 	}
 }
 
-// indexCases are of ops that take indices or choose.
+// indexCases are for ops that take indices or select.
 func indexCases() []agreed {
 	gather := func(x, ids operand) step {
 		return floatStep("GatherV2", graph.Attrs{"Tparams": tensor.Float32, "Tindices": tensor.Int32, "Taxis": tensor.Int32}, x, ids, int32Of(0))
@@ -206,7 +206,7 @@ func indexCases() []agreed {
 	}
 }
 
-// otherCases have rules of ranks and sizes of their own.
+// otherCases are for ops with their own rules for ranks and sizes.
 func otherCases() []agreed {
 	resize := func(op string, x operand, h, w int) step { return floatStep(op, nil, x, ints32(h, w)) }
 	norm := func(x operand, n int) step {
@@ -237,8 +237,8 @@ func otherCases() []agreed {
 		gives(hot(weights()), 2, 3), refuses(hot(weights(1))), gives(fill(zeros()), 2, 3), gives(fill(zeros(1)), 2, 3), refuses(fill(zeros(2))))
 }
 
-// TestAgreedCases: eager, session and engine refuse what TensorFlow 2.15 refuses of the odd cases of shapes and indices, and
-// compute the rest. The engine lacks some ops, which the log names.
+// TestAgreedCases: for unusual shapes and indices, eager, session and engine refuse what TensorFlow 2.15 refuses, and
+// compute the rest. The log names the ops that the engine does not have.
 func TestAgreedCases(t *testing.T) {
 	testkit.NotConcurrent(t)
 	unsupported := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRandomGraphs: eager, session and engine agree on graphs of up to four ops, and on what these refuse.
+// TestRandomGraphs: eager, session and engine agree on graphs of up to four ops, and on which ones they refuse.
 func TestRandomGraphs(t *testing.T) {
 	rounds := 4000
 	if testing.Short() {

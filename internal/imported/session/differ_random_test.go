@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// choices are what a sample is drawn from; 0 where they have run out.
+// choices are the bytes that a sample is drawn from; 0 once they have run out.
 type choices struct {
 	data []byte
 	at   int
@@ -25,7 +25,7 @@ func (c *choices) below(n int) int {
 	return int(c.data[c.at-1]) % n
 }
 
-// often is true three times of four.
+// often is true three times out of four.
 func (c *choices) often() bool { return c.below(4) != 3 }
 
 func one[T any](c *choices, of ...T) T { return of[c.below(len(of))] }
@@ -46,7 +46,7 @@ func (c *choices) odd() int {
 	return one(c, -1, 0, 1, 2, 3, 4, 5, 7, -2, -3, -5, 100, 1<<20, 1<<21, 1<<30, math.MaxInt32, math.MinInt32)
 }
 
-// point is the shape of a scalar, now and then of a vector.
+// point is the shape of a scalar, or sometimes of a vector.
 func (c *choices) point() []int {
 	if c.below(12) == 11 {
 		return []int{c.size()}
@@ -54,7 +54,7 @@ func (c *choices) point() []int {
 	return nil
 }
 
-// near returns n, or a number close to it, or any.
+// near returns n, a number close to it, or any number.
 func (c *choices) near(n int) int {
 	switch c.below(8) {
 	case 5:
@@ -98,15 +98,15 @@ func shaped32(v []int, shape ...int) *tensor.Tensor {
 
 func scalar32(v int) *tensor.Tensor { return shaped32([]int{v}) }
 
-// operand makes a constant or a feed of a tensor.
+// operand makes a tensor a constant or a feed.
 func (c *choices) operand(t *tensor.Tensor) operand { return operand{t: t, fed: c.below(4) == 1} }
 
-// numbers returns an operand of integers, which models mostly have as constants.
+// numbers returns an operand of integers, which is mostly a constant, as in models.
 func (c *choices) numbers(v ...int) operand { return c.operand(numbers32(v...)) }
 
 func (c *choices) scalar(v int) operand { return c.operand(scalar32(v)) }
 
-// axes returns some dimensions of a rank, now and then wrong ones or one twice.
+// axes returns some dimensions of a rank, sometimes with wrong or repeated ones.
 func (c *choices) axes(rank int) []int {
 	var out []int
 	for range c.below(3) {
@@ -135,7 +135,7 @@ type subject struct {
 
 func (s subject) rank() int { return len(s.x.Shape) }
 
-// dim returns a size, 1 where there is no such dimension.
+// dim returns the size of a dimension, or 1 if there is none.
 func (s subject) dim(i int) int {
 	if i < 0 {
 		i += s.rank()
@@ -146,7 +146,7 @@ func (s subject) dim(i int) int {
 	return s.x.Shape[i]
 }
 
-// maker draws a step that takes a subject.
+// maker draws a step with a subject as input.
 type maker func(c *choices, s subject) step
 
 // floatStep is an op of floats with a float result.
@@ -161,7 +161,7 @@ func unary(op string) maker {
 	return func(c *choices, s subject) step { return floatStep(op, nil, s.operand) }
 }
 
-// partner returns a shape that mostly broadcasts with another.
+// partner returns a shape that mostly broadcasts with x.
 func (c *choices) partner(x []int) []int {
 	y := slices.Clone(x[c.below(len(x)+1):])
 	if c.often() && c.below(3) != 0 {
@@ -243,7 +243,7 @@ func (c *choices) permutation(n int) []int {
 	return p
 }
 
-// windowAttrs are of an op that moves a window over images of the subject's sizes.
+// windowAttrs are attributes of an op that moves a window over images of the subject's sizes.
 func (c *choices) windowAttrs(s subject) graph.Attrs {
 	attrs := graph.Attrs{"T": tensor.Float32, "strides": []int64{1, int64(1 + c.below(3)), int64(1 + c.below(5)), 1}, "padding": []byte(one(c, "VALID", "SAME"))}
 	if c.below(12) == 11 {
@@ -252,7 +252,7 @@ func (c *choices) windowAttrs(s subject) graph.Attrs {
 	return attrs
 }
 
-// explicit makes paddings explicit now and then.
+// explicit sometimes makes paddings explicit.
 func (c *choices) explicit(attrs graph.Attrs) {
 	if c.below(3) == 2 {
 		p := make([]int64, 8)
@@ -432,7 +432,7 @@ func splitVStep(c *choices, s subject) step {
 	return st
 }
 
-// indices returns numbers below n, now and then one outside.
+// indices returns numbers below n, sometimes one out of range.
 func (c *choices) indices(n int, shape ...int) *tensor.Tensor {
 	t := tensor.New(tensor.Int32, shape...)
 	for i := range tensor.Values[int32](t) {
@@ -582,7 +582,7 @@ func squeezeStep(c *choices, s subject) step {
 	return floatStep("Squeeze", graph.Attrs{"squeeze_dims": dims}, s.operand)
 }
 
-// rangeStep takes no subject.
+// rangeStep uses no subject.
 func rangeStep(c *choices, s subject) step {
 	return step{op: "Range", attrs: graph.Attrs{"Tidx": tensor.Int32}, in: []operand{c.scalar(c.below(7) - 3), c.scalar(c.near(c.below(9) - 4)), c.scalar(c.below(6) - 2)}, outs: []tensor.DType{tensor.Int32}}
 }
@@ -701,7 +701,7 @@ func transposeStep(c *choices, s subject) step {
 	return floatStep("Transpose", graph.Attrs{"Tperm": tensor.Int32}, s.operand, c.numbers(c.permutation(s.rank())...))
 }
 
-// makers are of all ops that samples have, those with rules of their own first.
+// makers has all ops that samples use, ops with their own rules first.
 var makers = []maker{
 	convStep("Conv2D"), convStep("DepthwiseConv2dNative"), poolStep("MaxPool"), poolStep("AvgPool"), reshapeStep, gatherStep, gatherNdStep, stridedSliceStep, sliceStep,
 	segmentStep("UnsortedSegmentSum"), segmentStep("UnsortedSegmentMax"), selectStep("Select"), selectStep("SelectV2"), reduction("Sum"), reduction("Mean"), reduction("Max"),
@@ -713,7 +713,7 @@ var makers = []maker{
 	unary("ZerosLike"), unary("Identity"), binary("AddV2", tensor.Float32), binary("Mul", tensor.Float32), binary("Less", tensor.Bool), binary("Maximum", tensor.Float32),
 }
 
-// draw makes a sample: up to four steps. Each takes the result of the one before where it can.
+// draw makes a sample of up to four steps. Each uses the previous step's result if it can.
 func draw(data []byte) sample {
 	c := &choices{data: data}
 	shape := c.shape(4)
@@ -733,7 +733,7 @@ func draw(data []byte) sample {
 		}
 		values = append(values, out)
 		if out[0].T.DType != tensor.Float32 || out[0].T.Len() > 1<<12 || slices.Max(append([]int{0}, out[0].T.Shape...)) > 1<<10 {
-			break // the operands of a next step would be too large
+			break // the operands of another step would be too large
 		}
 		s = subject{operand{from: len(all)}, out[0].T}
 	}

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// sample is a graph that the implementations of ops compute each in its way: a chain of steps; the last may be
+// sample is a graph that each implementation of the ops computes: a chain of steps. The last step may be
 // refused.
 type sample []step
 
@@ -35,9 +35,9 @@ type step struct {
 	outs  []tensor.DType
 }
 
-// operand is an input: output `out` of an earlier step, or a tensor that is fed or a constant.
+// operand is an input: output `out` of an earlier step, or a tensor, fed or constant.
 type operand struct {
-	from, out int // a step's position from 1 on; 0: none
+	from, out int // a step's position, from 1; 0: none
 	t         *tensor.Tensor
 	fed       bool
 }
@@ -45,7 +45,7 @@ type operand struct {
 func constantOf(t *tensor.Tensor) operand { return operand{t: t} }
 func fedOf(t *tensor.Tensor) operand      { return operand{t: t, fed: true} }
 
-// String tells the steps with their inputs.
+// String lists the steps with their inputs.
 func (s sample) String() string {
 	var b strings.Builder
 	for i, st := range s {
@@ -80,15 +80,15 @@ func brief(t *tensor.Tensor) string {
 	return s
 }
 
-// differLimit is the most bytes of a tensor of a sample.
+// differLimit is the maximum bytes of a tensor of a sample.
 const differLimit = 1 << 22
 
-// node is the step without its inputs.
+// node returns the step without its inputs.
 func (st step) node() *graph.Node {
 	return &graph.Node{Name: "node", Op: st.op, Attrs: st.attrs, Outputs: make([]graph.Type, len(st.outs))}
 }
 
-// eagerly runs the next step after those whose values are given.
+// eagerly runs the step after the steps with the given values.
 func (st step) eagerly(values [][]eager.Value) ([]eager.Value, error) {
 	in := make([]eager.Value, len(st.in))
 	for i, o := range st.in {
@@ -99,7 +99,7 @@ func (st step) eagerly(values [][]eager.Value) ([]eager.Value, error) {
 	return eager.Run(context.Background(), st.node(), in, &eager.Env{Limit: differLimit})
 }
 
-// reference computes all steps by their kernels; the error is that of the last.
+// reference computes all steps by their kernels; the error is the last step's.
 func (s sample) reference() (values [][]eager.Value, err error) {
 	for i, st := range s {
 		out, err := st.eagerly(values)
@@ -114,7 +114,7 @@ func (s sample) reference() (values [][]eager.Value, err error) {
 	return values, nil
 }
 
-// build makes the graph of the steps; types are the types of the outputs of each.
+// build makes the graph of the steps; types returns the output types of step i.
 func (s sample) build(types func(i int) []graph.Type, fed func(t *tensor.Tensor) graph.Shape) (b *graph.Builder, last *graph.Node, feeds []graph.Output, values []*tensor.Tensor) {
 	b = graph.NewBuilder(graph.New())
 	made := make([]*graph.Node, len(s))
@@ -137,7 +137,7 @@ func (s sample) build(types func(i int) []graph.Type, fed func(t *tensor.Tensor)
 	return b, made[len(s)-1], feeds, values
 }
 
-// served computes the outputs of the last step as a model does; the feeds have an open batch or no stated sizes.
+// served computes the last step's outputs as a served model; the feeds have an open batch or no stated sizes.
 func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 	b, last, feeds, values := s.build(func(i int) []graph.Type {
 		types := make([]graph.Type, len(s[i].outs))
@@ -187,11 +187,11 @@ func (s sample) served(t testing.TB, stated bool) ([]*tensor.Tensor, error) {
 	return m.Run(context.Background(), given, fetches)
 }
 
-// errNoForm says that an implementation lacks an op, or a part of it.
+// errNoForm says that an implementation does not have an op, or a part of it.
 var errNoForm = errors.New("no form")
 
-// compiled computes the outputs of the last step by a program. The types of results, which a graph for the engine states,
-// are the kernels'. Where the last step is refused, they are what its sizes would be, if these are known.
+// compiled computes the outputs of the last step by a program. The result types, which the engine's graph states, are the
+// kernels'. If the last step is refused, they have the sizes that it would have, if these are known.
 func (s sample) compiled(t testing.TB, want [][]eager.Value) ([]*tensor.Tensor, error) {
 	types := make([][]graph.Type, len(s))
 	known := make([][]infer.Value, len(s))
@@ -268,7 +268,7 @@ func runProgram(t testing.TB, g *graph.Graph, last *graph.Node, feeds []graph.Ou
 	return out, nil
 }
 
-// differ fails where the implementations do not agree: on what they refuse, on what is the caller's fault, or on results.
+// differ fails if the implementations disagree: on what they refuse, on what is the caller's fault, or on results.
 func differ(t testing.TB, s sample) {
 	t.Helper()
 	want, refused := s.reference()
@@ -294,7 +294,7 @@ func differ(t testing.TB, s sample) {
 	}
 }
 
-// outcome is what an implementation makes of a sample.
+// outcome is an implementation's result for a sample.
 type outcome struct {
 	out []*tensor.Tensor
 	err error
@@ -334,7 +334,7 @@ func compare(t testing.TB, s sample, who string, got, want outcome) {
 	}
 }
 
-// alike compares two tensors; floats need not be the same to the bit.
+// alike compares two tensors; floats may differ in their last bits.
 func alike(got, want *tensor.Tensor) error {
 	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
 		return fmt.Errorf("got %s, expected %s", brief(got), brief(want))

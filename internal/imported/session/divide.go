@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxStages is how many stages of a variant have what is not worth a program of its own. In later ones it is eager.
+// maxStages is the number of stages of a variant that compile light ops. In later stages such ops are eager.
 const maxStages = 8
 
 // divide makes the variant's stages.
@@ -42,18 +42,18 @@ func (v *variant) divide() error {
 	return nil
 }
 
-// division sorts the nodes of a variant into stages.
+// division divides the nodes of a variant into stages.
 type division struct {
 	v        *variant
 	p        *plan
-	producer []int  // of a slot: position of the node, -1 for a feed
-	compiled []bool // of a node
+	producer []int  // for each slot: the position of its node, -1 for a feed
+	compiled []bool // for each node
 	needed   []bool
-	level    []int // stage of a node: even ones are eager
+	level    []int // stage of each node: even ones are eager
 }
 
-// choose says which nodes are compiled: those whose sizes are known but for the batch; of the others, those that are
-// heavy and those that follow from compiled ones, whose sizes are seen when they are to run.
+// choose decides which nodes are compiled: nodes whose sizes are known except for the batch, heavy nodes, and nodes after
+// compiled ones, whose sizes become known at run time.
 func (d *division) choose() {
 	v := d.v
 	for i, n := range d.p.nodes {
@@ -74,12 +74,12 @@ func (d *division) choose() {
 		}
 		d.compiled[i] = heavy(n.Op) || static || after
 		if n.Op == "Const" || n.Op == "ReadVariableOp" || static && d.constant(n) {
-			d.compiled[i] = false // programs take these themselves
+			d.compiled[i] = false // programs contain these themselves
 		}
 	}
 }
 
-// chooseHeavy makes the nodes of late stages eager, but for those that are worth a program.
+// chooseHeavy makes the nodes of late stages eager, except heavy ones.
 func (d *division) chooseHeavy() {
 	for i, n := range d.p.nodes {
 		d.compiled[i] = d.compiled[i] && (d.level[i] < maxStages || heavy(n.Op))
@@ -95,7 +95,7 @@ func (d *division) constant(n *graph.Node) bool {
 	return same(d.v.at[0][at], d.v.at[1][at])
 }
 
-// inputsKnown reports whether the inputs are known that the engine must know when it compiles a node.
+// inputsKnown reports whether all inputs are known that the engine needs to compile a node.
 func (d *division) inputsKnown(i int, n *graph.Node) bool {
 	in := d.p.sources[i]
 	for k, at := range in {
@@ -114,7 +114,7 @@ func (d *division) inputsKnown(i int, n *graph.Node) bool {
 	return true
 }
 
-// demand finds the nodes that the fetches need, given that programs have constants of their own.
+// demand finds the nodes that the fetches need, given that programs contain constants themselves.
 func (d *division) demand() {
 	clear(d.needed)
 	var stack []int
@@ -147,8 +147,8 @@ func (d *division) demand() {
 	}
 }
 
-// enters reports whether input k of a compiled node is a value that has to be computed: neither a constant nor unread, nor
-// a variable.
+// enters reports whether input k of a compiled node has to be computed: it is neither a constant nor a variable,
+// and the program reads it.
 func (d *division) enters(i, k int) bool {
 	n, at := d.p.nodes[i], d.p.sources[i][k]
 	if inputRole(n.Op, k, len(d.p.sources[i])) == ops.RoleSize || n.Inputs[k].DType() == tensor.Resource {
@@ -160,7 +160,7 @@ func (d *division) enters(i, k int) bool {
 	return !same(d.v.at[0][at], d.v.at[1][at])
 }
 
-// layers gives each needed node its stage and returns how many there are.
+// layers assigns each needed node its stage and returns the number of stages.
 func (d *division) layers() int {
 	top := -1
 	for i := range d.p.nodes {
@@ -188,7 +188,7 @@ func (d *division) layers() int {
 	return top + 1
 }
 
-// available fails where a node that is not compiled has no eager kernel, and names all such.
+// available fails if nodes that are not compiled have no eager kernel, and names all of them.
 func (d *division) available() error {
 	missing := gaps{}
 	var why error
@@ -238,7 +238,7 @@ func (d *division) stages() error {
 	return nil
 }
 
-// eagerStage prepares nodes to be run one by one.
+// eagerStage prepares nodes to run one by one.
 func (d *division) eagerStage(part []int) (stage, error) {
 	s := &eagerStage{env: d.p.env}
 	for _, i := range part {
@@ -253,7 +253,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			return nil, err
 		}
 		for _, in := range n.Inputs {
-			if in.DType() == tensor.Resource && !writes(n) { // what restores a variable is no reason to keep it twice
+			if in.DType() == tensor.Resource && !writes(n) { // restoring a variable is no reason to keep it twice
 				if name, ok := d.p.s.vars.of(in); ok {
 					d.p.s.vars.read(name)
 				}
@@ -276,26 +276,26 @@ func (d *division) eagerStage(part []int) (stage, error) {
 	return s, nil
 }
 
-// keeps reports whether a node may keep what goes in. In a plan that updates nothing, functions keep nothing either.
+// keeps reports whether a node may keep its inputs. In a plan that updates nothing, functions keep nothing either.
 func (d *division) keeps(n *graph.Node) bool {
 	return eager.Keeps(n) && (d.p.eagerly || len(eager.Called(n)) == 0)
 }
 
-// heavy reports whether an op is worth a program even where the sizes of its inputs are not known before they are there.
+// heavy reports whether an op is worth a program even if the sizes of its inputs are only known at run time.
 func heavy(op string) bool {
 	d := ops.Find(op)
 	return d != nil && d.Heavy
 }
 
-// broadcasts reports whether an op works on pairs of elements, so that the sizes of its inputs may multiply.
+// broadcasts reports whether an op works on pairs of elements, so that its inputs' sizes may multiply.
 func broadcasts(op string) bool {
 	d := ops.Find(op)
 	return d != nil && d.Shape == ops.Broadcast
 }
 
-// fixed reports whether the sizes of a node's outputs are known but for the batch: no value of a feed decides them.
+// fixed reports whether a node's output sizes are known except for the batch, and do not depend on the values of feeds.
 func (d *division) fixed(n *graph.Node) bool {
-	if len(eager.Called(n)) > 0 || d.v.concrete && broadcasts(n.Op) { // sizes of inputs that are multiplied
+	if len(eager.Called(n)) > 0 || d.v.concrete && broadcasts(n.Op) { // input sizes may multiply
 		return false
 	}
 	for o := range n.Outputs {
@@ -307,7 +307,7 @@ func (d *division) fixed(n *graph.Node) bool {
 	return true
 }
 
-// lasting returns the value of a node that is a variable, or reads one that no signature updates.
+// lasting returns the value of a node that is a variable, or that reads one which no signature updates.
 func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
 	if d.p.eagerly || n.Op != "VarHandleOp" && n.Op != "ReadVariableOp" || d.producer[d.p.slots[n.Out(0)]] < 0 {
 		return eager.Value{}, false
@@ -327,7 +327,7 @@ func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
 	return eager.Value{T: t}, err == nil && t.DType == n.Outputs[0].DType
 }
 
-// compiledStage finds what enters and leaves a set of nodes that are compiled together.
+// compiledStage finds the inputs and outputs of a set of nodes that are compiled together.
 func (d *division) compiledStage(part []int) stage {
 	s := &compiledStage{v: d.v}
 	inside := map[int]bool{}

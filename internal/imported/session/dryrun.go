@@ -17,15 +17,15 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// Check says how Load finds out whether a model can answer.
+// Check says how Load finds out whether a model can answer requests.
 type Check struct {
-	Off    bool          // only missing ops are looked for
-	Time   time.Duration // for the dry runs of all signatures, but an equal share of it for each where others took it all; 0: 10 s
-	Memory int64         // most bytes that a dry run may hold; 0: 1 GiB
-	// Feeds returns values that a signature is known to take, which are tried before those that are made up; nil: none are known.
+	Off    bool          // only look for missing ops
+	Time   time.Duration // for all dry runs, but at least an equal share for each signature if others took it all; 0: 10 s
+	Memory int64         // the maximum number of bytes that a dry run may hold; 0: 1 GiB
+	// Feeds returns known valid values for signatures, which are tried before made-up ones; nil: none are known.
 	Feeds func(sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor
-	// Failed gets the error of a signature's dry run where that did not succeed. If nothing is missing, values that were made up need not
-	// be ones that the model takes; ErrUnchecked says that there was no time to find out. Nil: nobody wants to know.
+	// Failed, if not nil, gets the error of a signature's dry run. If nothing is missing, the error may come from made-up values that the
+	// model does not take; ErrUnchecked says that there was no time to find out.
 	Failed func(signature string, err error)
 }
 
@@ -50,11 +50,11 @@ func (c *Check) setDefaults() {
 	}
 }
 
-// ErrUnchecked says that a dry run did not end in its time: nobody knows whether the signature can answer.
+// ErrUnchecked says that a dry run did not end in time, so it is not known whether the signature can answer.
 var ErrUnchecked = errors.New("the dry run did not end")
 
-// dryRun runs each signature once, on values that are made up, and fails where something proves missing. It changes no variable,
-// table or state of random numbers. plans are of the signatures, in the order of their names.
+// dryRun runs each signature once on made-up values, and fails if something turns out to be missing. It does not change variables,
+// tables or states of random numbers. plans has the signatures' plans, in the order of their names.
 func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) error {
 	check := s.options.Check
 	if check.Off {
@@ -78,8 +78,8 @@ func (s *Session) dryRun(ctx context.Context, plans []*plan, inner []function) e
 	return errors.Join(refused...)
 }
 
-// share is the time of one of n dry runs after others have taken some: what they left, and at least an equal part of all, so that slow
-// ones keep no other from being checked.
+// share returns the time for one of n dry runs after others have taken some: what they left, but at least an equal share, so that
+// slow ones do not keep others from being checked.
 func (c *Check) share(n int, taken time.Duration) time.Duration {
 	return max(c.Time-taken, c.Time/time.Duration(n))
 }
@@ -87,14 +87,14 @@ func (c *Check) share(n int, taken time.Duration) time.Duration {
 // trial is the dry run of one signature.
 type trial struct {
 	s      *Session
-	p      *plan // of the signature, or a copy of it
+	p      *plan // the signature's plan, or a copy of it
 	copied bool
 	memory *budget.Server
-	known  []map[string]*tensor.Tensor // values that the model takes
+	known  []map[string]*tensor.Tensor // values that the model accepts
 	time   time.Duration
 }
 
-// do makes the dry run, and leaves nothing behind. Its error wraps eager.ErrUnsupported or errPlacement where something is missing.
+// do makes the dry run, and leaves nothing behind. Its error wraps eager.ErrUnsupported or errPlacement if something is missing.
 func (t *trial) do(ctx context.Context, inner []function) error {
 	defer t.close()
 	err := t.isolate(inner)
@@ -109,8 +109,8 @@ func (t *trial) do(ctx context.Context, inner []function) error {
 	return err
 }
 
-// isolate sees to it that the run leaves nothing behind: what updates variables or tables, or draws random numbers, works on copies.
-// So does what has inputs of unknown sizes, whose programs nobody may ask for again.
+// isolate makes sure that the run leaves nothing behind: if it updates variables or tables, or draws random numbers, it works on a copy.
+// So does a run with inputs of unknown sizes, whose programs may never be needed again.
 func (t *trial) isolate(inner []function) (err error) {
 	drawing := slices.ContainsFunc(inner, func(f function) bool { return drawsAny(f.graph.Nodes()) })
 	updates := t.p.eagerly || drawsAny(t.p.nodes) || drawing
@@ -139,14 +139,14 @@ func drawsAny(nodes []*graph.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *graph.Node) bool { return draws(n.Op) })
 }
 
-// close ends a copy.
+// close closes the plan if it is a copy.
 func (t *trial) close() {
 	if t.copied {
 		t.p.close()
 	}
 }
 
-// undecided is the error of a run that failed before anybody knew whether programs take its doubtful nodes; nil where it has none.
+// undecided is the error of a run that failed before it was clear whether programs support its doubtful nodes; nil if it has none.
 func (t *trial) undecided(cause error) error {
 	missing := gaps{}
 	for _, n := range t.p.nodes {
@@ -185,7 +185,7 @@ func (v *variant) awaits(n *graph.Node) bool {
 // feeds makes values to try; the account pays for them.
 type feeds func(a *budget.Account) (map[string]*tensor.Tensor, error)
 
-// feeds returns the values to try: those that are known, then guesses.
+// feeds returns the values to try: known ones, then guesses.
 func (t *trial) feeds() iter.Seq[feeds] {
 	return func(yield func(feeds) bool) {
 		for _, f := range t.known {
@@ -201,7 +201,7 @@ func (t *trial) feeds() iter.Seq[feeds] {
 	}
 }
 
-// run tries values until the model takes some, or something is missing. The first error of others is returned.
+// run tries values until the model accepts some, or something is missing. Otherwise it returns the first error.
 func (t *trial) run(ctx context.Context) (first error) {
 	for f := range t.feeds() {
 		err := t.once(ctx, f)
@@ -217,7 +217,7 @@ func (t *trial) run(ctx context.Context) (first error) {
 	return first
 }
 
-// once is one run.
+// once makes one run.
 func (t *trial) once(ctx context.Context, f feeds) (err error) {
 	defer recovered(&err)
 	a := t.memory.Open()

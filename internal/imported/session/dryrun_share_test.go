@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestShare: a dry run has what others left, and never less than an equal share.
+// TestShare: a dry run has the time that others left, and never less than an equal share.
 func TestShare(t *testing.T) {
 	c := Check{Time: 12 * time.Second}
 	for taken, want := range map[time.Duration]time.Duration{0: 12, 8: 4, 9: 3, 10: 3, 12: 3, 1000: 3} {

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// checked loads a graph with one signature, x to y, and returns what its dry run ran into.
+// checked loads a graph with one signature, x to y, and returns the error of its dry run.
 func checked(t *testing.T, b *graph.Builder, x, y graph.Output, c session.Check) (s *session.Session, failed, err error) {
 	t.Helper()
 	if err := b.Err(); err != nil {
@@ -46,7 +46,7 @@ func unknown(d tensor.DType, rank int) graph.Type {
 	return graph.Type{DType: d, Shape: graph.Shape{Dims: slices.Repeat([]graph.Dim{graph.Unknown}, rank)}}
 }
 
-// TestMissingTypes: all types that there are no kernels for are named, and the option turns that off.
+// TestMissingTypes: all types without kernels are named, and the option turns the check off.
 func TestMissingTypes(t *testing.T) {
 	small := unknown(tensor.Uint8, 2)
 	b := graph.NewBuilder(graph.New())
@@ -64,7 +64,7 @@ func TestMissingTypes(t *testing.T) {
 	}
 }
 
-// TestDryRunChangesNothing: a counter has its saved value after Load, and random numbers begin where they would without a dry run.
+// TestDryRunChangesNothing: after Load a counter has its saved value, and random numbers begin where they would without a dry run.
 func TestDryRunChangesNothing(t *testing.T) {
 	saved, err := savedmodel.Read(testkit.Shared(t, "golden/tensorflow-serving/saved_model_counter/00000123"), savedmodel.Limits{})
 	if err != nil {
@@ -74,7 +74,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(mg.Signatures, "reset_counter") // which would undo the others
+	delete(mg.Signatures, "reset_counter") // it would undo the others
 	m, err := session.Load(t.Context(), mg, session.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,13 +106,13 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// TestHostileDryRuns: a dry run that does not end, wants much memory, writes a file or fails an assertion is bounded, leaves nothing, and
-// refuses no model.
+// TestHostileDryRuns: a dry run that does not end, needs much memory, writes a file or fails an assertion is bounded, leaves nothing,
+// and does not refuse the model.
 func TestHostileDryRuns(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		build func(b *graph.Builder, x graph.Output) graph.Output
-		want  codes.Code // of a request
+		want  codes.Code // a request's code
 	}{
 		"memory": {func(b *graph.Builder, x graph.Output) graph.Output {
 			size := b.Const("size", vector(t, int64(25_000_000_000)))
@@ -156,7 +156,7 @@ func TestHostileDryRuns(t *testing.T) {
 	}
 }
 
-// TestHugeInputs: a model may state inputs of any size, also in several dimensions or inputs; the dry run makes none of them.
+// TestHugeInputs: a model may state inputs of any size, even in several dimensions or inputs; the dry run allocates none of them.
 func TestHugeInputs(t *testing.T) {
 	for name, typ := range map[string]graph.Type{
 		"bytes":   {DType: tensor.Uint8, Shape: graph.ShapeOf(1 << 42)},
@@ -167,7 +167,7 @@ func TestHugeInputs(t *testing.T) {
 		b := graph.NewBuilder(graph.New())
 		x := b.Placeholder("x", typ)
 		y := b.Op("Identity", "y", typ, graph.Attrs{"T": typ.DType}, x)
-		if name == "images" { // so that the model itself refuses smaller ones
+		if name == "images" { // to make the model itself refuse smaller ones
 			y = b.Op("Reshape", "rows", graph.Type{DType: typ.DType, Shape: graph.ShapeOf(1 << 40)}, graph.Attrs{"T": typ.DType, "Tshape": tensor.Int64}, y, b.Const("all", vector(t, int64(1<<40))))
 		}
 		_, failed, err := checked(t, b, x, y, session.Check{})
@@ -179,7 +179,7 @@ func TestHugeInputs(t *testing.T) {
 	}
 }
 
-// TestImagesWithChannelsFirst: there are programs for them, though no kernels of single nodes.
+// TestImagesWithChannelsFirst: programs support them, though kernels of single nodes do not.
 func TestImagesWithChannelsFirst(t *testing.T) {
 	images := unknown(tensor.Float32, 4)
 	for _, size := range []int{1, 2} {
@@ -199,7 +199,7 @@ func TestImagesWithChannelsFirst(t *testing.T) {
 	}
 }
 
-// TestLoadedModelsAnswer: whatever the op and the type, a model that is loaded refuses no request for a missing kernel.
+// TestLoadedModelsAnswer: whatever the op and type, a loaded model refuses no request for a missing kernel.
 func TestLoadedModelsAnswer(t *testing.T) {
 	dev := device.NewHost()
 	defer dev.Close()
@@ -256,8 +256,8 @@ func text(t *testing.T, v ...string) *tensor.Tensor {
 	return x
 }
 
-// TestSlowSignaturesHideNothing: one that does not end is reported as not checked, and others that need what is missing are refused, also
-// if only a run shows it. So is one with a node that perhaps no program does, if something that does not end comes before that in its run.
+// TestSlowSignaturesHideNothing: a signature that does not end is reported as not checked, but models where others miss something are
+// refused, even if only a run shows it. This includes a node that perhaps no program supports, if an endless node comes before it.
 func TestSlowSignaturesHideNothing(t *testing.T) {
 	endless := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("k", "5") + loopNode("k", `ret { key: "j" value: "i" }`) + `
 		node { name: "y" op: "AddV2" input: "loop" input: "x" ` + numeric + ` }`
@@ -275,7 +275,7 @@ func TestSlowSignaturesHideNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		text       string
 		signatures map[string][2]string
-		missing    string // "": nothing
+		missing    string // "" for nothing
 		unchecked  []string
 	}{
 		"others that answer":      {endless + algorithm, map[string][2]string{"a": {"x:0", "y:0"}, "b": {"x:0", "x:0"}}, "", []string{"a"}},
@@ -284,7 +284,7 @@ func TestSlowSignaturesHideNothing(t *testing.T) {
 		"all reasons":             {endless + algorithm + product, map[string][2]string{"a": {"rows:0", "sum:0"}, "b": {"x:0", "y:0"}, "c": {"shape:0", "drawn:0"}}, `signature "c"`, []string{"b"}},
 	} {
 		var wrong error
-		for limit := 50 * time.Millisecond; limit < 20*time.Second; limit *= 4 { // a machine that stops for a while takes the time of the others
+		for limit := 50 * time.Millisecond; limit < 20*time.Second; limit *= 4 { // a machine that stalls takes the time of the other signatures
 			var unchecked []string
 			_, err := modelOfText(t.Context(), t, c.text, c.signatures, session.Check{Time: limit, Failed: func(key string, err error) {
 				if errors.Is(err, session.ErrUnchecked) {
@@ -307,7 +307,7 @@ func TestSlowSignaturesHideNothing(t *testing.T) {
 	}
 }
 
-// TestKnownFeeds: values that the model is known to take are tried first.
+// TestKnownFeeds: known valid values are tried first.
 func TestKnownFeeds(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		b := graph.NewBuilder(graph.New())

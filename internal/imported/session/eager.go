@@ -24,10 +24,10 @@ type constantValue struct {
 // eagerStep is one node.
 type eagerStep struct {
 	eager.Step
-	fixed bool // the sizes of its results follow from the number of rows
+	fixed bool // the sizes of its results depend only on the number of rows
 }
 
-// shown is a kernel that shows itself in the capture that is going on.
+// shown is a kernel that reports its node to a trace in progress.
 func shown(n *graph.Node, k eager.Kernel) eager.Kernel {
 	return func(ctx context.Context, env *eager.Env, in, out []eager.Value) error {
 		if timeline.Active() == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// compilable reports whether a node may be part of a program, whatever the sizes.
+// compilable reports whether a node can be part of a program, whatever its sizes.
 func (p *plan) compilable(n *graph.Node) bool {
 	if p.forced[n] != nil || !compiles(n.Op) || len(n.Outputs) == 0 {
 		return false
@@ -41,14 +41,14 @@ type emitter struct {
 	p    *plan
 	b    *graph.Builder
 	made map[int]graph.Output // by slot
-	wide map[int]graph.Output // by slot: values of 16 bits as float32
-	// unrounded are the slots of such values that what reads them rounds.
+	wide map[int]graph.Output // by slot: 16-bit values as float32
+	// unrounded has the slots of wide values that their readers round.
 	unrounded map[int]bool
 	vars      map[string]graph.Output
-	owners    map[string]*graph.Node // by the name of a node of the engine's graph
+	owners    map[string]*graph.Node // by the name of a node in the engine's graph
 }
 
-// emit builds the graph of the stage for the sizes of sp.
+// emit builds the stage's graph for the sizes of sp.
 func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
 	e := &emitter{s: s, sp: sp, p: s.v.p, b: graph.NewBuilder(graph.New()), made: map[int]graph.Output{}, wide: map[int]graph.Output{}, unrounded: map[int]bool{}, vars: map[string]graph.Output{}, owners: map[string]*graph.Node{}}
 	var spec engine.Spec
@@ -151,7 +151,7 @@ func (e *emitter) input(i, k int) (graph.Output, error) {
 	return graph.Output{}, fmt.Errorf("input %d is not there", k)
 }
 
-// variable returns the handle of a variable that the engine has.
+// variable returns the engine's handle for a variable.
 func (e *emitter) variable(o graph.Output) (graph.Output, error) {
 	name, ok := e.p.s.vars.of(o)
 	if !ok {
@@ -187,7 +187,7 @@ func (e *emitter) read(n *graph.Node) (graph.Output, error) {
 	return r, e.b.Err()
 }
 
-// refused finds the nodes that the engine did not take.
+// refused finds the nodes that the engine refused.
 func (s *compiledStage) refused(err error, owners map[string]*graph.Node) error {
 	nodes := map[*graph.Node]error{}
 	for _, e := range leaves(err) {
@@ -229,14 +229,14 @@ func leaves(err error) []error {
 	return []error{err}
 }
 
-// emission is one node on its way into the engine's graph.
+// emission is one node while it is added to the engine's graph.
 type emission struct {
 	*emitter
 	n     *graph.Node
 	in    []graph.Output
 	types []graph.Type
 	attrs graph.Attrs
-	// operands are the type of 16 bits that the operands of its product have; Invalid: others.
+	// operands is the 16-bit type of the product's operands; Invalid if they have another type.
 	operands tensor.DType
 }
 

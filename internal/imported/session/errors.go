@@ -16,13 +16,13 @@ import (
 
 var errClosed = status.Error(codes.Unavailable, "the model is closed")
 
-// errEvicted says that what a run was about to use has made room for something else: it has to look again.
+// errEvicted says that something was evicted before a run could use it: the run has to look again.
 var errEvicted = errors.New("evicted")
 
-// errPlacement says that something may not run on the host.
+// errPlacement says that an op may not run on the host.
 var errPlacement = errors.New("the device cannot run all of the model")
 
-// invalid is the error of feeds that do not fit.
+// invalid is the error for invalid feeds.
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
@@ -38,13 +38,13 @@ func statusOf(err error) error {
 	return status.Error(codeOf(err), statustext.Of(err))
 }
 
-// ofModel says which model an error is about, and keeps its code.
+// ofModel adds the model to an error, and keeps its code.
 func ofModel(dir string, err error) error {
 	if panicked := (*fault.Error)(nil); errors.As(err, &panicked) {
-		return fmt.Errorf("saved model %s: %w", dir, err) // keeps what is for the log
+		return fmt.Errorf("saved model %s: %w", dir, err) // keeps the details for the log
 	}
 	if unsupported := (*UnsupportedError)(nil); errors.As(err, &unsupported) {
-		return fmt.Errorf("saved model %s: %w", dir, err) // keeps what is missing
+		return fmt.Errorf("saved model %s: %w", dir, err) // keeps the list of gaps
 	}
 	if coded, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return status.Errorf(coded.GRPCStatus().Code(), "saved model %s: %s", dir, coded.GRPCStatus().Message())
@@ -64,7 +64,7 @@ func codeOf(err error) codes.Code {
 	case errors.Is(err, context.Canceled):
 		return codes.Canceled
 	case errors.Is(err, eager.ErrLimit):
-		return codes.InvalidArgument // it is no better the next time
+		return codes.InvalidArgument // a retry would not help
 	case errors.Is(err, device.ErrMemory):
 		return codes.ResourceExhausted
 	case errors.Is(err, eager.ErrUnsupported):
@@ -77,7 +77,7 @@ func codeOf(err error) codes.Code {
 	return codes.Internal
 }
 
-// recovered makes an error of a panic: the one boundary between a request and the process.
+// recovered turns a panic into an error: it is the one boundary between a request and the process.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fault.New("the model", r)

@@ -12,7 +12,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// negation is a model of matrices of any size.
+// negation is a model that negates matrices of any size.
 func negation(t *testing.T, limit int64) *Session {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -37,7 +37,7 @@ func negation(t *testing.T, limit int64) *Session {
 	return s
 }
 
-// TestShed: what programs of large batches hold is bounded, whatever sizes are asked for, and the answers stay right.
+// TestShed: the memory of programs for large batches is bounded, whatever sizes are requested, and answers stay right.
 func TestShed(t *testing.T) {
 	const limit = 1 << 18
 	s := negation(t, limit)

@@ -12,14 +12,14 @@ import (
 type Feature struct {
 	Name   string
 	DType  tensor.DType
-	Shape  []int // -1: any size; of a dense feature
-	Sparse bool  // any number of values, also none
+	Shape  []int // of a dense feature; -1: any size
+	Sparse bool  // any number of values, even none
 }
 
-// Features returns what a signature parses of serialized examples, sorted by name; none where it parses none.
+// Features returns the features that a signature parses from serialized examples, sorted by name; nil if it parses none.
 func (s *Session) Features(signature string) []Feature { return s.features[signature] }
 
-// parsedFeatures are the features that nodes parse.
+// parsedFeatures returns the features that nodes parse.
 func parsedFeatures(nodes []*graph.Node) (all []Feature) {
 	for _, n := range nodes {
 		keys, _ := denseKeys(n)
@@ -66,10 +66,10 @@ func sparseKeys(n *graph.Node) (keys [][]byte) {
 	return keys
 }
 
-// inputsOf returns how many inputs an attribute says that a list has, at most all of the node's: nobody has checked the attribute yet.
+// inputsOf returns the length of an input list as an attribute states it, at most all inputs: the attribute has not been checked yet.
 func inputsOf(n *graph.Node, attr string) int { return min(max(n.Int(attr, 0), 0), len(n.Inputs)) }
 
-// stringsOf are the values of an input that is a constant.
+// stringsOf returns the strings of a constant input.
 func stringsOf(n *graph.Node, i int) [][]byte {
 	if i >= len(n.Inputs) {
 		return nil

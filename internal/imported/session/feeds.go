@@ -9,18 +9,18 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// feed is a tensor that the caller gives.
+// feed is a tensor that the caller provides.
 type feed struct {
 	name string
 	slot int
-	typ  graph.Type // as the graph or, where that is silent, the signature has it
+	typ  graph.Type // from the graph or, if it states none, the signature
 }
 
-// maxEmpty bounds the product of the sizes of a tensor without elements, but for those that are 0: there are models whose work
-// and results grow with them. A batch of no rows may be wider: it runs op by op, and package eager sees to the work of each.
+// maxEmpty bounds the product of the nonzero sizes of a tensor without elements, since some models' work and results
+// grow with them. A batch of no rows may be wider: it runs op by op, and package eager bounds the work of each.
 const maxEmpty = 1 << 28
 
-// check compares a tensor with what the feed takes.
+// check compares a tensor with the feed's type.
 func (f *feed) check(t *tensor.Tensor) error {
 	if t == nil {
 		return invalid("input %q: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
@@ -38,8 +38,8 @@ func (f *feed) check(t *tensor.Tensor) error {
 	return nil
 }
 
-// asDeclared reports whether a tensor has the sizes that the model states. TensorFlow computes others too, as long as the
-// ops do; clients rely on it.
+// asDeclared reports whether a tensor has the sizes that the model states. TensorFlow also computes other sizes if the ops
+// accept them; clients rely on it.
 func (f *feed) asDeclared(t *tensor.Tensor) bool {
 	if f.typ.Shape.UnknownRank {
 		return true
@@ -55,7 +55,7 @@ func (f *feed) asDeclared(t *tensor.Tensor) bool {
 	return true
 }
 
-// open reports whether dimension 0 of a tensor is the batch: where the model does not state its size.
+// open reports whether dimension 0 of a tensor is the batch: the model does not state its size.
 func (f *feed) open(t *tensor.Tensor) bool {
 	if len(t.Shape) == 0 {
 		return false
@@ -64,7 +64,7 @@ func (f *feed) open(t *tensor.Tensor) bool {
 	return f.typ.Shape.UnknownRank || len(dims) == 0 || !dims[0].Static() || dims[0].Const != t.Shape[0]
 }
 
-// blame names the inputs that are not of the stated sizes in an error that may well come of them.
+// blame adds to an error the inputs that do not have the stated sizes, if these may be its cause.
 func (r *run) blame(err error) error {
 	if c := codeOf(err); c != codes.InvalidArgument && c != codes.Internal {
 		return err
@@ -78,7 +78,7 @@ func (r *run) blame(err error) error {
 	return err
 }
 
-// feed puts the caller's tensors into their slots and finds the batch.
+// feed puts the caller's tensors into their slots and determines the batch size.
 func (r *run) feed(feeds map[string]*tensor.Tensor) error {
 	r.batch = -1
 	for i := range r.p.feeds {
@@ -101,7 +101,7 @@ func (r *run) feed(feeds map[string]*tensor.Tensor) error {
 	return nil
 }
 
-// pattern is the type of a value in terms of the batch: dimension 0 is the batch where it may be.
+// pattern is the type of a value in terms of the batch: dimension 0 is the batch if it can be.
 func pattern(t *tensor.Tensor, batch int, open bool) graph.Type {
 	typ := graph.Type{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}
 	if open && len(t.Shape) > 0 && t.Shape[0] == batch && batch > 0 {
@@ -110,7 +110,7 @@ func pattern(t *tensor.Tensor, batch int, open bool) graph.Type {
 	return typ
 }
 
-// fits reports whether a tensor is of the type at the batch.
+// fits reports whether a tensor has the type at that batch size.
 func fits(t *tensor.Tensor, typ graph.Type, batch int) bool {
 	if t == nil || t.DType != typ.DType || len(t.Shape) != len(typ.Shape.Dims) {
 		return false

@@ -27,8 +27,8 @@ func specials(s *Session) (n int) {
 }
 
 // TestFirstOpenFeedSetsTheBatch: of several feeds with an unknown first
-// dimension the first is the batch, after feeds without one. Its sizes then
-// share a compiled form; the sizes of the others do not.
+// dimension, the first one sets the batch, even after feeds without one. Its sizes
+// share a compiled form; the sizes of the other feeds do not.
 func TestFirstOpenFeedSetsTheBatch(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	vector := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown}}}

@@ -11,10 +11,10 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/infer"
 )
 
-// maxFolded bounds the elements of what is computed while sizes are inferred.
+// maxFolded bounds the elements of values computed during shape inference.
 const maxFolded = 4096
 
-// node returns what is known of a node's outputs: by its rule, and where all inputs are known by computing it.
+// node returns what is known about a node's outputs: by its rule, and if all inputs are known, by computing it.
 func (p *plan) node(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 	switch n.Op {
 	case "ReadVariableOp", "ResourceGather", "VariableShape":
@@ -60,7 +60,7 @@ func (p *plan) node(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 	return out, nil
 }
 
-// folds reports whether an op with known inputs has a known result: no state, no chance, no files.
+// folds reports whether an op with known inputs has a known result: it has no state or randomness, and reads no files.
 func folds(op string) bool {
 	d := ops.Find(op)
 	return d != nil && d.State == ops.Pure
@@ -78,7 +78,7 @@ func (p *plan) kernel(n *graph.Node) (eager.Kernel, error) {
 	return k, err
 }
 
-// variableNode infers reads.
+// variableNode infers reads of variables.
 func (p *plan) variableNode(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 	unknown := make([]infer.Value, len(n.Outputs))
 	name, ok := p.s.vars.readBy(n)

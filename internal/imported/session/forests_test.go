@@ -55,7 +55,7 @@ func (r recordedTensor) tensor(t *testing.T) *tensor.Tensor {
 	return x
 }
 
-// unpack writes the files of an archive into a new folder.
+// unpack writes the files of an archive into a new directory.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -86,14 +86,14 @@ func unpack(t *testing.T, archive string) string {
 	}
 }
 
-// TestForests: models of TensorFlow Decision Forests answer bit for bit as that library does; see interop/python/forests.py.
+// TestForests: TensorFlow Decision Forests models answer bit for bit as the library does; see interop/python/forests.py.
 func TestForests(t *testing.T) {
 	testkit.NotConcurrent(t)
 	recordedModels(t, "testdata/forests.tar.bz2", 40, func(_ string, got, want *tensor.Tensor) error { return identical(got, want) })
 }
 
-// TestBoostedTrees: tf.estimator's boosted trees answer as TensorFlow 2.8 does, the last version that has them: the logits bit for bit. See
-// interop/python/boosted_trees.py.
+// TestBoostedTrees: tf.estimator's boosted trees answer as TensorFlow 2.8 does, the last version that has them, with the same bits for
+// logits. See interop/python/boosted_trees.py.
 func TestBoostedTrees(t *testing.T) {
 	recordedModels(t, "testdata/boosted_trees.tar.bz2", 3, func(output string, got, want *tensor.Tensor) error {
 		switch {
@@ -102,14 +102,14 @@ func TestBoostedTrees(t *testing.T) {
 				return fmt.Errorf("got %v, expected %q", got, want.Strings)
 			}
 			return nil
-		case strings.HasPrefix(output, "pro") || output == "logistic": // functions of the logits, which TensorFlow 2.8 computes with other last digits
+		case strings.HasPrefix(output, "pro") || output == "logistic": // functions of the logits, whose last digits differ in TensorFlow 2.8
 			return close32(got, want)
 		}
 		return identical(got, want)
 	})
 }
 
-// recordedModels compares the answers of the models in an archive, at least so many, with recorded ones.
+// recordedModels compares the answers of the models in an archive, at least that many, with recorded ones.
 func recordedModels(t *testing.T, archive string, least int, compare func(output string, got, want *tensor.Tensor) error) {
 	dir := unpack(t, archive)
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -168,7 +168,7 @@ func close32(got, want *tensor.Tensor) error {
 	return nil
 }
 
-// identical compares tensors bit for bit; a NaN is equal to others.
+// identical compares tensors bit for bit; all NaNs are equal.
 func identical(got, want *tensor.Tensor) error {
 	if got == nil || got.DType != want.DType || fmt.Sprint(got.Shape) != fmt.Sprint(want.Shape) {
 		return fmt.Errorf("got %v, expected %v of shape %v", got, want.DType, want.Shape)

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// chain is a model of single nodes: a vector of x ones, negated so many times.
+// chain is a model of single nodes: a vector of x ones, negated length times.
 func chain(t *testing.T, length int) *Session {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -25,7 +25,7 @@ func chain(t *testing.T, length int) *Session {
 	return sessionOf(t, b, map[string]graph.Output{"x": x}, b.Op("Neg", "y", open, graph.Attrs{"T": tensor.Float32}, y))
 }
 
-// TestChainsGiveBack: a chain of large nodes takes the memory of two of them, and not a byte less.
+// TestChainsGiveBack: a chain of large nodes takes the memory of two nodes, and not a byte less.
 func TestChainsGiveBack(t *testing.T) {
 	const elements = 1 << 20
 	const size = 4 * elements
@@ -48,7 +48,7 @@ func TestChainsGiveBack(t *testing.T) {
 	}
 }
 
-// TestIntermediatesStay: what is fetched stays, whatever else reads it; at the same time by several requests.
+// TestIntermediatesStay: fetched values stay, whatever else reads them, also with several requests at the same time.
 func TestIntermediatesStay(t *testing.T) {
 	s := chain(t, 5)
 	fetches := []string{"negateda:0", "y:0", "ones:0", "negatedc:0", "negateda:0"}
@@ -80,7 +80,7 @@ func TestIntermediatesStay(t *testing.T) {
 	wait.Wait()
 }
 
-// TestProgramsBetween: what enters programs, what leaves them and what they take while they run is given back, too.
+// TestProgramsBetween: the memory of a program's inputs, outputs and temporary values is given back too.
 func TestProgramsBetween(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	rows := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1024)}}}
@@ -99,7 +99,7 @@ func TestProgramsBetween(t *testing.T) {
 	for i := range n {
 		tensor.Values[float32](in)[i*1024] = float32(i)
 	}
-	server := budget.NewServer(budget.Limits{Server: 4 * 4 << 20}) // a program's values, what goes in and comes out, and its copy; 12 are made in all
+	server := budget.NewServer(budget.Limits{Server: 4 * 4 << 20}) // a program's values, its input and output, and a copy; 12 are made in all
 	defer server.Close()
 	for range 2 {
 		a := server.Open()
@@ -120,7 +120,7 @@ func TestProgramsBetween(t *testing.T) {
 	}
 }
 
-// identity is the matrix that changes nothing.
+// identity is the identity matrix.
 func identity(n int) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, n, n)
 	for i := range n {
@@ -129,7 +129,7 @@ func identity(n int) *tensor.Tensor {
 	return t
 }
 
-// again is a stage whose nodes cannot be compiled after all.
+// again is a stage whose nodes turn out not to compile.
 type again struct{ runs int }
 
 func (a *again) run(context.Context, *run) error {
@@ -140,7 +140,7 @@ func (a *again) run(context.Context, *run) error {
 func (a *again) ends([]bool) {}
 func (a *again) close()      {}
 
-// TestRunsBeginAnew: a run that has to begin anew has its feeds still, and pays once.
+// TestRunsBeginAnew: a run that has to restart still has its feeds, and pays once.
 func TestRunsBeginAnew(t *testing.T) {
 	const elements = 1 << 20
 	s := chain(t, 3)
@@ -167,7 +167,7 @@ func TestRunsBeginAnew(t *testing.T) {
 	}
 }
 
-// TestForgets: before a run begins anew nothing of it is left but its feeds.
+// TestForgets: when a run restarts, nothing is left of it but its feeds.
 func TestForgets(t *testing.T) {
 	s := chain(t, 3)
 	if _, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": vector(4)}, []string{"y:0"}); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// form adds a node to a program as ops that the engine has.
+// form adds a node to a program, using ops that the engine has.
 type form func(x *emission) ([]graph.Output, error)
 
-// forms are of ops that the engine has under another name or as several.
+// forms are for ops that the engine has under another name or as several ops.
 var forms = map[*ops.Def]form{
 	ops.FusedBatchNorm: batchNorm, ops.FusedBatchNormV2: batchNorm, ops.BatchMatMul: named(ops.BatchMatMulV2), ops.BatchMatMulV3: oneType,
 	ops.IdentityN: passOn, ops.Snapshot: passOn, ops.GuaranteeConst: passOn, ops.EnsureShape: passOn, ops.Gather: gather, ops.ResourceGather: resourceGather, ops.Concat: concat,
@@ -29,7 +29,7 @@ func named(op *ops.Def) form {
 	}
 }
 
-// oneType is a product of operands of one type. The engine has no other ones.
+// oneType is a product of operands of one type; the engine has no others.
 func oneType(x *emission) ([]graph.Output, error) {
 	if a, b := x.n.Attrs["Ta"], x.n.Attrs["Tb"]; a != b || a != x.n.Attrs["Tout"] {
 		return nil, fmt.Errorf("expected one element type, got %v, %v and %v", a, b, x.n.Attrs["Tout"])
@@ -87,7 +87,7 @@ func concat(x *emission) ([]graph.Output, error) {
 	return outputs(x.add("ConcatV2", x.types, x.attrs, in...)), x.b.Err()
 }
 
-// splitV cuts piece by piece.
+// splitV slices out each piece.
 func splitV(x *emission) ([]graph.Output, error) {
 	axis, ok := x.in[2].Node.Attrs["value"].(*tensor.Tensor)
 	if !ok || axis.Len() != 1 || len(x.types) == 0 {
@@ -116,7 +116,7 @@ func splitV(x *emission) ([]graph.Output, error) {
 	return out, x.b.Err()
 }
 
-// selectForm: a condition of the shape of the choices, or a scalar, means what it means to SelectV2.
+// selectForm: a condition with the shape of the choices, or a scalar, means the same as in SelectV2.
 func selectForm(x *emission) ([]graph.Output, error) {
 	if c := x.in[0].Shape(); c.Rank() != 0 && !c.Equal(x.types[0].Shape) {
 		return nil, fmt.Errorf("a condition for rows")

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// integers is a product of integers of 8 bits. The host has the op; for other devices it is a product of floats, whose sums are exact.
+// integers is a product of 8-bit integers. The host has the op; for other devices it becomes a product of floats with exact sums.
 func integers(x *emission) ([]graph.Output, error) {
 	if x.p.s.dev.Kind() == device.KindHost {
 		return asItIs(x)
@@ -16,7 +16,7 @@ func integers(x *emission) ([]graph.Output, error) {
 	return []graph.Output{e.result(e.sums())}, x.b.Err()
 }
 
-// integerExpansion is such a product as ops on floats.
+// integerExpansion is such a product, written as ops on floats.
 type integerExpansion struct{ *emission }
 
 // typed adds a helper node with a result of that type.
@@ -35,13 +35,13 @@ func (e *integerExpansion) cast(o graph.Output, d tensor.DType) graph.Output {
 	return e.typed(ops.Cast, d, o.Shape(), graph.Attrs{"SrcT": o.DType(), "DstT": d}, o)
 }
 
-// maxExact is how many products of 8 bits have a sum that float32 holds exactly.
+// maxExact is how many products of 8-bit numbers have a sum that float32 holds exactly.
 const maxExact = 1 << 24 / (255 * 255)
 
-// maxIn32 is how many products of 8 bits have a sum that 32 bits hold.
+// maxIn32 is how many products of 8-bit numbers have a sum that fits in 32 bits.
 const maxIn32 = 1 << 31 / (255 * 255)
 
-// sums are the sums of products and the bias, as floats, or where these may be beyond 32 bits as integers of those, which wrap around.
+// sums returns the sums of products and the bias: as floats, or, if they may not fit in 32 bits, as int32, wrapped around.
 func (e *integerExpansion) sums() graph.Output {
 	filter, out := e.in[1].Shape(), e.types[0].Shape
 	terms := 1
@@ -65,7 +65,7 @@ func (e *integerExpansion) sums() graph.Output {
 	default:
 		y = e.typed(ops.BatchMatMulV2, d, out, nil, a, b)
 	}
-	if e.given(4) { // of 32 bits, which float32 does not hold
+	if e.given(4) { // 32-bit integers, which float32 does not hold
 		y = e.typed(ops.AddV2, tensor.Float64, out, nil, e.cast(y, tensor.Float64), e.cast(e.in[4], tensor.Float64))
 	}
 	if e.given(4) || terms > maxIn32 {
@@ -74,10 +74,10 @@ func (e *integerExpansion) sums() graph.Output {
 	return y
 }
 
-// given reports whether an addend is there.
+// given reports whether there is an addend.
 func (e *integerExpansion) given(i int) bool { return e.in[i].Shape().ElementsAt(0) > 0 }
 
-// result is what becomes of the sums.
+// result computes the node's result from the sums.
 func (e *integerExpansion) result(y graph.Output) graph.Output {
 	to, s := e.types[0].DType, e.types[0].Shape
 	if to == tensor.Int32 {

@@ -21,7 +21,7 @@ func constant32(v ...int32) *tensor.Tensor {
 	return t
 }
 
-// formCase is an op of one fed input and constants after it.
+// formCase is an op with one fed input, followed by constants.
 type formCase struct {
 	op    string
 	attrs graph.Attrs
@@ -54,7 +54,7 @@ func absolute(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// TestForms compares ops that programs have as several with their kernels.
+// TestForms compares ops that programs compute as several ops with their kernels.
 func TestForms(t *testing.T) {
 	for i, c := range formCases {
 		t.Run(fmt.Sprintf("%d %s", i, c.op), func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestForms(t *testing.T) {
 				sizes := slices.Clone(c.x)
 				sizes[0] *= times
 				if c.op == "BatchMatMul" && times > 1 {
-					continue // the constant has as many matrices
+					continue // the constant has only as many matrices
 				}
 				values[0].T = random(times, sizes...)
 				want := reference(t, n, values)
@@ -127,7 +127,7 @@ func same(t *testing.T, got, want *tensor.Tensor) {
 	}
 }
 
-// permuted gives a tensor other axes.
+// permuted transposes a tensor.
 func permuted(t *testing.T, v eager.Value, perm ...int32) eager.Value {
 	t.Helper()
 	n := &graph.Node{Name: "permute", Op: "Transpose", Attrs: graph.Attrs{"T": tensor.Float32, "Tperm": tensor.Int32}, Outputs: make([]graph.Type, 1)}
@@ -138,7 +138,7 @@ func permuted(t *testing.T, v eager.Value, perm ...int32) eager.Value {
 	return out[0]
 }
 
-// reference computes a node by its kernel; channels first by the kernel for channels last.
+// reference computes a node by its kernel; with channels first, by the kernel for channels last.
 func reference(t *testing.T, n *graph.Node, in []eager.Value) []eager.Value {
 	t.Helper()
 	first := n.Str("data_format") == "NCHW"
@@ -165,7 +165,7 @@ func reference(t *testing.T, n *graph.Node, in []eager.Value) []eager.Value {
 	return out
 }
 
-// TestBlocks: the example of TensorFlow's documentation, and back with paddings.
+// TestBlocks: the example in TensorFlow's documentation, and back with paddings.
 func TestBlocks(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	unknown := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/imported/session/inline"
 )
 
-// function is what branches and loops call, with eager nodes alone.
+// function is a function of branches and loops; all its nodes are eager.
 type function struct {
 	name   string
 	graph  *graph.Graph
@@ -30,7 +30,7 @@ func readFunctions(callees []*inline.Callee) ([]function, error) {
 	return all, nil
 }
 
-// makeFunctions makes functions, by name. Random ops in them have states of their own.
+// makeFunctions makes functions, by name. Their random ops have their own states.
 func makeFunctions(of []function) (map[string]*eager.Function, error) {
 	made := make(map[string]*eager.Function, len(of))
 	for _, c := range of {

@@ -23,12 +23,12 @@ const number = `attr { key: "dtype" value { type: DT_INT64 } }`
 const numeric = `attr { key: "T" value { type: DT_INT64 } }`
 const pair = `attr { key: "T" value { list { type: DT_INT64 type: DT_INT64 } } }`
 
-// constant is a node that holds a number.
+// constant is a node with a constant number.
 func constant(name, value string) string {
 	return `{ name: "` + name + `" op: "Const" ` + number + ` attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape {} int64_val: ` + value + ` } } } }`
 }
 
-// loopModel is a model that runs body, a function of i and n, on 0 and its input, which is "x" or "k", the constant 5, while i < n; it returns i.
+// loopModel is a model that runs body, a function of i and n, on 0 and its input, "x" or "k", the constant 5, while i < n; it returns i.
 func loopModel(t *testing.T, start, body string) (*session.Session, error) {
 	t.Helper()
 	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } } node ` + constant("k", "5") + loopNode(start, body) + `
@@ -49,7 +49,7 @@ func loopNode(start, body string) string {
 				ret { key: "m" value: "n" } } }`
 }
 
-// modelOfText loads a graph that is written as text; of each signature there are the tensors that it takes and returns.
+// modelOfText loads a graph written as text; signatures has the tensors that each signature takes and returns.
 func modelOfText(ctx context.Context, t *testing.T, text string, signatures map[string][2]string, c session.Check) (*session.Session, error) {
 	t.Helper()
 	gd := &graph_go_proto.GraphDef{}
@@ -74,12 +74,12 @@ func modelOfText(ctx context.Context, t *testing.T, text string, signatures map[
 	return s, err
 }
 
-// counting is a body that adds one.
+// counting is a loop body that adds one.
 func counting() string {
 	return `node_def ` + constant("one", "1") + ` node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0" ` + numeric + ` } ret { key: "j" value: "next:z:0" }`
 }
 
-// TestLoops: loops of what is fed and of constants.
+// TestLoops: loops over fed values and over constants.
 func TestLoops(t *testing.T) {
 	for start, want := range map[string]int64{"x": 7 + 7, "k": 5 + 7} {
 		s, err := loopModel(t, start, counting())
@@ -98,7 +98,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsGiveBack: what a turn of a loop made counts until the next one alone.
+// TestLoopsGiveBack: memory of one iteration counts until the next one only.
 func TestLoopsGiveBack(t *testing.T) {
 	s, err := loopModel(t, "x", counting())
 	if err != nil {
@@ -115,7 +115,7 @@ func TestLoopsGiveBack(t *testing.T) {
 	}
 }
 
-// TestEndlessLoop: a request whose loop does not end has the deadline's error, and the next one is answered.
+// TestEndlessLoop: a request whose loop does not end fails at its deadline, and the next one is answered.
 func TestEndlessLoop(t *testing.T) {
 	for _, start := range []string{"x", "k"} {
 		s, err := loopModel(t, start, `ret { key: "j" value: "i" }`)
@@ -137,7 +137,7 @@ func TestEndlessLoop(t *testing.T) {
 	}
 }
 
-// TestFunctionsLack: what functions hold and goestimator has not is named when the model is loaded.
+// TestFunctionsLack: unsupported nodes inside functions are named when the model is loaded.
 func TestFunctionsLack(t *testing.T) {
 	_, err := loopModel(t, "x", `node_def { name: "q" op: "Quux" input: "i" } ret { key: "j" value: "q:0" }`)
 	if unsupported := (*session.UnsupportedError)(nil); !errors.As(err, &unsupported) && !errors.Is(err, eager.ErrUnsupported) || !strings.Contains(err.Error(), "Quux") || !strings.Contains(err.Error(), "function body") {

@@ -35,7 +35,7 @@ func golden(t testing.TB, name string) (*pb.SavedModel, string) {
 	return m, dir
 }
 
-// survive loads bytes as a model, with the variables of dir, and runs all its signatures: errors are fine, all else is not.
+// survive loads bytes as a model, with the variables in dir, and runs all its signatures: it may return errors, but nothing worse.
 func survive(t *testing.T, data []byte, dir string) {
 	t.Helper()
 	at := t.TempDir()
@@ -81,7 +81,7 @@ func exercise(t *testing.T, ctx context.Context, m *session.Session) {
 	}
 }
 
-// FuzzLoad: no bytes end the process, hang or take much memory.
+// FuzzLoad: no input ends the process, hangs or takes much memory.
 func FuzzLoad(f *testing.F) {
 	for i, name := range fuzzed {
 		m, _ := golden(f, name)
@@ -134,7 +134,7 @@ func mutate(r *rand.Rand, mg *pb.MetaGraphDef) {
 	}
 	n, other := nodes[r.IntN(len(nodes))], nodes[r.IntN(len(nodes))]
 	switch r.IntN(8) {
-	case 0: // another edge, perhaps a circle
+	case 0: // another edge, perhaps closing a cycle
 		if len(n.Input) > 0 {
 			n.Input[r.IntN(len(n.Input))] = other.Name
 		}

@@ -82,7 +82,7 @@ func tryCall(m *session.Session, signature string, inputs map[string]*tensor.Ten
 	return out, nil
 }
 
-// near fails unless got holds want to 1e-6.
+// near fails unless got equals want within 1e-6.
 func near(t testing.TB, what string, got *tensor.Tensor, want ...float32) {
 	t.Helper()
 	g := tensor.Values[float32](got)
@@ -96,7 +96,7 @@ func near(t testing.TB, what string, got *tensor.Tensor, want ...float32) {
 	}
 }
 
-// TestGoldens compares with what TensorFlow Serving's own tests expect of its test models.
+// TestGoldens compares with the results that TensorFlow Serving's own tests expect of its test models.
 func TestGoldens(t *testing.T) {
 	for _, dir := range []string{"saved_model_half_plus_two_cpu/00000123", "saved_model_half_plus_two_tf2_cpu/00000123", "saved_model_half_plus_two_2_versions/00000123"} {
 		t.Run(dir, func(t *testing.T) {

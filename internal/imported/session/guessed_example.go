@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exampleFor returns a serialized tf.train.Example with the features that the nodes must have, if they parse any.
+// exampleFor returns a serialized tf.train.Example with the features that the nodes require, or nil if they parse none.
 func exampleFor(nodes []*graph.Node) []string {
 	features := map[string]*example_protos_go_proto.Feature{}
 	parses := false
@@ -34,7 +34,7 @@ func exampleFor(nodes []*graph.Node) []string {
 	return []string{string(b)}
 }
 
-// denseKeys returns the names of the dense features that a node parses; false where it parses none.
+// denseKeys returns the names of the dense features that a node parses; false if it parses none.
 func denseKeys(n *graph.Node) ([][]byte, bool) {
 	switch n.Op {
 	case "ParseExampleV2":
@@ -52,7 +52,7 @@ func denseKeys(n *graph.Node) ([][]byte, bool) {
 	return nil, false
 }
 
-// featureOf makes a feature of a type and shape, of ones.
+// featureOf makes a feature of a type and shape, filled with ones.
 func featureOf(d tensor.DType, shape graph.Shape) *example_protos_go_proto.Feature {
 	n := 1
 	for _, size := range shape.Dims {

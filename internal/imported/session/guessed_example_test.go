@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestCountsThatNobodyChecked: what a damaged model says of its features is believed as far as it has inputs, and memory.
+// TestCountsThatNobodyChecked: feature counts in a damaged model are limited to the node's inputs, and to memory.
 func TestCountsThatNobodyChecked(t *testing.T) {
 	key := &graph.Node{Op: "Const", Attrs: graph.Attrs{"value": &tensor.Tensor{DType: tensor.String, Shape: []int{1}, Strings: [][]byte{[]byte("k")}}}}
 	for _, count := range []int64{math.MinInt64, -1, 0, 1, 5, math.MaxInt64} {

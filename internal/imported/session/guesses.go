@@ -12,21 +12,21 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// guess is how the values of a dry run are made up.
+// guess says how the values of a dry run are made up.
 type guess struct {
-	rank   int     // of inputs whose rank is not known
-	size   int     // of dimensions, but for the first, whose size is not known
-	text   string  // of strings
-	number float64 // of numbers
+	rank   int     // rank of inputs of unknown rank
+	size   int     // size of unknown dimensions except the first
+	text   string  // value of strings
+	number float64 // value of numbers
 }
 
-// Sizes that are tried: of a word or a list, of a sequence that convolutions without padding shorten, of an image.
+// Sizes to try: for a word or list, for a sequence that unpadded convolutions shorten, for an image.
 var guessedSizes = []int{1, 16, 224}
 
 // guessedRanks are tried in this order: a list, one value, rows, images.
 var guessedRanks = []int{1, 0, 2, 4}
 
-// guesses returns what the plan may be fed with, likely values first.
+// guesses returns the guesses for the plan, likely ones first.
 func (p *plan) guesses() iter.Seq[guess] {
 	ranks, sizes, texts := guessedRanks[:1], guessedSizes[:1], []string{""}
 	for i := range p.feeds {
@@ -56,7 +56,7 @@ func (p *plan) guesses() iter.Seq[guess] {
 	}
 }
 
-// feeds makes a value for each feed. The account pays for all of them before the first is made: a model may state any sizes.
+// feeds makes a value for each feed. The account pays for all of them before the first is made, since a model may state any sizes.
 func (g guess) feeds(p *plan, a *budget.Account) (map[string]*tensor.Tensor, error) {
 	for i := range p.feeds {
 		if err := a.Reserve(g.bytes(p.feeds[i].typ)); err != nil {
@@ -70,7 +70,7 @@ func (g guess) feeds(p *plan, a *budget.Account) (map[string]*tensor.Tensor, err
 	return feeds, nil
 }
 
-// shape returns the sizes of a value of a type: one row.
+// shape returns the sizes of a value of a type, with one row.
 func (g guess) shape(typ graph.Type) []int {
 	sizes := make([]int, max(g.rank, 0))
 	if !typ.Shape.UnknownRank {
@@ -83,7 +83,7 @@ func (g guess) shape(typ graph.Type) []int {
 		case i == 0:
 			sizes[i] = 1
 		case typ.Shape.UnknownRank && i == 3:
-			sizes[i] = 3 // colours
+			sizes[i] = 3 // colors
 		default:
 			sizes[i] = g.size
 		}
@@ -91,10 +91,10 @@ func (g guess) shape(typ graph.Type) []int {
 	return sizes
 }
 
-// stringBytes is what a string takes beside its text.
+// stringBytes is the memory of a string besides its text.
 const stringBytes = 24
 
-// bytes returns what value allocates, at most the largest int.
+// bytes returns the number of bytes that value allocates, at most the largest int.
 func (g guess) bytes(typ graph.Type) int {
 	element := typ.DType.Size() + tensor.Float32.Size()
 	if typ.DType == tensor.String {
@@ -103,7 +103,7 @@ func (g guess) bytes(typ graph.Type) int {
 	return saturatedProduct(element, g.shape(typ))
 }
 
-// saturatedProduct returns n times all factors, at most the largest int; 0 where one of them is.
+// saturatedProduct returns n times all factors, at most the largest int; 0 if any of them is 0.
 func saturatedProduct(n int, factors []int) int {
 	if slices.Contains(factors, 0) {
 		return 0
@@ -134,7 +134,7 @@ func (g guess) value(typ graph.Type) *tensor.Tensor {
 	return t
 }
 
-// sized reports whether all sizes of a type but the first are known.
+// sized reports whether all sizes of a type except the first are known.
 func sized(typ graph.Type) bool {
 	for i, d := range typ.Shape.Dims {
 		if i > 0 && !d.Static() {
@@ -144,7 +144,7 @@ func sized(typ graph.Type) bool {
 	return !typ.Shape.UnknownRank
 }
 
-// allSized reports whether all sizes of all feeds but the first are known, so that the programs of the dry run serve requests too.
+// allSized reports whether all sizes of all feeds except the first are known, so that requests can use the dry run's programs.
 func (p *plan) allSized() bool {
 	for i := range p.feeds {
 		if !sized(p.feeds[i].typ) {
@@ -154,7 +154,7 @@ func (p *plan) allSized() bool {
 	return true
 }
 
-// names returns what the plan was made of.
+// names returns the names that the plan was made from.
 func (p *plan) names() (feeds, fetches, targets []string) {
 	for i := range p.feeds {
 		feeds = append(feeds, p.feeds[i].name)

@@ -13,13 +13,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Programs compute with the two floats of 16 bits in float32: values are widened where they come in, each result is rounded as the kernel
-// of the single node rounds it, and what leaves the program is narrowed. Weights stay in 16 bits: the engine reads them so.
+// Programs compute the two 16-bit float types in float32: inputs are widened, each result is rounded as the kernel of the single node
+// rounds it, and outputs are narrowed. Weights stay in 16 bits: the engine reads them that way.
 
-// halfForm adds a node whose operands are float32 already, and the roundings of its results.
+// halfForm adds a node whose operands are float32 already, and rounds its results.
 type halfForm func(x *emission, d tensor.DType) ([]graph.Output, error)
 
-// halfForms are the ops whose results are not rounded to nearest once, after they are computed in float32.
+// halfForms has the ops whose results are not simply computed in float32 and rounded to nearest once.
 var halfForms = map[*ops.Def]halfForm{
 	ops.Relu: exactly, ops.Relu6: exactly, ops.MaxPool: exactly, ops.Max: exactly, ops.Min: exactly, ops.Neg: exactly, ops.Abs: exactly,
 	ops.MatMul: productOfHalves, ops.BatchMatMul: productOfHalves, ops.BatchMatMulV2: productOfHalves, ops.BatchMatMulV3: productOfHalves,
@@ -36,7 +36,7 @@ var movers = map[*ops.Def]bool{
 	ops.DepthToSpace: true, ops.SpaceToDepth: true, ops.SpaceToBatchND: true, ops.BatchToSpaceND: true, ops.ZerosLike: true, ops.Fill: true,
 }
 
-// halfOf returns the type of 16 bits that a node has among its inputs and outputs, false where it has none.
+// halfOf returns the 16-bit type among a node's inputs and outputs, or false if there is none.
 func halfOf(n *graph.Node) (tensor.DType, bool) {
 	for _, in := range n.Inputs {
 		if in.DType().Half() {
@@ -51,7 +51,7 @@ func halfOf(n *graph.Node) (tensor.DType, bool) {
 	return tensor.Invalid, false
 }
 
-// half adds a node with values of the type d, of 16 bits.
+// half adds a node with values of the 16-bit type d.
 func (e *emitter) half(i int, d tensor.DType) error {
 	n := e.p.nodes[i]
 	op := ops.Find(n.Op)
@@ -127,11 +127,11 @@ func (e *emitter) halfForm(i int) halfForm {
 	return form
 }
 
-// monotone are ops after which a rounding gives what it gives before them, where there are fewer elements, or what makes the operand is fused
-// with the op.
+// monotone has ops after which rounding gives the same as before them. After them there are fewer elements, or the op can be fused with
+// the producer of its operand.
 var monotone = map[*ops.Def]bool{ops.Relu: true, ops.Relu6: true, ops.MaxPool: true}
 
-// reader returns the node that alone reads the result of node i, as its first input; nil where there are others, or it leaves the program.
+// reader returns the only reader of node i's result, as its first input; nil if there are several, or the result leaves the program.
 func (e *emitter) reader(i int) (next *graph.Node) {
 	at := e.p.slots[e.p.nodes[i].Out(0)]
 	if slices.Contains(e.s.fetches, at) {
@@ -151,7 +151,7 @@ func (e *emitter) reader(i int) (next *graph.Node) {
 	return next
 }
 
-// wideType is the type in which programs compute with values of a type.
+// wideType is the type that programs compute a type in.
 func wideType(d tensor.DType) tensor.DType {
 	if d.Half() {
 		return tensor.Float32
@@ -159,7 +159,7 @@ func wideType(d tensor.DType) tensor.DType {
 	return d
 }
 
-// narrow reports whether all inputs of 16 bits of a node are there in 16 bits: to move these takes less.
+// narrow reports whether all 16-bit inputs of a node exist in 16 bits, which are cheaper to move.
 func (e *emitter) narrow(i int) bool {
 	for k, in := range e.p.nodes[i].Inputs {
 		if at := e.p.sources[i][k]; in.DType().Half() && e.wide[at].Valid() {
@@ -169,7 +169,7 @@ func (e *emitter) narrow(i int) bool {
 	return true
 }
 
-// wideInput is input with what has 16 bits as float32.
+// wideInput is input, with 16-bit values as float32.
 func (e *emitter) wideInput(i, k int) (graph.Output, error) {
 	at := e.p.sources[i][k]
 	if o, ok := e.wide[at]; ok {
@@ -183,13 +183,13 @@ func (e *emitter) wideInput(i, k int) (graph.Output, error) {
 	return e.wide[at], e.b.Err()
 }
 
-// castTo adds a conversion of a program's value.
+// castTo adds a cast of a program's value.
 func (e *emitter) castTo(o graph.Output, d tensor.DType) graph.Output {
 	t := graph.Type{DType: d, Shape: o.Shape()}
 	return e.b.Op(ops.Cast.Name, e.b.Graph.UniqueName(o.Node.Name+"/"+d.String()), t, graph.Attrs{"SrcT": o.DType(), "DstT": d}, o)
 }
 
-// fetched returns the value of a slot in its own type.
+// fetched returns a slot's value in its own type.
 func (e *emitter) fetched(at int) graph.Output {
 	if o, ok := e.made[at]; ok {
 		return o
@@ -226,7 +226,7 @@ func (e *emitter) cast(i int) error {
 	return e.b.Err()
 }
 
-// nearest are the roundings to the types of 16 bits.
+// nearest has the op that rounds to each 16-bit type.
 var nearest = map[tensor.DType]*ops.Def{tensor.BFloat16: ops.NearestBFloat16, tensor.Float16: ops.NearestFloat16}
 
 // rounded adds a rounding of float32.
@@ -238,7 +238,7 @@ func (x *emission) rounded(by *ops.Def, o graph.Output) graph.Output {
 	return n.Out(0)
 }
 
-// ofFloat32 adds the node as one of float32.
+// ofFloat32 adds the node as a float32 node.
 func (x *emission) ofFloat32() ([]graph.Output, error) {
 	if form := forms[ops.Find(x.n.Op)]; form != nil {
 		return form(x)
@@ -246,7 +246,7 @@ func (x *emission) ofFloat32() ([]graph.Output, error) {
 	return asItIs(x)
 }
 
-// exactly are results that have 16 bits already.
+// exactly is for results that need no rounding to 16 bits.
 func exactly(x *emission, _ tensor.DType) ([]graph.Output, error) { return x.ofFloat32() }
 
 // roundedOnce rounds the results to nearest.
@@ -254,7 +254,7 @@ func roundedOnce(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.roundedBy(nearest[d])
 }
 
-// unrounded leaves the rounding to what follows, and says of a product what its operands are.
+// unrounded leaves the rounding to the next node, and sets a product's operand type.
 func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if x.n.Op == ops.MatMul.Name {
 		x.attrs[engine.OperandsType] = engine.HalfType(d)
@@ -262,8 +262,8 @@ func unrounded(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.ofFloat32()
 }
 
-// goesOn reports whether the result of a node, a product of bfloat16 or a convolution, is for a bias or a normalization alone. TensorFlow's
-// optimizer makes one node of both, which rounds once.
+// goesOn reports whether a node's result, a bfloat16 product or a convolution, is only used by a bias or normalization. TensorFlow's
+// optimizer fuses the two into one node, which rounds once.
 func (e *emitter) goesOn(op *ops.Def, n, next *graph.Node) bool {
 	if next == nil || op != ops.Conv2D && (op != ops.MatMul || n.Outputs[0].DType != tensor.BFloat16) {
 		return false
@@ -290,7 +290,7 @@ func (x *emission) roundedBy(by *ops.Def) ([]graph.Output, error) {
 	return outs, x.b.Err()
 }
 
-// productOfHalves is one of matrices of bfloat16, which TensorFlow rounds once. It rounds each step of float16.
+// productOfHalves is a bfloat16 matrix product, which TensorFlow rounds once. It rounds each step of a float16 product.
 func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v: rounds in steps", d)
@@ -302,7 +302,7 @@ func productOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.roundedBy(nearest[d])
 }
 
-// onceOfBrain rounds what is computed of bfloat16 once, as TensorFlow does by oneDNN. It rounds the steps of float16.
+// onceOfBrain rounds bfloat16 results once, as TensorFlow does with oneDNN. It rounds the steps of float16.
 func onceOfBrain(x *emission, d tensor.DType) ([]graph.Output, error) {
 	if d != tensor.BFloat16 {
 		return nil, fmt.Errorf("element type %v: rounds in steps", d)
@@ -313,7 +313,7 @@ func onceOfBrain(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return x.roundedBy(nearest[d])
 }
 
-// each adds an op that works element by element on values of the result's type.
+// each adds an elementwise op on values of the result's type.
 func (x *emission) each(op *ops.Def, in ...graph.Output) graph.Output {
 	n := x.add(op.Name, x.types[:1], graph.Attrs{"T": tensor.Float32}, in...)
 	if n == nil {
@@ -322,16 +322,16 @@ func (x *emission) each(op *ops.Def, in ...graph.Output) graph.Output {
 	return n.Out(0)
 }
 
-// scalar is a number as an operand.
+// scalar returns a number as an operand.
 func (x *emission) scalar(v float32) graph.Output {
 	return x.b.Const(x.b.Graph.UniqueName(x.n.Name+"/scalar"), tensor.Scalar(v))
 }
 
-// largest are the largest finite numbers.
+// largest has the largest finite number of each type.
 var largest = map[tensor.DType]float32{tensor.BFloat16: 0x1.fep127, tensor.Float16: 65504}
 
-// sigmoidOfHalves is e/(1+e), each step rounded. One more than the largest number is that number, so that where the power is infinite the result
-// is 1 as in TensorFlow.
+// sigmoidOfHalves is e/(1+e), each step rounded, where e is limited to the largest finite number. Adding 1 to that does not change it, so
+// the result is 1 for an infinite power, as in TensorFlow.
 func sigmoidOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	e := x.rounded(nearest[d], x.each(ops.Exp, x.in[0]))
 	e = x.each(ops.Minimum, e, x.scalar(largest[d]))
@@ -339,7 +339,7 @@ func sigmoidOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	return []graph.Output{x.rounded(nearest[d], x.each(ops.RealDiv, e, sum))}, x.b.Err()
 }
 
-// squaredDifferenceOfHalves rounds the difference too.
+// squaredDifferenceOfHalves also rounds the difference.
 func squaredDifferenceOfHalves(x *emission, d tensor.DType) ([]graph.Output, error) {
 	less := x.rounded(nearest[d], x.each(ops.Sub, x.in...))
 	return []graph.Output{x.rounded(nearest[d], x.each(ops.Square, less))}, x.b.Err()

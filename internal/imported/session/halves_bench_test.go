@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// typed is a network of three layers of 1024 with weights of a type.
+// typed is a network of three layers of 1024 units with weights of a type.
 func typed(t testing.TB, d tensor.DType) (*session.Session, string, []string) {
 	t.Helper()
 	const width = 1024
@@ -38,7 +38,7 @@ func typed(t testing.TB, d tensor.DType) (*session.Session, string, []string) {
 	return s, sig.Inputs["t"].GetName(), []string{sig.Outputs["t"].GetName()}
 }
 
-// as converts a tensor of float32.
+// as converts a float32 tensor.
 func as(d tensor.DType, x *tensor.Tensor) *tensor.Tensor {
 	if d == tensor.Float32 {
 		return x
@@ -48,7 +48,7 @@ func as(d tensor.DType, x *tensor.Tensor) *tensor.Tensor {
 	return y
 }
 
-// BenchmarkHalves compares a network of 16-bit weights with that of float32.
+// BenchmarkHalves compares a network with 16-bit weights and one with float32 weights.
 func BenchmarkHalves(b *testing.B) {
 	for _, batch := range []int{1, 32} {
 		for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {

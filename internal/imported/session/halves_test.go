@@ -16,17 +16,17 @@ import (
 
 var halfTypes = []tensor.DType{tensor.BFloat16, tensor.Float16}
 
-// halfNode is a node of 16 bits whose first input is fed.
+// halfNode is a 16-bit node whose first input is fed.
 type halfNode struct {
 	op    string
 	attrs graph.Attrs
-	in    []*tensor.Tensor // of float32 are made 16 bits
+	in    []*tensor.Tensor // float32 tensors are converted to 16 bits
 	out   tensor.DType     // Invalid: 16 bits
 	only  tensor.DType     // Invalid: both types
-	once  bool             // rounded once, where the node by itself rounds its steps
+	once  bool             // rounded once, although the single node rounds its steps
 }
 
-// numbers are of both signs, some with many digits; the first are edges.
+// numbers are positive and negative, some with many digits; the first are edge cases.
 func numbers(shape ...int) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, shape...)
 	v := tensor.Values[float32](t)
@@ -78,8 +78,8 @@ func halfNodes() []halfNode {
 	return all
 }
 
-// TestHalvesAreCompiled: ops of 16 bits are done by programs, and give what the nodes by themselves give: the same bits, or
-// where a function of float32 is off in its last place, the number beside.
+// TestHalvesAreCompiled: programs compute 16-bit ops, with the same bits as the single nodes, or the adjacent number
+// where a float32 function is off in its last place.
 func TestHalvesAreCompiled(t *testing.T) {
 	defer kernels.SetLevel(kernels.BestLevel())
 	for level := kernels.Portable; level <= kernels.BestLevel(); level++ {
@@ -159,7 +159,7 @@ func (c halfNode) check(t *testing.T, d tensor.DType) {
 	}
 }
 
-// eagerSteps counts the nodes that plans run by themselves.
+// eagerSteps counts the nodes that plans run eagerly.
 func eagerSteps(s *Session) (n int) {
 	for _, p := range s.plans {
 		for _, v := range p.variants {
@@ -173,7 +173,7 @@ func eagerSteps(s *Session) (n int) {
 	return n
 }
 
-// TestRoundingsWait: a sum that Relu and MaxPool alone read is rounded after these, which gives the same bits as node by node.
+// TestRoundingsWait: a sum that only Relu and MaxPool read is rounded after them, with the same bits as node by node.
 func TestRoundingsWait(t *testing.T) {
 	image := graph.Type{Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(6), graph.Fixed(6), graph.Fixed(3)}}}
 	pool := graph.Attrs{"ksize": []int64{1, 2, 2, 1}, "strides": []int64{1, 2, 2, 1}, "padding": []byte("VALID")}
@@ -192,7 +192,7 @@ func TestRoundingsWait(t *testing.T) {
 		sum := b.Op("AddV2", "sum", image, graph.Attrs{"T": d}, in, b.Const("c", c))
 		relu := b.Op("Relu", "relu", image, graph.Attrs{"T": d}, sum)
 		most := b.Op("MaxPool", "most", pooled, pool, relu)
-		y := b.Op("Mul", "y", pooled, graph.Attrs{"T": d}, most, b.Const("factor", half(numbers(3)))) // which sees whether it was rounded
+		y := b.Op("Mul", "y", pooled, graph.Attrs{"T": d}, most, b.Const("factor", half(numbers(3)))) // shows whether its operand was rounded
 		s := sessionOf(t, b, map[string]graph.Output{"x": in}, y)
 		got, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": x}, []string{"y:0"})
 		if err != nil {
@@ -213,20 +213,20 @@ func TestRoundingsWait(t *testing.T) {
 	}
 }
 
-// TestBiasIsRoundedWithTheProduct: a product of bfloat16 and its bias are rounded once, to nearest. A product that others read too is rounded by
-// itself, with AVX-512 to nearest, else toward zero.
+// TestBiasIsRoundedWithTheProduct: a bfloat16 product and its bias are rounded once, to nearest. A product with other readers is rounded
+// by itself: to nearest with AVX-512, else toward zero.
 func TestBiasIsRoundedWithTheProduct(t *testing.T) {
 	defer kernels.SetLevel(kernels.BestLevel())
 	for _, level := range []kernels.Level{kernels.AVX2, kernels.AVX512} {
 		if kernels.SetLevel(level) != level {
 			continue
 		}
-		if got := biased(t, false); got != 2.015625 { // next to 2.01171875, a tie
+		if got := biased(t, false); got != 2.015625 { // near 2.01171875, a tie
 			t.Errorf("%v: got %v, expected 2.015625", level, got)
 		}
-		want := 2.015625 // of 1.515625, next to 1.51171875, a tie
+		want := 2.015625 // from 1.515625, near 1.51171875, a tie
 		if level == kernels.AVX2 {
-			want = 2 // of 1.5078125
+			want = 2 // from 1.5078125
 		}
 		if got := biased(t, true); got != want {
 			t.Errorf("%v, shared: got %v, expected %v", level, got, want)
@@ -254,7 +254,7 @@ func biased(t *testing.T, shared bool) float64 {
 	return got[0].Float(0)
 }
 
-// brains is a tensor of one bfloat16, [rows, columns] or, for no columns, [rows].
+// brains is a tensor filled with one bfloat16, [rows, columns] or, without columns, [rows].
 func brains(t *testing.T, rows, columns int, v float32) *tensor.Tensor {
 	t.Helper()
 	shape := []int{rows, columns}

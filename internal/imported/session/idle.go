@@ -9,9 +9,9 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// dropIdle makes NoOps of assignments that give variables what they have: exports of Keras's JAX backend write all variables that are
-// not trained back with each request, and would be computed op by op. A variable that anything else may change keeps its assignments;
-// what restores it comes before requests, and does not count.
+// dropIdle replaces assignments of a variable's own value by NoOps: exports of Keras's JAX backend write all non-trainable variables
+// back with each request, and would run op by op. If anything else may change a variable, its assignments stay; restoring it
+// happens before requests, and does not count.
 func dropIdle(flat *graph_go_proto.GraphDef) {
 	t := &tracer{nodes: map[string]*node_def_go_proto.NodeDef{}, known: map[string]*node_def_go_proto.NodeDef{}}
 	for _, n := range flat.GetNode() {
@@ -46,12 +46,12 @@ func dropIdle(flat *graph_go_proto.GraphDef) {
 type use uint8
 
 const (
-	readUse  use = iota // or passes it on, or restores it
-	idleUse             // assigns what it has
+	readUse  use = iota // reads it, passes it on, or restores it
+	idleUse             // assigns its own value
 	otherUse            // may change it
 )
 
-// use returns what a node does with the variable that is its input k.
+// use returns what a node does with the variable in its input k.
 func (t *tracer) use(n *node_def_go_proto.NodeDef, k int, variable string) use {
 	switch n.GetOp() {
 	case "Identity", "IdentityN", "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp":
@@ -72,7 +72,7 @@ func (t *tracer) use(n *node_def_go_proto.NodeDef, k int, variable string) use {
 	return otherUse
 }
 
-// afterwards is a node of the same name that does nothing, after what the node came after.
+// afterwards is a node of the same name that does nothing, and runs after the same nodes.
 func afterwards(n *node_def_go_proto.NodeDef) *node_def_go_proto.NodeDef {
 	after := []string{"^" + nodeOf(n.GetInput()[1])}
 	for _, in := range n.GetInput()[2:] {
@@ -83,13 +83,13 @@ func afterwards(n *node_def_go_proto.NodeDef) *node_def_go_proto.NodeDef {
 	return &node_def_go_proto.NodeDef{Name: n.GetName(), Op: "NoOp", Device: n.GetDevice(), Input: after}
 }
 
-// tracer follows inputs of a graph through nodes that pass them on.
+// tracer follows inputs of a graph through nodes that pass them on unchanged.
 type tracer struct {
 	nodes map[string]*node_def_go_proto.NodeDef
-	known map[string]*node_def_go_proto.NodeDef // where inputs come from
+	known map[string]*node_def_go_proto.NodeDef // the sources of inputs
 }
 
-// variable returns the name of the variable that an input is, as [key] has it; "" for other inputs.
+// variable returns the name of the variable that an input is, as returned by [key]; "" for other inputs.
 func (t *tracer) variable(input string) string {
 	n := t.source(input)
 	if n.GetOp() != "VarHandleOp" {
@@ -102,10 +102,10 @@ func (t *tracer) variable(input string) string {
 	return eager.ResourceKey(string(n.GetAttr()["container"].GetS()), name)
 }
 
-// source returns the node that an input comes from, nil for none.
+// source returns the node that an input comes from, or nil.
 func (t *tracer) source(input string) *node_def_go_proto.NodeDef {
 	var path []string
-	for len(path) <= len(t.nodes) { // they may be a circle
+	for len(path) <= len(t.nodes) { // they may form a cycle
 		if n, ok := t.known[input]; ok {
 			t.remember(path, n)
 			return n
@@ -117,7 +117,7 @@ func (t *tracer) source(input string) *node_def_go_proto.NodeDef {
 		}
 		input = next
 	}
-	name, _, _ := strings.Cut(input, ":") // of a control input, there is none
+	name, _, _ := strings.Cut(input, ":") // a control input has none
 	t.remember(path, t.nodes[name])
 	return t.nodes[name]
 }
@@ -128,7 +128,7 @@ func (t *tracer) remember(path []string, n *node_def_go_proto.NodeDef) {
 	}
 }
 
-// passed returns the input that an output is, where its node passes inputs on.
+// passed returns the input that an output is equal to, if its node passes inputs on.
 func (t *tracer) passed(input string) (next string, ok bool) {
 	name, index, _ := strings.Cut(input, ":")
 	n, output := t.nodes[name], 0
@@ -145,7 +145,7 @@ func (t *tracer) passed(input string) (next string, ok bool) {
 	return n.GetInput()[output], true
 }
 
-// nodeOf is the name of the node of an input.
+// nodeOf returns the name of the node in an input.
 func nodeOf(input string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(input, "^"), ":")
 	return name

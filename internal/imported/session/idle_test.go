@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// An assignment of what the variable has does nothing, unless something else may change the variable.
+// Assigning a variable its own value does nothing, unless something else may change the variable.
 func TestDropIdle(t *testing.T) {
 	const graphText = `
 		node { name: "x" op: "Placeholder" }
@@ -54,7 +54,7 @@ func TestDropIdle(t *testing.T) {
 	}
 }
 
-// A long chain of nodes that pass a variable on, each with a reader, takes no longer than its length.
+// A long chain of nodes that pass a variable on, each with a reader, takes linear time.
 func TestDropIdleOfAChain(t *testing.T) {
 	gd := &graph_go_proto.GraphDef{Node: []*node_def_go_proto.NodeDef{{Name: "0", Op: "VarHandleOp"}}}
 	const n = 1 << 17

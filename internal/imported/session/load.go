@@ -25,10 +25,10 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// startLimit bounds what a model does when it is loaded: its loops need not end.
+// startLimit bounds the time a model may run while it is loaded: its loops may not end.
 const startLimit = 10 * time.Minute
 
-// Open makes a Session of the model in dir: of the SavedModel there, of its graph with the tags of o, or else of the ONNX model.
+// Open makes a Session of the model in dir: of the SavedModel's graph with o.Tags, or else of the ONNX model.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 	if IsONNX(dir) {
 		return openONNX(ctx, dir, o)
@@ -47,13 +47,13 @@ func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 	return Load(ctx, mg, o)
 }
 
-// Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
-// that the signatures need is unsupported, and names all such.
+// Load makes a Session of a graph: it restores variables and initializes tables. If an op or the value of a variable
+// that the signatures need is unsupported, it fails, and names all of them.
 func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
 	return load(ctx, mg, nil, o)
 }
 
-// load is Load with the values of variables that no checkpoint has, by name.
+// load is Load with values, by name, for variables that no checkpoint has.
 func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tensor.Tensor, o Options) (s *Session, err error) {
 	defer recovered(&err)
 	if o.MaxConcurrent <= 0 {
@@ -81,7 +81,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	if optimized(mg) {
 		multiply(flat, callees, inputNodes(mg))
 	}
-	flat.Library = nil // the callees are all that is of interest there
+	flat.Library = nil // only the callees are needed from here on
 	g, err := graphdef.FromGraphDef(flat)
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
@@ -106,7 +106,7 @@ func load(ctx context.Context, mg *savedmodel.MetaGraph, values map[string]*tens
 	return s, nil
 }
 
-// abandon frees what a Load that failed has made.
+// abandon frees what a failed Load has made.
 func (s *Session) abandon() error {
 	if s.vars == nil {
 		return nil
@@ -114,7 +114,7 @@ func (s *Session) abandon() error {
 	return s.Close()
 }
 
-// environment is what eager nodes see: variables and tables of their own, the model's files alone.
+// environment returns the environment of eager nodes: it has its own variables and tables, and only the model's files.
 func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 	dir := mg.Dir // the functions below outlive mg, which is large
 	prefix := filepath.Join(dir, savedmodel.VariablesPrefix)
@@ -137,7 +137,7 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 		}}
 }
 
-// inputNodes are the nodes whose values requests give.
+// inputNodes returns the nodes whose values requests provide.
 func inputNodes(mg *savedmodel.MetaGraph) (names []string) {
 	for _, sig := range mg.Signatures {
 		for _, t := range sig.GetInputs() {
@@ -149,7 +149,7 @@ func inputNodes(mg *savedmodel.MetaGraph) (names []string) {
 	return names
 }
 
-// roots are the nodes that a session may have to run.
+// roots returns the nodes that a session may have to run.
 func roots(mg *savedmodel.MetaGraph) []string {
 	var names []string
 	add := func(name string) {
@@ -177,7 +177,7 @@ func roots(mg *savedmodel.MetaGraph) []string {
 	return slices.Compact(names)
 }
 
-// prepare checks the ops, restores variables, runs the init ops and makes a dry run of each signature. inner are the functions.
+// prepare checks the ops, restores variables, runs the init ops and makes a dry run of each signature. inner has the functions.
 func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner []function) (err error) {
 	if s.vars, err = newVariables(s.dev, s.env); err != nil {
 		return err
@@ -235,8 +235,8 @@ func (s *Session) readByFunctions(inner []function) {
 	}
 }
 
-// startPlans plans what restores variables and initialises tables, so that all that is missing is named at once. What cannot be
-// planned is an error when it is to run.
+// startPlans plans the restoring of variables and the initialization of tables, so that everything that is missing is named at once.
+// If something cannot be planned, running it returns the error.
 func (s *Session) startPlans(mg *savedmodel.MetaGraph) (plans []*plan) {
 	for _, op := range append([]string{mg.Proto.GetSaverDef().GetRestoreOpName()}, mg.InitOps...) {
 		name, _, _ := split(op)
@@ -265,7 +265,7 @@ func (s *Session) checkSignatures() error {
 						dims.Dims[i] = graph.Fixed(int(d.GetSize()))
 					}
 				}
-				if len(dims.Dims) > 0 { // a shape that was not given looks like that of a scalar
+				if len(dims.Dims) > 0 { // an unset shape looks like a scalar's
 					s.shapes[o] = dims
 				}
 			}
@@ -283,7 +283,7 @@ func (s *Session) checkSignatures() error {
 	return nil
 }
 
-// unresolved says why a tensor of a signature is none of the graph's.
+// unresolved says why the graph does not have a signature's tensor.
 func unresolved(t *pb.TensorInfo) error {
 	switch {
 	case t.GetCooSparse() != nil:
@@ -325,7 +325,7 @@ func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) erro
 		if !ok {
 			return fmt.Errorf("asset %s: tensor %q is not in the graph", filepath.Base(a.Path), a.Tensor)
 		}
-		sizes := make([]int, max(o.Shape().Rank(), 0)) // a scalar, or a vector of one
+		sizes := make([]int, max(o.Shape().Rank(), 0)) // a scalar, or a vector of one element
 		for i := range sizes {
 			sizes[i] = 1
 		}

@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Shares of a session's lock. Runs that read variables which signatures update have one each; a run that updates them has all.
+// Shares of a session's lock. A run that reads variables which signatures update takes one share; a run that updates them takes all.
 const (
 	noShare   = 0
 	readers   = 1
 	allShares = 1 << 40
 )
 
-// lock is held by runs in the order in which they asked for it, and waited for no longer than a run's context lasts: a run that
-// updates variables may take as long as its request says.
+// lock is granted to runs in the order in which they ask for it. A run waits no longer than its context lasts, since a run that updates
+// variables may take arbitrarily long.
 type lock struct{ shares *semaphore.Weighted }
 
 func newLock() lock { return lock{semaphore.NewWeighted(allShares)} }
@@ -33,7 +33,7 @@ func (l lock) release(shares int64) {
 	}
 }
 
-// share returns how much of the session's lock the plan needs.
+// share returns how many shares of the session's lock the plan needs.
 func (p *plan) share() int64 {
 	switch {
 	case p.eagerly:

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// A model whose variables do not fit is refused before they are read.
+// A model whose variables do not fit into memory is refused before they are read.
 func TestVariablesThatDoNotFit(t *testing.T) {
 	dir := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
 	if _, err := session.Open(context.Background(), dir, session.Options{Memory: 7}); err == nil || !strings.Contains(err.Error(), "its variables do not fit") {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// split cuts a tensor's name, "node:1" or "node", into the node's name and the output.
+// split splits a tensor's name, "node:1" or "node", into the node's name and the output.
 func split(name string) (node string, output int, ok bool) {
 	node, suffix, colon := strings.Cut(name, ":")
 	if !colon {
@@ -30,7 +30,7 @@ func outputOf(g *graph.Graph, name string) (graph.Output, bool) {
 	return n.Out(k), true
 }
 
-// origin follows an output through nodes that pass it on as it is, as long as stop allows.
+// origin follows an output back through nodes that pass it on unchanged, as long as stop allows.
 func origin(o graph.Output, stop func(graph.Output) bool) graph.Output {
 	for range 1 << 16 {
 		if stop(o) || o.Index >= len(o.Node.Inputs) {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// Of makes a Session of a graph without state: what its nodes depend on is fed. It keeps the graph, which must not change.
+// Of makes a Session of a graph without state: everything its nodes depend on is fed. It keeps the graph, which must not change.
 func Of(g *graph.Graph, o Options) (*Session, error) {
 	if o.MaxConcurrent <= 0 {
 		o.MaxConcurrent = runtime.GOMAXPROCS(0)

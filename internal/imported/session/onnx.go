@@ -39,7 +39,7 @@ func openONNX(ctx context.Context, dir string, o Options) (*Session, error) {
 	return load(ctx, m.Graph, m.Values, o)
 }
 
-// untranslated is the error of what of an ONNX model is not translated.
+// untranslated is the error for the parts of an ONNX model that cannot be translated.
 func untranslated(e *onnxgraph.UnsupportedError) error {
 	u := &UnsupportedError{}
 	for _, g := range e.Gaps {

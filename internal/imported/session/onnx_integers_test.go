@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// bytesOf are elements of 8 bits.
+// bytesOf is a tensor of 8-bit elements.
 func bytesOf(d tensor.DType, shape ...int) *tensor.Tensor {
 	x := tensor.New(d, shape...)
 	for i := range x.Bytes {
@@ -22,8 +22,8 @@ func bytesOf(d tensor.DType, shape ...int) *tensor.Tensor {
 	return x
 }
 
-// TestProductsOfCodedValues: a product of values that DequantizeLinear makes is the product of these values, whatever scales and zero
-// points are, also where another node reads these values.
+// TestProductsOfCodedValues: a product of the results of DequantizeLinear is exactly that, whatever the scales and zero points are,
+// even if another node reads these results.
 func TestProductsOfCodedValues(t *testing.T) {
 	const signed, unsigned = tensor.Int8, tensor.Uint8
 	vector := func(v ...float32) *tensor.Tensor { return elements(v, len(v)) }
@@ -121,7 +121,7 @@ func TestProductsOfCodedValues(t *testing.T) {
 	}
 }
 
-// TestLargeBiasBesideTheHost: a device that has integers of 8 bits as floats adds a bias of 32 bits exactly too.
+// TestLargeBiasBesideTheHost: a device that computes 8-bit integers as floats adds a 32-bit bias exactly too.
 func TestLargeBiasBesideTheHost(t *testing.T) {
 	bias, err := tensor.FromSlice([]int32{1<<24 + 1}, 1)
 	if err != nil {
@@ -159,7 +159,7 @@ func TestLargeBiasBesideTheHost(t *testing.T) {
 	}
 }
 
-// TestSumsOfBytesWrap: sums beyond 32 bits wrap around, as ONNX Runtime's do, also where the product is one of floats.
+// TestSumsOfBytesWrap: sums beyond 32 bits wrap around, as in ONNX Runtime, even if the product is computed in floats.
 func TestSumsOfBytesWrap(t *testing.T) {
 	const terms = 40000
 	a, b := tensor.New(tensor.Uint8, 2, terms), tensor.New(tensor.Uint8, terms, 1)
@@ -189,8 +189,8 @@ func TestSumsOfBytesWrap(t *testing.T) {
 	}
 }
 
-// TestConvolutionsOfBytesAreExact: sums of products of bytes are exact, also where the convolution is one of floats: with a zero point whose size is
-// open, and in groups. Winograd's form of it would round.
+// TestConvolutionsOfBytesAreExact: sums of products of bytes are exact, even if the convolution is computed in floats: with a zero point
+// of open size, and in groups. Winograd's form would round.
 func TestConvolutionsOfBytesAreExact(t *testing.T) {
 	const size, inputs, outputs = 34, 28, 16
 	for _, groups := range []int{1, 4} {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// elements is a tensor of a shape.
+// elements is a tensor with values and a shape.
 func elements[T float32 | int64](v []T, shape ...int) *tensor.Tensor {
 	t, err := tensor.FromSlice(v, shape...)
 	if err != nil {
@@ -27,7 +27,7 @@ func booleans(v ...byte) *tensor.Tensor {
 	return &tensor.Tensor{DType: tensor.Bool, Shape: []int{len(v)}, Bytes: v}
 }
 
-// TestNewerOperators runs operators that the installed package has no tests of.
+// TestNewerOperators runs operators for which the installed package has no tests.
 func TestNewerOperators(t *testing.T) {
 	for _, c := range []struct {
 		op    string
@@ -73,7 +73,7 @@ func TestNewerOperators(t *testing.T) {
 	}
 }
 
-// TestFourBits: elements of 4 bits stay such where they are moved, and are bytes where they are cast to these.
+// TestFourBits: 4-bit elements stay 4-bit when they are moved, and become bytes when they are cast.
 func TestFourBits(t *testing.T) {
 	numbers, bytes := tensor.New(tensor.Float32, 2, 16), tensor.New(tensor.Uint8, 2, 16)
 	for i := range bytes.Bytes {
@@ -121,7 +121,7 @@ func TestFourBits(t *testing.T) {
 	}
 }
 
-// cached are two queries that all keys are alike to, and a cache of three keys of some length.
+// cached is two queries that match all keys equally, and a cache of three keys with some length.
 func cached(length []int64) []*tensor.Tensor {
 	q, k, v := tensor.New(tensor.Float32, 1, 1, 2, 1), elements([]float32{1, 2, 3}, 1, 1, 3, 1), elements([]float32{3, 6, 9}, 1, 1, 3, 1)
 	return []*tensor.Tensor{q, k, v, nil, nil, nil, elements(length, 1)}
@@ -141,7 +141,7 @@ func newerOperator(t *testing.T, op string, attrs map[string]any, in []*tensor.T
 	runONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], op, i) }, want)
 }
 
-// runONNX runs a model with inputs x0, x1 and so on, of some sizes, and output y.
+// runONNX runs a model with inputs x0, x1 and so on, with some sizes, and output y.
 func runONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) []onnx.Dim, want *tensor.Tensor) {
 	t.Helper()
 	got, err := answerONNX(t, m, in, dims)
@@ -153,7 +153,7 @@ func runONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) [
 	}
 }
 
-// answerONNX returns what such a model answers.
+// answerONNX returns the output of such a model.
 func answerONNX(t *testing.T, m onnx.Model, in []*tensor.Tensor, dims func(i int) []onnx.Dim) (*tensor.Tensor, error) {
 	t.Helper()
 	for i, v := range in {
@@ -193,7 +193,7 @@ func openONNX(t *testing.T, m onnx.Model) (*session.Session, error) {
 	return session.Open(t.Context(), dir, session.Options{MaxConcurrent: 1})
 }
 
-// dimsLike are open sizes, but for the parts of complex numbers, heads and their sizes, and vectors.
+// dimsLike returns open sizes, except for complex parts, heads and head sizes, and vectors.
 func dimsLike(v *tensor.Tensor, op string, input int) (dims []onnx.Dim) {
 	for i, n := range v.Shape {
 		d := onnx.Dim{Symbol: fmt.Sprintf("d%d_%d", input, i)}
@@ -205,7 +205,7 @@ func dimsLike(v *tensor.Tensor, op string, input int) (dims []onnx.Dim) {
 	return dims
 }
 
-// TestPlacesBeside: an index beside its axis is refused, also where it would be a place of another row.
+// TestPlacesBeside: an out-of-range index is refused, even if it would be an element of another row.
 func TestPlacesBeside(t *testing.T) {
 	u, at, updates := elements([]float32{1, 2, 3, 4, 5, 6}, 2, 3), elements([]int64{4}, 1, 1), elements([]float32{9}, 1, 1)
 	for _, c := range []struct {
@@ -229,7 +229,7 @@ func TestPlacesBeside(t *testing.T) {
 	}
 }
 
-// TestGraphsWithinGraphs: graphs that lie in each other use values of all around them, once and again.
+// TestGraphsWithinGraphs: nested graphs use values of all graphs around them, once and repeatedly.
 func TestGraphsWithinGraphs(t *testing.T) {
 	branch := func(nodes ...onnx.Node) *onnx.Graph {
 		return &onnx.Graph{Nodes: nodes, Outputs: []onnx.Value{{Name: nodes[len(nodes)-1].Outputs[0], DType: tensor.Float32, Unranked: true}}}

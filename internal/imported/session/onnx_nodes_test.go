@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// nodeTests returns the folder of the tests that the onnx package ships, or skips.
+// nodeTests returns the directory of the tests that the onnx package ships, or skips.
 func nodeTests(t *testing.T) string {
 	t.Helper()
 	found, _ := filepath.Glob("../../../.venv/lib/python3*/site-packages/onnx/backend/test/data")
@@ -30,7 +30,7 @@ func nodeTests(t *testing.T) string {
 	return found[0]
 }
 
-// differs are tests that ONNX Runtime answers otherwise, and why: we answer as it does.
+// differs has tests that ONNX Runtime answers differently, and why: we answer as it does.
 var differs = map[string]string{
 	"test_qlinearmatmul_2D_int8_float16": saturates, "test_qlinearmatmul_2D_int8_float32": saturates, "test_qlinearmatmul_3D_int8_float16": saturates, "test_qlinearmatmul_3D_int8_float32": saturates,
 	"test_resize_downsample_scales_cubic_align_corners": corners, "test_resize_downsample_scales_linear_align_corners": corners,
@@ -47,7 +47,7 @@ const (
 	digits    = "ONNX Runtime: floats have 8 digits, where the test has as many as tell them apart"
 )
 
-// TestONNXNodes goes through the tests of single operators that ONNX ships: what is translated answers right, and what is not is refused.
+// TestONNXNodes runs the tests of single operators that ONNX ships: translated operators give the right results, all others are refused.
 func TestONNXNodes(t *testing.T) {
 	root := nodeTests(t)
 	var dirs []string
@@ -74,7 +74,7 @@ func TestONNXNodes(t *testing.T) {
 
 var rewriteRefused = flag.Bool("refused", false, "write testdata/onnx_refused.txt")
 
-// TestONNXModels compares networks and classic models with ONNX Runtime. None is refused.
+// TestONNXModels compares networks and classic models with ONNX Runtime. None may be refused.
 func TestONNXModels(t *testing.T) {
 	nodeTests(t)
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ func TestONNXModels(t *testing.T) {
 		if !strings.Contains(d, "quantized") && !strings.Contains(d, "matmul_") && !strings.Contains(d, "_matmul") && !strings.Contains(d, "QGemm") {
 			continue
 		}
-		apart++ // devices other than the host have integers of 8 bits as floats
+		apart++ // devices other than the host compute 8-bit integers as floats
 		if _, err := runNodeTestOn(t, d, session.Options{MaxConcurrent: 1, Device: device.NewFake()}); err != nil {
 			t.Errorf("%s beside the host: %v", filepath.Base(d), err)
 		}
@@ -108,10 +108,10 @@ func TestONNXModels(t *testing.T) {
 	}
 }
 
-// report is what became of tests, by operator.
+// report has the outcomes of tests, by operator.
 type report struct {
 	passed  map[string]int
-	refused map[[2]string]int // and the reason
+	refused map[[2]string]int // by operator and reason
 	others  int
 }
 
@@ -125,7 +125,7 @@ func (r *report) add(t *testing.T, dir string) {
 	}
 	switch {
 	case strings.HasPrefix(name, "test_bernoulli"), strings.HasPrefix(name, "test_training_dropout") && !strings.Contains(name, "zero_ratio"):
-		// Other numbers are drawn: see TestRandomOperators and TestDropout.
+		// Random numbers differ: see TestRandomOperators and TestDropout.
 		if errors.As(err, &u) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -148,7 +148,7 @@ func (r *report) add(t *testing.T, dir string) {
 	}
 }
 
-// lines have one for each operator that passes, and one for each reason of what is refused.
+// lines returns one line per operator that passes, and one per reason for a refusal.
 func (r report) lines() (passed, refused string) {
 	var yes, no []string
 	for op, n := range r.passed {
@@ -162,7 +162,7 @@ func (r report) lines() (passed, refused string) {
 	return strings.Join(yes, ""), strings.Join(no, "")
 }
 
-// runNodeTest runs one folder and returns the operator that it is of.
+// runNodeTest runs the test in one directory and returns the operator that it tests.
 func runNodeTest(t *testing.T, dir string) (op string, err error) {
 	return runNodeTestOn(t, dir, session.Options{MaxConcurrent: 1})
 }
@@ -216,7 +216,7 @@ func runNodeSet(t *testing.T, s *session.Session, m *onnx.Model, set string) err
 				return err
 			}
 		}
-		if in.DType == tensor.BFloat16 && v.DType == tensor.Uint16 { // so the package writes them
+		if in.DType == tensor.BFloat16 && v.DType == tensor.Uint16 { // the package writes bfloat16 as uint16
 			v.DType = tensor.BFloat16
 		}
 		feeds[sig.GetInputs()[in.Name].GetName()] = v
@@ -295,10 +295,10 @@ func readPB(path string) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// errApart is for sequences that are no tensor.
+// errApart says that a sequence is not one tensor.
 var errApart = errors.New("its sequence is no tensor, or has no element")
 
-// together are the elements of a sequence as one tensor.
+// together joins the elements of a sequence into one tensor.
 func together(parts []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(parts) == 0 {
 		return nil, errApart
@@ -313,7 +313,7 @@ func together(parts []*tensor.Tensor) (*tensor.Tensor, error) {
 	return all, nil
 }
 
-// readValue reads a tensor, or the elements of a sequence; what may be left out is a message around it.
+// readValue reads a tensor, or the elements of a sequence; an optional value is wrapped in a message.
 func readValue(o onnx.Value, path string) ([]*tensor.Tensor, error) {
 	if o.Kind == "" || o.Kind == "map" {
 		one, err := readPB(path)

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRandomOperators: drawn numbers have the mean, deviation, limits, type and shape that the node says. A seed makes them the same in each
-// session; without one they differ.
+// TestRandomOperators: random numbers have the mean, deviation, limits, type and shape that the node states. With a seed they are the
+// same in each session; without one they differ.
 func TestRandomOperators(t *testing.T) {
 	const n = 20000
 	ones, odds := make([]float32, n), make([]float32, n)
@@ -86,7 +86,7 @@ func TestRandomOperators(t *testing.T) {
 	}
 }
 
-// TestHugeDrawsAreRefused: a model of some bytes does not fill the memory.
+// TestHugeDrawsAreRefused: a model of a few bytes does not fill the memory.
 func TestHugeDrawsAreRefused(t *testing.T) {
 	for _, node := range []onnx.Node{
 		{Op: "RandomNormal", Attrs: map[string]any{"shape": []int{1 << 20, 1 << 20}}},
@@ -113,7 +113,7 @@ func TestHugeDrawsAreRefused(t *testing.T) {
 	}
 }
 
-// TestDropout: in training elements become 0 by the ratio, and the others larger; else all stay as they are.
+// TestDropout: in training, elements become 0 with the given ratio, and the others are scaled up; otherwise nothing changes.
 func TestDropout(t *testing.T) {
 	const n = 20000
 	in := tensor.New(tensor.Float32, n)
@@ -126,7 +126,7 @@ func TestDropout(t *testing.T) {
 		ratio    *tensor.Tensor
 		training *tensor.Tensor
 		seed     int
-		want     float64 // the part that is dropped
+		want     float64 // the fraction that is dropped
 	}{
 		{"by default", nil, truth(true), 3, 0.5},
 		{"a quarter", tensor.Scalar(float32(0.25)), truth(true), 0, 0.25},

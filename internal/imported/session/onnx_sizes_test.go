@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSizesThatAreNoConstants: what is filled up to a multiple, or cut at a limit, is computed for each request, though a model whose
+// TestSizesThatAreNoConstants: padding up to a multiple, or cutting at a limit, is computed for each request, although a model whose
 // convolution needs at least 7 pixels cannot be tried with all sizes.
 func TestSizesThatAreNoConstants(t *testing.T) {
 	kernel := tensor.New(tensor.Float32, 1, 1, 7)
@@ -51,7 +51,7 @@ func TestSizesThatAreNoConstants(t *testing.T) {
 	}
 }
 
-// TestNumbersBeyondInt32: a length, an index or a place is not another one that fits.
+// TestNumbersBeyondInt32: a length or index beyond int32 is not truncated to another one.
 func TestNumbersBeyondInt32(t *testing.T) {
 	const beyond = 1<<32 + 1
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestNumbersBeyondInt32(t *testing.T) {
 	}
 }
 
-// TestSlicesOfOneAxis: how many starts there are follows from the axes where a request alone says the rank of the starts.
+// TestSlicesOfOneAxis: the axes say how many starts there are if the rank of the starts is only known from a request.
 func TestSlicesOfOneAxis(t *testing.T) {
 	m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{
 		Outputs:      []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
@@ -110,8 +110,8 @@ func TestSlicesOfOneAxis(t *testing.T) {
 	runONNX(t, m, in, func(i int) []onnx.Dim { return dimsLike(in[i], "Slice", i) }, elements([]float32{3, 4}, 2))
 }
 
-// TestFourBitsInGraphs: graphs within a graph take elements of 4 bits, give them and carry them. Numbers quantized beside a zero point
-// of 4 bits end at 15.
+// TestFourBitsInGraphs: nested graphs take, return and carry 4-bit elements. Numbers quantized with a 4-bit zero point are limited
+// to 15.
 func TestFourBitsInGraphs(t *testing.T) {
 	nodes := func(zero, name string) []onnx.Node {
 		return []onnx.Node{{Op: "QuantizeLinear", Inputs: []string{"x2", "one", zero}, Outputs: []string{name + "q"}}, {Op: "Cast", Inputs: []string{name + "q"}, Outputs: []string{name}, Attrs: map[string]any{"to": 2}}}
@@ -144,7 +144,7 @@ func TestFourBitsInGraphs(t *testing.T) {
 	}
 }
 
-// TestFourAndEightBits: what differs in its bits alone is refused by the types that the model says.
+// TestFourAndEightBits: branches whose results differ only in having 4 or 8 bits are refused, and the types named.
 func TestFourAndEightBits(t *testing.T) {
 	graph := func(bits int) *onnx.Graph {
 		q := onnx.Node{Op: "QuantizeLinear", Inputs: []string{"x1", "one"}, Outputs: []string{"q"}, Attrs: map[string]any{"output_dtype": bits}}
@@ -165,7 +165,7 @@ func TestFourAndEightBits(t *testing.T) {
 	}
 }
 
-// TestResizedIntegers: what is behind the point is cut off, or with antialias rounded after each axis, within the limits of the type.
+// TestResizedIntegers: fractions are cut off, or, with antialias, rounded after each axis, within the limits of the type.
 func TestResizedIntegers(t *testing.T) {
 	const signed, unsigned = tensor.Int8, tensor.Uint8
 	for name, c := range map[string]struct {
@@ -195,7 +195,7 @@ func TestResizedIntegers(t *testing.T) {
 	}
 }
 
-// TestResizedPlaces: where the pixels of an image lie is rounded as ONNX Runtime rounds it, whose values these are.
+// TestResizedPlaces: pixel positions are rounded as in ONNX Runtime, which the expected values come from.
 func TestResizedPlaces(t *testing.T) {
 	x := tensor.New(tensor.Float32, 1, 1, 1, 160)
 	for i := range 160 {
@@ -219,7 +219,7 @@ func TestResizedPlaces(t *testing.T) {
 	}
 }
 
-// TestRanksThatFollow: a request alone says which axes a Squeeze leaves; the equation of an Einsum says the rank of its result.
+// TestRanksThatFollow: only a request says which axes a Squeeze leaves; an Einsum's equation says the rank of its result.
 func TestRanksThatFollow(t *testing.T) {
 	m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{
 		Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},

@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
-// Rows were sent one by one where the request has that many bytes for each, or they are few.
+// Rows count as sent one by one if the request has that many bytes for each of them, or if there are few.
 const (
 	rowBytes = 4
 	fewRows  = 64
 )
 
-// payerOf returns who pays for a run. Where shapes stand for more rows or elements than the request has bytes for, all that
-// the model makes of them is the request's doing.
+// payerOf returns the payer for a run. If shapes stand for more rows or elements than the request has bytes for, all memory that
+// depends on them is charged to the request.
 func (r *run) payerOf(ctx context.Context) eager.Payer {
 	a := budget.Of(ctx)
 	if a == nil {
@@ -29,10 +29,10 @@ func (r *run) payerOf(ctx context.Context) eager.Payer {
 	return eager.Payer{Account: a, Rows: sent && (elements <= fewRows || a.SentBytesFor(elements))}
 }
 
-// pay counts what a program is about to allocate: its sizes follow from the model and what enters it.
+// pay counts the bytes that a program is about to allocate: its sizes depend only on the model and the program's inputs.
 func (r *run) pay(bytes int) error { return r.payer.Take(bytes, false) }
 
-// envs are an eager stage's environments for a run: of nodes whose sizes follow from the number of rows, and of others.
+// envs are an eager stage's environments for a run: for nodes whose sizes depend only on the number of rows, and for others.
 type envs struct{ fixed, open *eager.Env }
 
 func (r *run) envs(e *eager.Env) envs {

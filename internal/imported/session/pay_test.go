@@ -18,7 +18,7 @@ import (
 
 const mib = 1 << 20
 
-// asked is a request of so many bytes, with its account.
+// asked is a request of that many bytes, with its account.
 func asked(t *testing.T, bytes int) (context.Context, *budget.Account) {
 	t.Helper()
 	server := budget.NewServer(budget.Limits{Server: 1 << 30})
@@ -34,7 +34,7 @@ func asked(t *testing.T, bytes int) (context.Context, *budget.Account) {
 	return budget.With(t.Context(), a), a
 }
 
-// check runs y of the feed x, and compares what is held afterwards: the answer alone.
+// check runs y of the feed x, and checks that afterwards only the answer is held.
 func check(t *testing.T, what string, s *Session, x *tensor.Tensor, received int, refused bool) {
 	t.Helper()
 	ctx, a := asked(t, received)
@@ -56,7 +56,7 @@ func vector(v int32) *tensor.Tensor {
 	return t
 }
 
-// TestValuesThatSaySizes: what a value of a request makes large is bounded by the request's bytes.
+// TestValuesThatSaySizes: memory that grows with the values of a request is bounded by the request's limit.
 func TestValuesThatSaySizes(t *testing.T) {
 	testkit.NotConcurrent(t)
 	open := graph.Type{DType: tensor.Float32, Shape: graph.Shape{UnknownRank: true}}
@@ -88,8 +88,8 @@ func TestValuesThatSaySizes(t *testing.T) {
 	}
 }
 
-// TestRowsThatWereNotSent: what a model makes of rows is its own affair where they were sent, and the request's where a
-// shape stands for them.
+// TestRowsThatWereNotSent: memory that a model needs for rows is charged to the model if they were sent, and to the request if
+// a shape stands for them.
 func TestRowsThatWereNotSent(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}})
@@ -107,7 +107,7 @@ func TestRowsThatWereNotSent(t *testing.T) {
 	}
 }
 
-// TestPaddingWasNotSent: what a batch is filled up with costs no bytes of its requests; what they sent does.
+// TestPaddingWasNotSent: padding of a batch costs its requests nothing; the rows that they sent do.
 func TestPaddingWasNotSent(t *testing.T) {
 	testkit.NotConcurrent(t)
 	b := graph.NewBuilder(graph.New())
@@ -115,10 +115,10 @@ func TestPaddingWasNotSent(t *testing.T) {
 	y := b.Op("Cast", "y", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(mib)}}},
 		graph.Attrs{"SrcT": tensor.Uint8, "DstT": tensor.Float32}, x)
 	s := sessionOf(t, b, map[string]graph.Output{"x": x}, y)
-	const rows, sent = 32, 8 // 128 MiB of results; 32 MiB and 64 are the request's
+	const rows, sent = 32, 8 // 128 MiB of results; the requests pay for 32 and 64 MiB
 	for _, c := range []struct {
 		what     string
-		padded   int // rows
+		padded   int // number of rows
 		received int
 		refused  bool
 	}{{"all sent", 0, rows * mib, false}, {"padded", rows - sent, sent * mib, false}, {"a byte less", rows - sent, sent*mib - 1, true}, {"not padded", 0, sent * mib, true}} {
@@ -131,10 +131,10 @@ func TestPaddingWasNotSent(t *testing.T) {
 	}
 }
 
-// TestFirstRunPaysOnce: the run that compiles a program needs no more memory than later ones.
+// TestFirstRunPaysOnce: the run that compiles a program needs no more memory than later runs.
 func TestFirstRunPaysOnce(t *testing.T) {
 	const rows = 1 << 20
-	const size = 4 * rows // of the program's memory, and of the answer
+	const size = 4 * rows // bytes of the program's memory, and of the answer
 	for _, c := range []struct {
 		limit int64
 		fits  bool
@@ -160,7 +160,7 @@ func TestFirstRunPaysOnce(t *testing.T) {
 	}
 }
 
-// TestSpareRows: room for rows that a run does not have is no reason to refuse it.
+// TestSpareRows: a run is not refused because of room for rows that it does not have.
 func TestSpareRows(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	rows := func(columns int) graph.Type {
@@ -188,7 +188,7 @@ func TestSpareRows(t *testing.T) {
 	}
 }
 
-// TestEmptyFeeds: a tensor without elements says no sizes that nobody sent.
+// TestEmptyFeeds: a tensor without elements states no sizes that were not sent.
 func TestEmptyFeeds(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}})
@@ -209,7 +209,7 @@ func TestEmptyFeeds(t *testing.T) {
 	check(t, "many", s, empty(1<<24, 0), 16, true)
 }
 
-// TestWideBatch: no rows of 10^12 elements are no rows, as far as the work of the ops does not grow with them.
+// TestWideBatch: no rows of 10^12 elements are allowed, as far as the work of the ops does not grow with the elements.
 func TestWideBatch(t *testing.T) {
 	matrix := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
 	zero := tensor.Scalar(int32(0))
@@ -233,7 +233,7 @@ func TestWideBatch(t *testing.T) {
 	}
 }
 
-// TestCool: programs that nobody uses give up the memory of large batches, and answer as before.
+// TestCool: unused programs free the memory of large batches, and answer as before.
 func TestCool(t *testing.T) {
 	s := negation(t, 1<<30)
 	defer func() {
@@ -265,7 +265,7 @@ func TestCool(t *testing.T) {
 	negate(t, s, 3, 1)
 }
 
-// TestCountedBy: a session knows who counts the memory of its requests, where somebody does.
+// TestCountedBy: a session knows the server that counts its requests' memory, if there is one.
 func TestCountedBy(t *testing.T) {
 	s := negation(t, 1<<30)
 	defer func() {
@@ -284,7 +284,7 @@ func TestCountedBy(t *testing.T) {
 	}
 }
 
-// TestReleased: an idle program keeps nothing of what was fed, whatever its ops.
+// TestReleased: an idle program keeps nothing of its feeds, whatever its ops.
 func TestReleased(t *testing.T) {
 	batch := graph.Type{DType: tensor.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(1)}}}
 	float := graph.Attrs{"T": tensor.Float32}
@@ -317,7 +317,7 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// TestAllowed: a plan that is refused leaves a program that can be run.
+// TestAllowed: a refused reservation leaves a program that can be run.
 func TestAllowed(t *testing.T) {
 	s := negation(t, 1<<30)
 	defer func() {

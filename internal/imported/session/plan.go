@@ -19,31 +19,31 @@ import (
 // plan is what a Session does for one set of feeds and fetches.
 type plan struct {
 	s       *Session
-	env     *eager.Env // of its eager nodes
+	env     *eager.Env // for its eager nodes
 	fetched []string   // names of the fetches
 	feeds   []feed
 	nodes   []*graph.Node // in an order of execution
 	slots   map[graph.Output]int
-	sources [][]int        // of each node: the slots of its inputs
-	size    int            // slots
-	makers  []*graph.Node  // of slots; nil for feeds
-	dtypes  []tensor.DType // of slots
+	sources [][]int        // for each node: the slots of its inputs
+	size    int            // number of slots
+	makers  []*graph.Node  // for each slot, the node that computes it; nil for feeds
+	dtypes  []tensor.DType // for each slot
 	fetches []int          // slots
-	eagerly bool           // all nodes are eager: it updates variables
-	targets []*graph.Node  // run for their effects
+	eagerly bool           // all nodes are eager, since it updates variables
+	targets []*graph.Node  // nodes that run for their effects
 	room    sync.Pool      // *eager.Slots
-	used    atomic.Int64   // the session's clock when it was run last
+	used    atomic.Int64   // the session's clock at the last run
 
-	building sync.Mutex // one variant is made at a time; guards kernels
+	building sync.Mutex // makes one variant at a time; guards kernels
 	kernels  map[*graph.Node]eager.Kernel
 
 	mu       sync.Mutex
 	forced   map[*graph.Node]error // nodes that turned out not to compile, and why
-	variants []*variant            // by use, the latest first
+	variants []*variant            // the most recently used first
 	closed   bool
 }
 
-// newPlan prunes and sorts the graph for the given names; targets are nodes run for their effects.
+// newPlan prunes and sorts the graph for the given names; targets are nodes to run for their effects.
 func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	p := &plan{s: s, env: s.env, fetched: fetches, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
 	fed := map[graph.Output]bool{}
@@ -112,7 +112,7 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	return p, nil
 }
 
-// readLast takes the values of reference variables that are fetched at the end of the run: what is fetched lies in the variable's memory,
+// readLast moves the reads of fetched reference variables to the end of the run: the fetched value shares the variable's memory,
 // which updates change.
 func (p *plan) readLast(wanted []graph.Output, fed map[graph.Output]bool) {
 	last := map[graph.Output]*graph.Node{}
@@ -132,22 +132,22 @@ func (p *plan) readLast(wanted []graph.Output, fed map[graph.Output]bool) {
 	}
 }
 
-// use notes that the plan is run. Between two plans that are made all uses are one: what is asked for all the time is not written to.
+// use notes that the plan is run. The clock only advances when a plan is made, so a busy plan is rarely written to.
 func (p *plan) use() {
 	if now := p.s.made.Load(); p.used.Load() != now {
 		p.used.Store(now)
 	}
 }
 
-// source follows an input to the node that makes its value.
+// source follows an input back to the node that computes its value.
 func (p *plan) source(o graph.Output, fed map[graph.Output]bool) graph.Output {
 	if p.eagerly {
-		return o // the order of reads is that of the nodes
+		return o // reads happen in the order of the nodes
 	}
 	return origin(o, func(o graph.Output) bool { return fed[o] })
 }
 
-// slot returns the place of an output's value.
+// slot returns the slot of an output's value.
 func (p *plan) slot(o graph.Output) int {
 	i, ok := p.slots[o]
 	if !ok {
@@ -197,14 +197,14 @@ func (p *plan) sort(g *graph.Graph, needed map[*graph.Node]bool, controls bool) 
 	return nil
 }
 
-// reach collects the nodes that outputs need.
+// reach finds the nodes that outputs need.
 type reach struct {
 	s       *Session
 	fed     map[graph.Output]bool
-	data    map[*graph.Node]bool // through data alone
-	all     map[*graph.Node]bool // through control edges too
+	data    map[*graph.Node]bool // over data edges only
+	all     map[*graph.Node]bool // over control edges too
 	roots   []*graph.Node
-	effects []*graph.Node // nodes of needed that no fetch needs
+	effects []*graph.Node // needed nodes that no fetch needs
 	writing bool
 }
 
@@ -216,8 +216,8 @@ func (r *reach) output(o graph.Output) {
 
 func (r *reach) node(n *graph.Node) { r.roots = append(r.roots, n) }
 
-// run returns the nodes to be run: all, with their order, where some write; else those that are needed for data, and
-// assertions.
+// run returns the nodes to run: all of them, in order, if some write; else the nodes that data and assertions
+// need.
 func (r *reach) run() map[*graph.Node]bool {
 	r.walk(r.all, r.roots, true)
 	for n := range r.all {
@@ -258,7 +258,7 @@ func (r *reach) walk(seen map[*graph.Node]bool, from []*graph.Node, controls boo
 	}
 }
 
-// given reports whether a node is a placeholder that is fed: there is nothing to wait for.
+// given reports whether a node is a placeholder that is fed, so that there is nothing to wait for.
 func (r *reach) given(n *graph.Node) bool {
 	return (n.Op == "Placeholder" || n.Op == "PlaceholderV2") && len(n.Outputs) == 1 && r.fed[n.Out(0)]
 }
@@ -295,7 +295,7 @@ func (p *plan) run(ctx context.Context, feeds map[string]*tensor.Tensor) ([]*ten
 	return out, err
 }
 
-// runUntilCompiled runs the plan, again where nodes turn out not to compile.
+// runUntilCompiled runs the plan, and again if nodes turn out not to compile.
 func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 	p := r.p
 	before := r.payer.Account.Mark()
@@ -320,7 +320,7 @@ func (r *run) runUntilCompiled(ctx context.Context) ([]*tensor.Tensor, error) {
 	return nil, fmt.Errorf("the graph does not settle into parts that can be run")
 }
 
-// forget drops what was computed, for which nobody pays any more. The feeds stay.
+// forget drops computed values, which are not paid for any more. The feeds stay.
 func (r *run) forget() {
 	for at, from := range r.p.makers {
 		if from != nil {
@@ -329,7 +329,7 @@ func (r *run) forget() {
 	}
 }
 
-// force makes nodes eager from now on.
+// force makes nodes eager in later variants.
 func (p *plan) force(nodes map[*graph.Node]error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,7 +340,7 @@ func (p *plan) force(nodes map[*graph.Node]error) {
 	p.variants = nil
 }
 
-// close frees the plan's programs once nobody runs them.
+// close frees the plan's programs once they are idle.
 func (p *plan) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -357,10 +357,10 @@ type run struct {
 	slots *eager.Slots
 	batch int
 	payer eager.Payer
-	kept  *dataset.Room // of passes over datasets
+	kept  *dataset.Room // what passes over datasets keep
 }
 
-// results returns the fetches as the caller's own: what a program made is nobody else's, all else is copied.
+// results returns the fetches for the caller to own: a program's results as they are, copies of all others.
 func (r *run) results(v *variant) ([]*tensor.Tensor, error) {
 	out := make([]*tensor.Tensor, len(r.p.fetches))
 	for i, at := range r.p.fetches {

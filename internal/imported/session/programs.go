@@ -15,19 +15,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// spareShare is the part of Options.Limit, one in so many, that a program with room for further rows may hold.
+// spareShare limits a program with room for more rows than asked for: it may hold 1/spareShare of Options.Limit.
 const spareShare = 4
 
 var errNoSpare = errors.New("no memory for further rows")
 
 var errNotLinear = errors.New("sizes are not linear in the batch")
 
-// programs are the programs of one graph, as many as run at the same time.
+// programs are the programs of one graph: as many as run at the same time.
 type programs struct {
 	s    *Session
 	g    *graph.Graph
 	spec engine.Spec
-	room chan struct{} // one entry for each that runs
+	room chan struct{} // one entry for each running program
 
 	mu     sync.Mutex
 	idle   []*instance
@@ -38,11 +38,11 @@ type programs struct {
 type instance struct {
 	program *engine.Program
 	feeds   []*tensor.Tensor
-	held    int64     // bytes, while it is idle
-	since   time.Time // it is idle
+	held    int64     // bytes, counted while it is idle
+	since   time.Time // when it became idle
 }
 
-// newPrograms compiles the first program, for a run, which pays for its memory once it takes the program.
+// newPrograms compiles the first program during a run, which pays for its memory once it takes the program.
 func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*programs, error) {
 	defer r.payer.Account.ReleaseSince(r.payer.Account.Mark(), 0)
 	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
@@ -54,7 +54,7 @@ func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, r *run) (*program
 	return ps, nil
 }
 
-// make compiles a program for batches of so many rows.
+// make compiles a program for batches of that many rows.
 func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
 	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows, HardPlacement: ps.s.options.HardPlacement, Allow: ps.allow(by)})
 	if err != nil {
@@ -64,14 +64,14 @@ func (ps *programs) make(rows int, by eager.Payer) (*instance, error) {
 	return &instance{program: p, feeds: make([]*tensor.Tensor, len(ps.spec.Feeds))}, nil
 }
 
-// tell says once which steps are not done by the device.
+// tell reports once which steps run on the host instead of the device.
 func (s *Session) tell(p *engine.Program) {
 	if steps := p.HostSteps(); len(steps) > 0 && s.options.OnHost != nil {
 		s.reported.Do(func() { s.options.OnHost(steps, p.DeviceSteps()) })
 	}
 }
 
-// allow asks the payer for memory. That of accelerators is not counted.
+// allow asks the payer for memory. Memory of accelerators is not counted.
 func (ps *programs) allow(by eager.Payer) func(int) error {
 	if by.Account == nil || ps.s.dev.Kind() != device.KindHost {
 		return nil
@@ -79,7 +79,7 @@ func (ps *programs) allow(by eager.Payer) func(int) error {
 	return func(bytes int) error { return by.Take(bytes, false) }
 }
 
-// spare is allow of memory that the run can do without.
+// spare is allow for memory that the run can do without.
 func (ps *programs) spare(by eager.Payer) func(int) error {
 	pay := ps.allow(by)
 	if pay == nil {
@@ -93,8 +93,8 @@ func (ps *programs) spare(by eager.Payer) func(int) error {
 	}
 }
 
-// reserve sees to it that a program has room for so many rows, and that it is paid for. It makes room for the next power of two, so that
-// batches that grow row by row are not planned for each time, where that is not much memory; the run pays for its own rows alone.
+// reserve makes sure that a program has room for that many rows, and that it is paid for. It rounds up to a power of two if that is not
+// much memory, so that batches growing row by row need few plans; the run only pays for its own rows.
 func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
 	if p.Capacity() >= rows {
 		if pay := ps.allow(by); pay != nil {
@@ -112,12 +112,12 @@ func (ps *programs) reserve(p *engine.Program, rows int, by eager.Payer) error {
 	return refused(p.Reserve(rows, ps.allow(by)))
 }
 
-// share is the part of a program's memory that so many rows take.
+// share returns the part of a program's memory that belongs to that many rows.
 func share(p *engine.Program, rows int) int {
 	return int(float64(p.Memory()) * float64(rows) / float64(max(p.Capacity(), 1)))
 }
 
-// refused returns an error of the budget. After others the run fails for the same reason, or finds room for its batch alone.
+// refused returns errors of the budget. After other errors the run fails for the same reason, or finds room for its own batch.
 func refused(err error) error {
 	if over := (*budget.Error)(nil); errors.As(err, &over) {
 		return err
@@ -125,7 +125,7 @@ func refused(err error) error {
 	return nil
 }
 
-// acquire waits for a program that is free, and is planned for so many rows.
+// acquire waits for an idle program with room for that many rows.
 func (ps *programs) acquire(ctx context.Context, rows int, by eager.Payer) (*instance, error) {
 	if err := ps.enter(ctx); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (ps *programs) acquire(ctx context.Context, rows int, by eager.Payer) (*ins
 	return p, err
 }
 
-// enter waits for room to run.
+// enter waits for permission to run.
 func (ps *programs) enter(ctx context.Context) error {
 	select {
 	case ps.room <- struct{}{}:
@@ -161,7 +161,7 @@ func (ps *programs) enter(ctx context.Context) error {
 	}
 }
 
-// wake takes the program that was idle for the shortest; nil where there is none.
+// wake takes the program that became idle last, or nil if there is none.
 func (ps *programs) wake() *instance {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -175,13 +175,13 @@ func (ps *programs) wake() *instance {
 	return p
 }
 
-// give puts a program back. Those that rest may hold as much memory as one tensor: large batches of sizes that nobody asks
-// for again are forgotten.
+// give returns a program. Idle programs may hold as much memory as one tensor in all, so that programs for large batches of
+// rare sizes are dropped.
 func (ps *programs) give(p *instance) {
 	clear(p.feeds)
 	p.program.Release()
 	if !ps.rest(p) {
-		_ = p.program.Close() // host memory: there is nobody left to tell
+		_ = p.program.Close() // host memory: nobody could handle the error
 	} else if ps.s.idle.Load() > ps.s.options.Limit {
 		ps.s.evict(ps)
 		if ps.s.idle.Load() > ps.s.options.Limit {
@@ -191,7 +191,7 @@ func (ps *programs) give(p *instance) {
 	<-ps.room
 }
 
-// rest makes a program idle, false where all are closed.
+// rest makes a program idle, or returns false if ps is closed.
 func (ps *programs) rest(p *instance) bool {
 	p.held, p.since = int64(p.program.Memory()), time.Now()
 	if p.held > trimAbove {
@@ -218,7 +218,7 @@ func (ps *programs) evict() {
 	ps.idle = nil
 }
 
-// close frees the idle programs, and each that runs once it is given back.
+// close frees the idle programs, and running ones once they are returned.
 func (ps *programs) close() {
 	ps.mu.Lock()
 	ps.closed = true

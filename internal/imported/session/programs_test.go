@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// program is the idle program of a model that has one.
+// program returns the idle program of a model that has one.
 func program(t *testing.T, s *Session) *engine.Program {
 	t.Helper()
 	for _, p := range s.plans {
@@ -46,8 +46,8 @@ func negate(t *testing.T, s *Session, rows, columns int, fetches ...string) {
 	}
 }
 
-// TestGrowth: batches that grow row by row are planned for a few times, with room for the next power of two of rows; where memory is short
-// there is room for what was asked for alone.
+// TestGrowth: batches that grow row by row cause few plans, with room for the next power of two of rows; if memory is short,
+// there is only room for the requested rows.
 func TestGrowth(t *testing.T) {
 	s := negation(t, 1<<20)
 	defer s.Close()
@@ -73,7 +73,7 @@ func TestGrowth(t *testing.T) {
 	negate(t, s, 1, 8)
 }
 
-// TestPlansByUse: of more combinations of fetches than are kept, those that are asked for stay.
+// TestPlansByUse: with more combinations of fetches than are kept, the ones in use stay.
 func TestPlansByUse(t *testing.T) {
 	s := negation(t, 1<<20)
 	defer s.Close()

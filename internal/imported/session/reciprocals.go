@@ -17,24 +17,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// optimized reports whether TensorFlow wrote a model: its optimizer of graphs then changes it when it serves it. Our own exports and ONNX
-// models, which name no commit of TensorFlow, are computed as they are written.
+// optimized reports whether TensorFlow wrote a model, so that its graph optimizer changes it for serving. Our own exports and ONNX
+// models name no commit of TensorFlow, and are computed as written.
 func optimized(mg *savedmodel.MetaGraph) bool {
 	return mg.Proto.GetMetaInfoDef().GetTensorflowGitVersion() != ""
 }
 
-// maxReciprocals bounds what the constants of a graph take beyond what the model has of them, while their reciprocals are made.
+// maxReciprocals bounds the memory by which constants exceed their form in the model, while their reciprocals are made.
 const maxReciprocals = 64 << 20
 
-// reciprocals makes products with reciprocals of quotients by constants.
+// reciprocals replaces divisions by constants by multiplications by their reciprocals.
 type reciprocals struct {
 	fed  []string // nodes whose values requests may give
-	left int      // of maxReciprocals
+	left int      // bytes left of maxReciprocals
 }
 
-// multiply changes a graph and the functions that it calls. TensorFlow's optimizer of graphs does so too, and what is rounded down later
-// depends on it: tf.image.resize_with_pad makes a picture of 11 columns of 14 that are to be 12. Zeros, infinities and tiny numbers have the
-// reciprocals that they have there, so that 0/0 is NaN.
+// multiply changes a graph and the functions that it calls. TensorFlow's graph optimizer does the same, and later rounding down
+// depends on it: tf.image.resize_with_pad returns 11 columns of 14 where 12 are expected. Reciprocals of zeros, infinities and tiny
+// numbers are as in TensorFlow, so 0/0 is NaN.
 func multiply(flat *graph_go_proto.GraphDef, callees []*inline.Callee, fed []string) {
 	r := &reciprocals{fed: fed, left: maxReciprocals}
 	r.of(flat)
@@ -48,7 +48,7 @@ func (r *reciprocals) of(g *graph_go_proto.GraphDef) {
 	for _, n := range g.GetNode() {
 		named[n.GetName()] = n
 	}
-	factors := map[string]string{} // of constants and types; "" for none
+	factors := map[string]string{} // by constant and type; "" for none
 	for i, n := range g.GetNode() {
 		if op := n.GetOp(); op != "RealDiv" && op != "Div" || len(n.GetInput()) < 2 {
 			continue
@@ -68,15 +68,15 @@ func (r *reciprocals) of(g *graph_go_proto.GraphDef) {
 			factors[key] = name
 		}
 		if name == "" {
-			continue // the quotient does as well
+			continue // the division stays
 		}
-		product := proto.CloneOf(n) // the model's node stays as it is
+		product := proto.CloneOf(n) // the model's own node is not changed
 		product.Op, product.Input[1] = "Mul", name
 		g.Node[i] = product
 	}
 }
 
-// factor makes the node of a constant's reciprocal as n needs it first, nil where that cannot be done.
+// factor makes the node of a constant's reciprocal, which n is the first to need; nil if that is not possible.
 func (r *reciprocals) factor(from, n *node_def_go_proto.NodeDef, named map[string]*node_def_go_proto.NodeDef) *node_def_go_proto.NodeDef {
 	name, value := n.GetName()+"/reciprocal", from.GetAttr()["value"].GetTensor()
 	if named[name] != nil || !r.holds(value) {
@@ -98,7 +98,7 @@ func (r *reciprocals) factor(from, n *node_def_go_proto.NodeDef, named map[strin
 		"dtype": n.GetAttr()["T"], "value": {Value: &attr_value_go_proto.AttrValue_Tensor{Tensor: p}}}}
 }
 
-// holds reports whether there is room for a tensor that the model may have as one element.
+// holds reports whether there is room for a tensor, which the model may store as a single element.
 func (r *reciprocals) holds(p *tensor_go_proto.TensorProto) bool {
 	size := 8
 	for _, d := range p.GetTensorShape().GetDim() {
@@ -115,9 +115,9 @@ func (r *reciprocals) holds(p *tensor_go_proto.TensorProto) bool {
 	return true
 }
 
-// constant returns the Const that an input always is, or that it is a cast of. It is nil for all else.
+// constant returns the Const that an input always is or is cast from; nil for all other inputs.
 func (r *reciprocals) constant(named map[string]*node_def_go_proto.NodeDef, input string, as types_go_proto.DataType) *node_def_go_proto.NodeDef {
-	for range 4 { // few casts follow each other
+	for range 4 { // casts are seldom chained
 		n := named[strings.TrimSuffix(input, ":0")]
 		if slices.Contains(r.fed, n.GetName()) {
 			return nil
@@ -127,7 +127,7 @@ func (r *reciprocals) constant(named map[string]*node_def_go_proto.NodeDef, inpu
 			return n
 		case "Cast":
 			if n.GetAttr()["DstT"].GetType() != as {
-				return nil // it may be another number
+				return nil // the cast may change the number
 			}
 		case "Identity":
 		default:
@@ -141,7 +141,7 @@ func (r *reciprocals) constant(named map[string]*node_def_go_proto.NodeDef, inpu
 	return nil
 }
 
-// floatsOf is t as float32 or float64, nil where that could be another number.
+// floatsOf returns t as float32 or float64, or nil if the conversion could change a number.
 func floatsOf(t *tensor.Tensor, as types_go_proto.DataType) *tensor.Tensor {
 	switch {
 	case as == types_go_proto.DataType_DT_FLOAT && t.DType == tensor.Float32, as == types_go_proto.DataType_DT_DOUBLE && t.DType == tensor.Float64:
@@ -163,7 +163,7 @@ func filled[T tensor.Element](shape []int, v T) *tensor.Tensor {
 	return t
 }
 
-// reciprocal is 1/t, nil of nil.
+// reciprocal returns 1/t, or nil if t is nil.
 func reciprocal(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil

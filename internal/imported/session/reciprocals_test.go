@@ -16,8 +16,8 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// TestReciprocals: a quotient of floats by a constant becomes a product, also where the constant is cast; the graph that is given keeps
-// its nodes, and other quotients stay: of what a cast has made another number, of what requests give, and of much that the model has not.
+// TestReciprocals: a division of floats by a constant, or by a cast constant, becomes a product. The given graph keeps its nodes, and
+// other divisions stay: by inexact casts, by values of requests, and by constants much larger than in the model.
 func TestReciprocals(t *testing.T) {
 	typ := func(d types_go_proto.DataType) *attr_value_go_proto.AttrValue {
 		return &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_Type{Type: d}}
@@ -44,7 +44,7 @@ func TestReciprocals(t *testing.T) {
 		node("c", "RealDiv", float, "x", "x"), node("d", "Div", integer, "x", "twelve"), node("e", "RealDiv", float, "x", "loop"), node("f", "RealDiv", float, "x"),
 	}
 	want := map[string]float32{"a": 1. / 3, "b": 1. / 12, "i": 1. / 3}
-	factor := map[string]string{"a": "a/reciprocal", "b": "b/reciprocal", "i": "a/reciprocal"} // one of each constant
+	factor := map[string]string{"a": "a/reciprocal", "b": "b/reciprocal", "i": "a/reciprocal"} // one for each constant
 	g, inner := &graph_go_proto.GraphDef{Node: append([]*node_def_go_proto.NodeDef{}, nodes...)}, &graph_go_proto.GraphDef{Node: append([]*node_def_go_proto.NodeDef{}, nodes...)}
 	multiply(g, []*inline.Callee{{Graph: inner}}, []string{"given"})
 	for _, g := range []*graph_go_proto.GraphDef{g, inner} {
@@ -72,7 +72,7 @@ func TestReciprocals(t *testing.T) {
 	}
 }
 
-// TestOptimized: models of TensorFlow name its commit, our own exports do not.
+// TestOptimized: TensorFlow's models name its commit, our own exports do not.
 func TestOptimized(t *testing.T) {
 	for version, want := range map[string]bool{"": false, "v2.15.0-11-g63f5a65c7cd": true, "unknown": true} {
 		mg := &savedmodel.MetaGraph{Proto: &pb.MetaGraphDef{MetaInfoDef: &pb.MetaGraphDef_MetaInfoDef{TensorflowVersion: "2.15.1", TensorflowGitVersion: version}}}

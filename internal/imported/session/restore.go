@@ -26,7 +26,7 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 		return err
 	}
 	s.env.Restoring = restoresOf(r)
-	defer func() { s.env.Restoring = nil }() // what requests restore they pay for
+	defer func() { s.env.Restoring = nil }() // requests pay for what they restore
 	defer r.Close()
 	if err := s.holds(r); err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	return s.restoreObjects(mg, r)
 }
 
-// restoreObjects restores variables that the restore op leaves without a value, by the objects of the program that saved the model: that of
-// a Keras 3 model that was compiled restores copies of its variables.
+// restoreObjects restores variables that the restore op leaves unset, using the object graph of the program that saved the model: the
+// restore op of a compiled Keras 3 model restores copies of its variables.
 func (s *Session) restoreObjects(mg *savedmodel.MetaGraph, r *bundle.Reader) error {
 	keys, err := mg.VariableKeys(r)
 	if err != nil {
@@ -62,11 +62,11 @@ func (s *Session) restoreObjects(mg *savedmodel.MetaGraph, r *bundle.Reader) err
 	return nil
 }
 
-// restoreObject gives the variable of a node the tensor of that name, where the checkpoint has it.
+// restoreObject sets a node's variable to the tensor of that name, if the checkpoint has it.
 func (s *Session) restoreObject(n *graph.Node, r *bundle.Reader, name string) error {
 	info, ok := r.Lookup(name)
 	if !ok {
-		return nil // what needs the variable says so
+		return nil // readers of the variable report it
 	}
 	if d, ok := n.Attrs["dtype"].(tensor.DType); ok && d != info.DType {
 		return fmt.Errorf("the checkpoint has %v at %q: expected %v", info.DType, name, d)
@@ -84,7 +84,7 @@ func (s *Session) restoreObject(n *graph.Node, r *bundle.Reader, name string) er
 	return s.env.Resources.Variable(key(n)).Update(func(*tensor.Tensor) (*tensor.Tensor, error) { return t, nil })
 }
 
-// forgetUnread lets go of the variables that neither a signature nor an init op reaches, such as an optimizer's. inner are the functions.
+// forgetUnread drops the variables that neither a signature nor an init op reaches, such as an optimizer's. inner has the functions.
 func (s *Session) forgetUnread(mg *savedmodel.MetaGraph, inner []function) {
 	restore, _, _ := split(mg.Proto.GetSaverDef().GetRestoreOpName())
 	var from []*graph.Node
@@ -106,7 +106,7 @@ func (s *Session) forgetUnread(mg *savedmodel.MetaGraph, inner []function) {
 	s.env.Resources.Keep(func(variable string) bool { return read[variable] })
 }
 
-// restoresOf returns what refuses to restore variables more than twice: a graph may name a large one very often.
+// restoresOf returns a function that refuses to restore variables more than twice, since a graph may name a large one very often.
 func restoresOf(r *bundle.Reader) func(bytes int64) error {
 	stored := int64(0)
 	for _, v := range r.List() {
@@ -124,7 +124,7 @@ func restoresOf(r *bundle.Reader) func(bytes int64) error {
 	}
 }
 
-// memoryOf is what a tensor of a checkpoint takes in memory.
+// memoryOf returns the memory of a checkpoint's tensor.
 func memoryOf(v bundle.Info) int64 {
 	if v.DType == tensor.String {
 		return v.Bytes + int64(tensor.NumElements(v.Shape))*stringHeader
@@ -132,13 +132,13 @@ func memoryOf(v bundle.Info) int64 {
 	return v.Bytes
 }
 
-// stringHeader is what a string takes besides its bytes.
+// stringHeader is the memory of a string besides its bytes.
 const stringHeader = 24
 
-// restoresBesides are bytes that may be restored besides: small variables may well be named often.
+// restoresBesides are bytes that may be restored in addition, since small variables may well be named often.
 const restoresBesides = 64 << 20
 
-// holds fails where there is not as much memory as the variables take: reading them would end the process.
+// holds fails if there is less memory than the variables need: reading them would end the process.
 func (s *Session) holds(r *bundle.Reader) error {
 	most := s.options.Memory
 	if most == 0 {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Variables may be restored twice, and small ones often, but not as often as a graph says.
+// Variables may be restored twice, and small ones often, but not without limit.
 func TestRestoresAreBounded(t *testing.T) {
 	prefix := t.TempDir() + "/variables"
 	w, err := bundle.NewWriter(atomicfile.OS{}, prefix, 1)
@@ -46,7 +46,7 @@ func TestRestoresAreBounded(t *testing.T) {
 	}
 }
 
-// copiesText is a model whose restore op assigns one of a variable and its copy. Signatures read the variable.
+// copiesText is a model whose restore op assigns a copy of a variable. Signatures read the variable.
 const copiesText = `
 	graph_def {
 		node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: -1 } } } } }
@@ -75,13 +75,13 @@ const copiesText = `
 		concrete_functions { key: "f" value { bound_inputs: 3 } }
 	}`
 
-// storedText is the object graph of its checkpoint, in which objects have other numbers.
+// storedText is the object graph of its checkpoint, which numbers objects differently.
 const storedText = `
 	nodes { children { node_id: 1 local_name: "layer" } children { node_id: 7 local_name: "f" } }
 	nodes { children { node_id: 2 local_name: "kernel" } }
 	nodes { attributes { name: "OTHER" checkpoint_key: "key of copy" } attributes { name: "VARIABLE_VALUE" checkpoint_key: "key of kernel" } }`
 
-// A variable that the restore op leaves out gets the value of its object; others keep what the restore op gives them. What nothing reads is let go of.
+// A variable that the restore op leaves out gets its object's value; others keep the restore op's value. Unread variables are dropped.
 func TestRestoreByObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		assigns, stored string
@@ -145,7 +145,7 @@ func TestRestoreByObjects(t *testing.T) {
 	}
 }
 
-// writeBundle writes the variables of a model in dir.
+// writeBundle writes the variables of a model to dir.
 func writeBundle(t *testing.T, dir string, values map[string]*tensor.Tensor) {
 	t.Helper()
 	prefix := filepath.Join(dir, savedmodel.VariablesPrefix)

@@ -5,7 +5,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// inputRole returns what the engine must know of input k of n when it compiles a node.
+// inputRole returns what the engine must know about input k of n when it compiles a node.
 func inputRole(op string, k, n int) ops.Role {
 	if d := ops.Find(op); d != nil {
 		return d.InputAt(k, n).Role
@@ -13,12 +13,12 @@ func inputRole(op string, k, n int) ops.Role {
 	return ops.RoleValue
 }
 
-// eagerOps are ops of the engine that are left to eager: they have another meaning here, are values that a plan has anyway, or are in programs alone.
+// eagerOps has ops of the engine that stay eager: they mean something else here, are values that a plan has anyway, or occur in programs only.
 var eagerOps = map[*ops.Def]bool{ops.NoOp: true, ops.Const: true, ops.AssignVariableOp: true, ops.AssignAddVariableOp: true, ops.AssignSubVariableOp: true,
 	ops.RaggedTensorToTensor: true, ops.Shape: true, ops.Size: true, ops.Rank: true,
 	ops.NearestBFloat16: true, ops.TruncatedBFloat16: true, ops.NearestFloat16: true}
 
-// compiles reports whether there is a form of the op for programs.
+// compiles reports whether programs have a form of the op.
 func compiles(op string) bool {
 	d := ops.Find(op)
 	switch {

@@ -19,15 +19,15 @@ import (
 
 // Options say how a model is run.
 type Options struct {
-	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
-	Tags          []string      // of the graph that Open takes, exactly these; none: serve
-	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
-	Memory        int64         // most bytes that the variables may take together; 0: what the process may use
-	Device        device.Device // of compiled parts; nil: the host
-	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
+	MaxConcurrent int           // the maximum number of programs of one kind at the same time; 0: GOMAXPROCS
+	Tags          []string      // the exact tags of the graph that Open loads; none: serve
+	Limit         int64         // the maximum bytes of one tensor, and of all that idle programs hold; 0: eager.DefaultLimit
+	Memory        int64         // the maximum bytes of all variables together; 0: what the process may use
+	Device        device.Device // for compiled parts; nil: the host
+	// HardPlacement refuses a model with ops for which only the host has a kernel, not the device; without it, they run on the host.
 	HardPlacement bool
-	// OnHost gets such ops, "node (op): reason", and how many others the device does in the same run: once, of the
-	// first program that has some. Nil: nobody is.
+	// OnHost, if not nil, gets these ops, as "node (op): reason", and how many others the device does in the same run. It is called
+	// once, for the first program with such ops.
 	OnHost func(steps []string, others int)
 	Check  Check
 }
@@ -36,29 +36,29 @@ type Options struct {
 type Session struct {
 	options  Options
 	sigs     map[string]*pb.SignatureDef
-	features map[string][]Feature         // that signatures parse
-	shapes   map[graph.Output]graph.Shape // of feeds, where a signature says more than the graph
+	features map[string][]Feature         // the features that signatures parse
+	shapes   map[graph.Output]graph.Shape // of feeds, if a signature states more than the graph
 	graph    *graph.Graph
 	env      *eager.Env
 	dev      device.Device
 	vars     *variables
-	// doubtful are nodes that no kernel of single nodes does, though a program may, and why; it is not changed once the model is loaded.
+	// doubtful has nodes without a kernel for single nodes, though a program may support them, and why. It does not change after Load.
 	doubtful map[*graph.Node]error
-	passes   bool                // over datasets
+	passes   bool                // the model passes over datasets
 	calls    map[string]*updates // what functions of branches and loops update, by name
 
 	trimMu      sync.Mutex
-	trimTimer   *time.Timer                   // calls trim; nil: there is nothing to free
+	trimTimer   *time.Timer                   // calls trim; nil if there is nothing to free
 	trimStopped bool                          // the session is closed
-	memory      atomic.Pointer[budget.Server] // of the last request; nil: nobody counts
+	memory      atomic.Pointer[budget.Server] // of the last request; nil if memory is not counted
 
 	reported  sync.Once    // of steps on the host
-	constants int64        // bytes of the graph's
+	constants int64        // bytes of the graph's constants
 	idle      atomic.Int64 // bytes that idle programs hold
 	waiting   atomic.Int64 // runs that wait for a program
-	state     lock         // all of it is held by runs that update variables
+	state     lock         // runs that update variables take all of it
 
-	made   atomic.Int64 // plans, so far: the clock of what was used last
+	made   atomic.Int64 // number of plans so far: the clock of last use
 	mu     sync.RWMutex
 	plans  map[string]*plan
 	closed bool
@@ -67,11 +67,11 @@ type Session struct {
 // maxPlans bounds how many combinations of feeds and fetches are kept; output filters make new ones.
 const maxPlans = 128
 
-// Signatures returns the model's signatures; nobody changes them.
+// Signatures returns the model's signatures, which must not be changed.
 func (s *Session) Signatures() map[string]*pb.SignatureDef { return s.sigs }
 
-// Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors that a signature
-// has, or that a tensor of a signature depends on.
+// Run computes the fetches from the feeds: see servable.Model. Feeds and fetches are names of tensors in a signature, or
+// of tensors that these depend on.
 func (s *Session) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 	defer recovered(&err)
 	if err := ctx.Err(); err != nil {
@@ -92,7 +92,7 @@ func (s *Session) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetc
 	}
 }
 
-// plan returns the plan of these feeds and fetches.
+// plan returns the plan for these feeds and fetches.
 func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan, error) {
 	var room [8]string
 	names := room[:0]
@@ -125,7 +125,7 @@ func (s *Session) plan(feeds map[string]*tensor.Tensor, fetches []string) (*plan
 	return s.addPlan(string(key), p)
 }
 
-// addPlan adds a plan, in the place of the one that was not used the longest where there are too many.
+// addPlan adds a plan. If there are too many, it replaces the least recently used one.
 func (s *Session) addPlan(key string, p *plan) (*plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Session) addPlan(key string, p *plan) (*plan, error) {
 	return p, nil
 }
 
-// Close frees the programs and variables. No Run may be going on or begin later.
+// Close frees the programs and variables. No Run may be in progress or begin later.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestErrors: what is wrong with a request says which tensor, and has a code.
+// TestErrors: the error of an invalid request names the tensor, and has a code.
 func TestErrors(t *testing.T) {
 	m := load(t, "saved_model_half_plus_two_tf2_cpu/00000123")
 	x := m.Signatures()["serving_default"].GetInputs()["x"].GetName()
@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestBytesOfFeeds: a tensor has exactly the bytes of its shape and type, or strings.
+// TestBytesOfFeeds: a tensor has exactly the bytes that its shape and type need, or strings.
 func TestBytesOfFeeds(t *testing.T) {
 	s := mlp(t, session.Options{})
 	sig := s.Signatures()[savedmodel.DefaultSignature]
@@ -76,7 +76,7 @@ func TestBytesOfFeeds(t *testing.T) {
 	}
 }
 
-// TestMatrixShape: sizes that the ops do not take are the caller's fault, and the input is named.
+// TestMatrixShape: sizes that the ops do not accept are the caller's fault, and the input is named.
 func TestMatrixShape(t *testing.T) {
 	s := mlp(t, session.Options{})
 	sig := s.Signatures()[savedmodel.DefaultSignature]
@@ -158,7 +158,7 @@ func TestConcurrentUpdates(t *testing.T) {
 	near(t, "counter", call(t, m, "get_counter", nil)["output"], 100)
 }
 
-// TestClosed: a closed session says so.
+// TestClosed: a closed session returns an error.
 func TestClosed(t *testing.T) {
 	s := mlp(t, session.Options{})
 	if err := s.Close(); err != nil {
@@ -178,7 +178,7 @@ func TestEmptyBatch(t *testing.T) {
 	}
 }
 
-// TestSeveralSignatures: fetches of several signatures at once, as MultiInference asks for.
+// TestSeveralSignatures: fetches of several signatures at once, as in MultiInference.
 func TestSeveralSignatures(t *testing.T) {
 	m := load(t, "saved_model_half_plus_two_cpu/00000123")
 	s, err := tensor.FromStrings([][]byte{example(t, "x", 4)}, 1)

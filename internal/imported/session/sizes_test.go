@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestSizesOfCallers: models whose callers choose the sizes of tensors neither take the memory that these would need nor
-// fail for the server's fault.
+// TestSizesOfCallers: if callers choose the sizes of tensors, a model neither allocates the memory for them nor
+// reports a server error.
 func TestSizesOfCallers(t *testing.T) {
 	one := tensor.Scalar(float32(1))
 	row, err := tensor.FromSlice([]float32{1, 2}, 1, 2)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestTags: the graph is the one that has exactly the tags.
+// TestTags: Open takes the graph with exactly the given tags.
 func TestTags(t *testing.T) {
 	dir := testkit.Shared(t, "golden/tensorflow-serving/saved_model_counter/00000123")
 	s, err := session.Open(context.Background(), dir, session.Options{Tags: []string{"serve"}})

@@ -10,16 +10,16 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// A program of the host that nobody used for trimAfter gives up the memory of its large batches, where it holds more than trimAbove.
+// A program on the host that was unused for trimAfter frees the memory of its large batches if it holds more than trimAbove.
 const (
 	trimAbove = 8 << 20
 	trimAfter = 5 * time.Second
 )
 
-// scheduleTrim sees to it that trim is called.
+// scheduleTrim makes sure that trim is called.
 func (s *Session) scheduleTrim() {
 	if s.dev.Kind() != device.KindHost {
-		return // planning is dear there, and the memory is not the process's
+		return // planning is expensive there, and the memory is not the process's
 	}
 	s.trimMu.Lock()
 	defer s.trimMu.Unlock()
@@ -28,7 +28,7 @@ func (s *Session) scheduleTrim() {
 	}
 }
 
-// trim takes memory from the programs that were not used lately, and looks again later where others hold much.
+// trim frees memory of programs that were not used lately, and schedules another look if others hold much.
 func (s *Session) trim() {
 	s.trimMu.Lock()
 	s.trimTimer = nil
@@ -55,14 +55,14 @@ func (s *Session) trim() {
 	}
 }
 
-// countedBy notes who counts the memory of requests, and so gives it back to the system now and then.
+// countedBy notes the server that counts requests' memory, and so returns it to the system now and then.
 func (s *Session) countedBy(m *budget.Server) {
 	if m != nil && s.memory.Load() != m {
 		s.memory.Store(m)
 	}
 }
 
-// stopTrimming ends it for good.
+// stopTrimming ends trimming for good.
 func (s *Session) stopTrimming() {
 	s.trimMu.Lock()
 	defer s.trimMu.Unlock()
@@ -92,7 +92,7 @@ func programsOf(plans []*plan) (all []*programs) {
 	return all
 }
 
-// trim shrinks the programs that are idle since before then to one row, and reports what that freed, and whether others hold much.
+// trim shrinks the programs that have been idle since before to one row. It returns the freed bytes, and whether other idle ones hold much.
 func (ps *programs) trim(before time.Time) (freed int64, later bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -105,7 +105,7 @@ func (ps *programs) trim(before time.Time) (freed int64, later bool) {
 			continue
 		}
 		if p.program.Shrink(1) != nil {
-			continue // it is planned again by its next run
+			continue // its next run plans it again
 		}
 		now := int64(p.program.Memory())
 		ps.s.idle.Add(now - p.held)

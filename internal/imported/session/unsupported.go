@@ -21,15 +21,15 @@ import (
 // Gap is something that a model needs and goestimator does not have.
 type Gap struct {
 	Op    string
-	ONNX  bool     // Op is an operator of ONNX, which is not translated
-	Why   string   // what of the op there is no kernel for, such as a type; "": there is no kernel at all
-	Nodes []string // that need it
+	ONNX  bool     // Op is an ONNX operator that cannot be translated
+	Why   string   // the part of the op without a kernel, such as a type; "": the op has no kernel at all
+	Nodes []string // the nodes that need it
 }
 
 // UnsupportedError lists what a model needs and goestimator does not have.
 type UnsupportedError struct {
 	Gaps []Gap // sorted by op
-	Why  error // what the engine says of one of them, or nil
+	Why  error // what the engine says about one of them, or nil
 }
 
 // Error names each op and one of its nodes.
@@ -48,15 +48,15 @@ func (e *UnsupportedError) Error() string {
 	return s
 }
 
-// Unwrap says of what kind the error is.
+// Unwrap returns eager.ErrUnsupported.
 func (e *UnsupportedError) Unwrap() error { return eager.ErrUnsupported }
 
-// GRPCStatus makes it a status.
+// GRPCStatus returns the error as a gRPC status.
 func (e *UnsupportedError) GRPCStatus() *status.Status {
 	return status.New(codes.Unimplemented, e.Error())
 }
 
-// Missing returns all gaps that an error of Load names.
+// Missing returns all gaps that an error of Load lists.
 func Missing(err error) (all []Gap) {
 	if u, ok := err.(*UnsupportedError); ok {
 		return u.Gaps
@@ -73,9 +73,9 @@ func Missing(err error) (all []Gap) {
 }
 
 // gaps collects what is missing.
-type gaps map[[2]string][]string // by op and why
+type gaps map[[2]string][]string // by op and reason
 
-// add notes that a node needs what err says; an op as a whole where that is nil.
+// add notes that a node needs what err says is missing; nil means the whole op.
 func (g gaps) add(n *graph.Node, node string, err error) {
 	why := ""
 	if err != nil {
@@ -88,7 +88,7 @@ func (g gaps) add(n *graph.Node, node string, err error) {
 	g[key] = append(g[key], node)
 }
 
-// err returns the error of what is missing, nil for nothing.
+// err returns the error that lists what is missing, or nil.
 func (g gaps) err(why error) error {
 	if len(g) == 0 {
 		return nil
@@ -101,8 +101,8 @@ func (g gaps) err(why error) error {
 	return e
 }
 
-// checkNodes names all that nobody has of what the plans and the functions of branches and loops need. Where a kernel of single
-// nodes does not do, but a program may, the node is doubtful: see division.available.
+// checkNodes names everything that the plans and the functions of branches and loops need and nobody has. A node that only a program may
+// support is doubtful: see division.available.
 func (s *Session) checkNodes(plans []*plan, inner []function) error {
 	c := checker{s: s, missing: gaps{}}
 	seen := map[*graph.Node]bool{}
@@ -128,14 +128,14 @@ func (s *Session) checkNodes(plans []*plan, inner []function) error {
 	return nil
 }
 
-// checker looks at the nodes of a model.
+// checker checks the nodes of a model.
 type checker struct {
 	s       *Session
 	missing gaps
-	wrong   error // of nodes that no TensorFlow runs either
+	wrong   error // of nodes that TensorFlow would not run either
 }
 
-// node looks at one node, which has a form for programs or not.
+// node checks one node; compiled says whether it has a form for programs.
 func (c *checker) node(n *graph.Node, name string, compiled bool) {
 	err := error(nil)
 	if missing := stablehlograph.Gaps(n); missing != nil {
@@ -157,21 +157,22 @@ func (c *checker) node(n *graph.Node, name string, compiled bool) {
 	case err == nil:
 	case !errors.Is(err, eager.ErrUnsupported):
 		c.wrong = errors.Join(c.wrong, err)
-	case compiled && !errors.As(err, &typ): // programs take no type that kernels do not
+	case compiled && !errors.As(err, &typ): // programs support no type that kernels do not
 		c.s.doubtful[n] = err
 	default:
 		c.missing.add(n, name, err)
 	}
 }
 
-// serves reports whether nodes of the op can be computed in a served model. Queues are not: a request would wait for another one. Arrays and stacks are rewritten before, or not supported.
+// serves reports whether a served model can compute nodes of the op. It cannot compute queues, as a request would wait for another one.
+// Arrays and stacks are rewritten earlier, or not supported.
 func serves(op string) bool {
 	d := ops.Find(op)
 	return eager.Supported(op) && (d == nil || d.State != ops.Queues || requestOps[d] || iteratorOps[d])
 }
 
-// check fails where signatures read variables that have no value after all was restored and initialised, and names them:
-// every request would fail. What a signature itself assigns first need not be there.
+// check fails if signatures read variables that have no value after everything was restored and initialized, and names them:
+// every request would fail. Variables that a signature assigns first may be unset.
 func (v *variables) check(plans []*plan) error {
 	unsupported := map[string]bool{}
 	for _, p := range plans {

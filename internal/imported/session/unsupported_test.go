@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// copied is a copy of a golden model that a test may change.
+// copied returns a copy of a golden model for a test to change.
 func copied(t testing.TB, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -46,7 +46,7 @@ func TestNoVariables(t *testing.T) {
 	}
 }
 
-// TestOutputsThatAreNoTensors: a signature can give away neither a variable itself nor several tensors as one.
+// TestOutputsThatAreNoTensors: a signature cannot return a variable itself, or several tensors as one.
 func TestOutputsThatAreNoTensors(t *testing.T) {
 	for want, info := range map[string]func(g *pb.MetaGraphDef) *pb.TensorInfo{
 		"of type resource: expected numbers or strings": func(g *pb.MetaGraphDef) *pb.TensorInfo {
@@ -86,7 +86,7 @@ func TestOutputsThatAreNoTensors(t *testing.T) {
 	}
 }
 
-// TestFilesOfALoadedModel: what becomes of its files changes no answer of a loaded model.
+// TestFilesOfALoadedModel: changes to its files do not change the answers of a loaded model.
 func TestFilesOfALoadedModel(t *testing.T) {
 	dir := copied(t, "saved_model_half_plus_two_tf2_cpu/00000123")
 	s, err := session.Open(t.Context(), dir, session.Options{})
@@ -108,6 +108,6 @@ func TestFilesOfALoadedModel(t *testing.T) {
 	}
 	for range 2 {
 		near(t, "y", call(t, s, "serving_default", map[string]*tensor.Tensor{"x": floats(t, []float32{1, 2, 5}, 3, 1)})["y"], 2.5, 3, 4.5)
-		s.Evict() // new programs
+		s.Evict() // makes new programs
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// updates are what a function of branches or loops does besides its values, by calls of others too.
+// updates are the side effects of a function of branches or loops, including those of functions that it calls.
 type updates struct {
 	asserts bool // it may refuse a run
 
 	any   bool            // it updates something
-	args  map[int]bool    // resources that it is called with
-	names map[string]bool // variables that it names itself
+	args  map[int]bool    // arguments that are updated resources
+	names map[string]bool // updated variables that it names itself
 }
 
-// updatesOf finds what each function updates. No function calls itself.
+// updatesOf finds what each function updates. Functions are not recursive.
 func updatesOf(inner []function) map[string]*updates {
 	byName := map[string]function{}
 	for _, f := range inner {
@@ -68,16 +68,16 @@ func noteUpdates(f function, byName map[string]function, known map[string]*updat
 	return u
 }
 
-// resources calls f for each input of n, which calls the function, that the function updates.
+// resources calls f for each input of n, a node that calls the function, which the function updates.
 func (u *updates) resources(n *graph.Node, f func(o graph.Output)) {
-	if !calledBy(n) && len(u.args) > 0 { // elements of a dataset come before what a function captured
+	if !calledBy(n) && len(u.args) > 0 { // elements of a dataset come before captured inputs
 		for _, in := range n.Inputs {
 			f(in)
 		}
 		return
 	}
 	first := 0
-	if n.Op != ops.While.Name && n.Op != ops.StatelessWhile.Name { // a condition, or the number of a branch
+	if n.Op != ops.While.Name && n.Op != ops.StatelessWhile.Name { // skip a condition, or the number of a branch
 		first = 1
 	}
 	for at := range u.args {
@@ -87,7 +87,7 @@ func (u *updates) resources(n *graph.Node, f func(o graph.Output)) {
 	}
 }
 
-// made returns the output that a resource comes from. Loops give resources back as they got them.
+// made returns the output that a resource comes from. Loops return resources unchanged.
 func made(o graph.Output) graph.Output {
 	for range 1 << 16 {
 		o = origin(o, func(graph.Output) bool { return false })
@@ -105,7 +105,7 @@ func (s *Session) updates(n *graph.Node) bool {
 	return writes(n) || slices.ContainsFunc(eager.Called(n), func(name string) bool { return s.calls[name] != nil && s.calls[name].any })
 }
 
-// checks reports whether a node only looks at values, to refuse a run for them.
+// checks reports whether a node only checks values, to refuse a run.
 func checks(n *graph.Node) bool {
 	return n.Op == ops.Assert.Name || n.Op == ops.CheckNumerics.Name || n.Op == ops.CheckNumericsV2.Name
 }

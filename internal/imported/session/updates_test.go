@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// counterModel is a model whose signature "add" adds one to the variable v for each turn of a loop up to x, in a branch that the loop's
-// body calls, and returns how often; "read" returns x plus v. The variable w is what no signature updates.
+// counterModel is a model whose signature "add" adds one to the variable v in each iteration of a loop up to x, in a branch that the
+// loop's body calls, and returns the number of iterations; "read" returns x plus v. No signature updates the variable w.
 func counterModel(t *testing.T) *session.Session {
 	t.Helper()
 	const variable = `op: "VarHandleOp" ` + number + ` attr { key: "shape" value { shape {} } }`
@@ -64,7 +64,7 @@ func counterModel(t *testing.T) *session.Session {
 	return s
 }
 
-// runs returns what a fetch is for x.
+// runs returns the value of a fetch for x.
 func runs(t *testing.T, s *session.Session, fetch string, x int64) int64 {
 	out, err := s.Run(t.Context(), map[string]*tensor.Tensor{"x:0": tensor.Scalar(x)}, []string{fetch})
 	if err != nil {
@@ -74,7 +74,7 @@ func runs(t *testing.T, s *session.Session, fetch string, x int64) int64 {
 	return tensor.Values[int64](out[0])[0]
 }
 
-// TestUpdatesInLoops: a variable that a loop's body updates, by a branch, has the updates of all requests, and none of the dry run's.
+// TestUpdatesInLoops: a variable that a loop's body updates in a branch has the updates of all requests, and none of the dry run.
 func TestUpdatesInLoops(t *testing.T) {
 	s := counterModel(t)
 	if got := runs(t, s, "y:0", 100); got != 100 {
@@ -99,8 +99,8 @@ func TestUpdatesInLoops(t *testing.T) {
 	}
 }
 
-// TestUpdatesWaitedFor: requests that wait for one whose loop has very many turns end with their contexts, whether they update or read; when
-// that one has ended they are served.
+// TestUpdatesWaitedFor: requests that wait for a very long loop end with their contexts, whether they update or read; once the loop
+// has ended, requests are served.
 func TestUpdatesWaitedFor(t *testing.T) {
 	s := counterModel(t)
 	long, stop := context.WithTimeout(t.Context(), 30*time.Second)
@@ -136,8 +136,8 @@ func TestUpdatesWaitedFor(t *testing.T) {
 	}
 }
 
-// TestReferencesFetched: a reference variable, what Identity makes of it and the result of an update lie in one piece of memory. Fetched,
-// they have the value at the end of the run, as in TensorFlow; what takes such a value before an update keeps the old one.
+// TestReferencesFetched: a reference variable, its Identity and the result of an update share memory. Fetched, they have the value at the
+// end of the run, as in TensorFlow; nodes that read the value before an update keep the old one.
 func TestReferencesFetched(t *testing.T) {
 	const typed = `attr { key: "T" value { type: DT_INT64 } }`
 	text := `node { name: "x" op: "Placeholder" ` + number + ` attr { key: "shape" value { shape {} } } }

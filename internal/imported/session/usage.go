@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Memory returns how many bytes the session holds while nobody runs it: variables and constants, these also in the form that
-// kernels read, and what idle programs keep for the next run. Tables are not counted. The session is not closed meanwhile.
+// Memory returns how many bytes an idle session holds: variables and constants, their packed copies
+// that kernels read, and what idle programs keep for the next run. Tables are not counted. The session must not be closed meanwhile.
 func (s *Session) Memory() int64 {
 	n := s.constants + s.vars.engine.Memory() + s.idle.Load()
 	for _, v := range s.env.Resources.Variables() {
@@ -28,10 +28,10 @@ func (s *Session) Memory() int64 {
 	return n
 }
 
-// Queued returns how many runs wait for others to end.
+// Queued returns the number of runs that wait for others to end.
 func (s *Session) Queued() int { return int(s.waiting.Load()) }
 
-// constantBytes returns how many bytes the tensors in the attributes of a graph hold, each once.
+// constantBytes returns how many bytes the tensors in the attributes of a graph hold, counting each once.
 func constantBytes(g *graph.Graph) (n int64) {
 	seen := map[*tensor.Tensor]bool{}
 	for _, node := range g.Nodes() {

@@ -11,7 +11,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// TestMemory: a constant counts, and once more in the form that kernels read; what programs give up does not.
+// TestMemory: a constant counts, and again in the form that kernels read; memory that programs have freed does not.
 func TestMemory(t *testing.T) {
 	const rows, columns = 64, 512
 	b := graph.NewBuilder(graph.New())
@@ -57,7 +57,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestQueued: a run that waits for another one is in the queue, and leaves it when its context ends.
+// TestQueued: a run that waits for another one counts as queued, and stops waiting when its context ends.
 func TestQueued(t *testing.T) {
 	s := negation(t, 1<<20)
 	defer s.Close()

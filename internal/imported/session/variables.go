@@ -13,16 +13,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// variables are the model's. Those that some signature updates are the eager part's alone; of the others the engine has
-// those that programs read, and the eager part those that it reads itself.
+// variables are the model's variables. Only the eager part has variables that some signature updates; other variables are in the engine
+// if programs read them, and in the eager part if its nodes do.
 type variables struct {
 	env     *eager.Env
 	engine  *engine.Variables
 	updated map[string]bool
 
 	mu       sync.Mutex
-	compiled map[string]bool // that the engine has
-	eager    map[string]bool // that eager nodes read
+	compiled map[string]bool // variables that the engine has
+	eager    map[string]bool // variables that eager nodes read
 }
 
 func newVariables(dev device.Device, env *eager.Env) (*variables, error) {
@@ -33,7 +33,7 @@ func newVariables(dev device.Device, env *eager.Env) (*variables, error) {
 	return &variables{env: env, engine: e, updated: map[string]bool{}, compiled: map[string]bool{}, eager: map[string]bool{}}, nil
 }
 
-// key returns the name under which eager nodes know the variable of a VarHandleOp.
+// key returns the name that eager nodes use for the variable of a VarHandleOp.
 func key(n *graph.Node) string {
 	name := n.Str("shared_name")
 	if name == "" {
@@ -67,7 +67,7 @@ func writes(n *graph.Node) bool {
 	return len(n.Outputs) == 0
 }
 
-// note finds the variables that the serving nodes update, and the functions that they call.
+// note finds the variables that the serving nodes, and the functions that they call, update.
 func (v *variables) note(nodes []*graph.Node, calls map[string]*updates) {
 	mark := func(o graph.Output) {
 		if from := made(o); from.Node.Op == "VarHandleOp" {
@@ -89,7 +89,7 @@ func (v *variables) note(nodes []*graph.Node, calls map[string]*updates) {
 	}
 }
 
-// value returns a variable's present value, nil where it has none.
+// value returns a variable's current value, or nil if it has none.
 func (v *variables) value(name string) *tensor.Tensor {
 	t, err := v.env.Resources.Variable(name).Load()
 	if err != nil {
@@ -98,7 +98,7 @@ func (v *variables) value(name string) *tensor.Tensor {
 	return t
 }
 
-// typ returns a variable's type, false where it has no value.
+// typ returns a variable's type, or false if it has no value.
 func (v *variables) typ(name string) (graph.Type, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -111,7 +111,7 @@ func (v *variables) typ(name string) (graph.Type, bool) {
 	return graph.Type{}, false
 }
 
-// compile makes a variable the engine's too.
+// compile copies a variable to the engine.
 func (v *variables) compile(name string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -150,7 +150,7 @@ func (v *variables) release() {
 	}
 }
 
-// compiledVariable is a variable of the engine to eager nodes.
+// compiledVariable makes a variable of the engine available to eager nodes.
 type compiledVariable struct {
 	vars *engine.Variables
 	name string

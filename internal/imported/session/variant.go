@@ -12,38 +12,38 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of what is kept for one plan.
+// Limits of what is kept for one plan.
 const (
 	maxVariants = 16
 	maxVerified = 4096
 )
 
-// The batch sizes at which sizes are inferred: primes, so that what fits both by accident is rare; each batch that is run
-// is compared besides.
+// The batch sizes at which sizes are inferred. They are primes, so that a line seldom fits both by accident; in addition, each batch
+// size that is run is compared.
 const probeA, probeB = 1009, 1013
 
-// variant is a plan for feeds of certain sizes, but for the batch.
+// variant is a plan for feeds of certain sizes, except for the batch size.
 type variant struct {
 	p        *plan
 	feeds    []graph.Type
 	concrete bool             // for one batch size: no size depends on it
-	batch    int              // that size
-	at       [2][]infer.Value // what is known of each slot at the two probes, the same where concrete
+	batch    int              // the batch size
+	at       [2][]infer.Value // what is known about each slot at the two probes; the same if concrete
 	stages   []stage
-	fresh    []bool // slots that programs make
+	fresh    []bool // slots that programs compute
 	verified map[int]bool
 }
 
 // stage is a part of a variant.
 type stage interface {
 	run(ctx context.Context, r *run) error
-	// ends finds the slots that nothing needs after the stage. needed is true of slots that later stages read, and of those whose values
-	// stay; the stage adds its own.
+	// ends finds the slots that are not needed after the stage. needed is true for slots that later stages read, or whose values are
+	// kept; ends adds the stage's own slots.
 	ends(needed []bool)
 	close()
 }
 
-// notCompiled says that nodes cannot be compiled after all.
+// notCompiled says that some nodes turned out not to compile.
 type notCompiled struct{ nodes map[*graph.Node]error }
 
 // Error implements error.
@@ -82,7 +82,7 @@ func (p *plan) variant(r *run) (*variant, error) {
 	return v, nil
 }
 
-// find returns the latest variant whose feeds are of the run's sizes and that is known to be right for its batch.
+// find returns the most recently used variant whose feeds have the run's sizes and that was verified for its batch size.
 func (p *plan) find(r *run) (*variant, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (v *variant) sized(r *run) bool {
 	return true
 }
 
-// newVariant makes the variant for a run: for all batches where sizes are linear, else for this one.
+// newVariant makes the variant for a run: for all batches if sizes are linear, else for this one.
 func (p *plan) newVariant(r *run) (*variant, error) {
 	if r.batch > 0 && !p.eagerly {
 		v, err := p.infer(r, false)
@@ -133,7 +133,7 @@ func (p *plan) newVariant(r *run) (*variant, error) {
 	return v, v.divide()
 }
 
-// verify finds a variant that is right for the run's batch though it has not run one of that size yet.
+// verify finds a variant that turns out to be right for the run's batch size, at which it has not run yet.
 func (p *plan) verify(r *run) bool {
 	p.mu.Lock()
 	candidates := slices.Clone(p.variants)
@@ -153,7 +153,7 @@ func (p *plan) verify(r *run) bool {
 	return false
 }
 
-// infer works out what is known of each slot.
+// infer infers what is known about each slot.
 func (p *plan) infer(r *run, concrete bool) (*variant, error) {
 	v := &variant{p: p, concrete: concrete, batch: r.batch, verified: map[int]bool{}, fresh: make([]bool, p.size)}
 	for i := range p.feeds {
@@ -175,7 +175,7 @@ func (p *plan) infer(r *run, concrete bool) (*variant, error) {
 	return v, nil
 }
 
-// known infers the sizes of all slots at a batch size; over overrules the sizes of slots that stages have computed.
+// known infers the sizes of all slots at a batch size; over has the sizes of slots that stages have computed.
 func (v *variant) known(batch int, over map[int]infer.Value) ([]infer.Value, error) {
 	p := v.p
 	all := make([]infer.Value, p.size)
@@ -222,7 +222,7 @@ func (s *Session) affordable(v infer.Value, d tensor.DType) error {
 	return nil
 }
 
-// unfit is the error of feeds for which no sizes can be inferred.
+// unfit is the error for feeds from which no sizes can be inferred.
 func unfit(err error) error {
 	if errors.Is(err, eager.ErrLimit) {
 		return err
@@ -230,7 +230,7 @@ func unfit(err error) error {
 	return invalid("%v", err)
 }
 
-// right reports whether the sizes at a run's batch are those that the variant takes for granted.
+// right reports whether the sizes at a run's batch are the ones that the variant assumes.
 func (v *variant) right(r *run) bool {
 	at, err := v.known(r.batch, nil)
 	if err != nil {
@@ -239,7 +239,7 @@ func (v *variant) right(r *run) bool {
 	return v.agrees(v.at, at, r.batch)
 }
 
-// agrees reports whether what is known at a batch follows from what is known at the probes.
+// agrees reports whether the values known at a batch size follow from the values at the probes.
 func (v *variant) agrees(probes [2][]infer.Value, at []infer.Value, batch int) bool {
 	for i := range at {
 		a, b := probes[0][i], probes[1][i]
@@ -262,7 +262,7 @@ func same(a, b infer.Value) bool {
 		slices.EqualFunc(a.T.Strings, b.T.Strings, func(x, y []byte) bool { return string(x) == string(y) })
 }
 
-// fit returns the shape that is a at one probe and b at the other, false where it is not linear in the batch.
+// fit returns the shape that equals a and b at the two probes, or false if it is not linear in the batch.
 func (v *variant) fit(a, b infer.Value) (graph.Shape, bool) {
 	if !a.Known || !b.Known || len(a.Shape) != len(b.Shape) {
 		return graph.Shape{}, false
@@ -297,7 +297,7 @@ func (v *variant) runStages(ctx context.Context, r *run) error {
 	return nil
 }
 
-// ends finds the slots that nothing needs after each stage. Feeds stay: the run may begin anew.
+// ends finds the slots that are not needed after each stage. Feeds stay, since the run may restart.
 func (v *variant) ends() {
 	needed := make([]bool, v.p.size)
 	for i := range v.p.feeds {

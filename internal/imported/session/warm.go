@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// warm compiles what can be compiled before there are requests: the signatures whose sizes are all known but the
-// batch. It fails for what no request could do.
+// warm compiles before there are requests whatever it can: the signatures whose sizes are all known except the
+// batch. It fails if ops are not supported, or may not run on the host.
 func warm(plans []*plan) error {
 	for _, p := range plans {
 		if p.eagerly {

@@ -56,7 +56,7 @@ func besselKe(order int, x float64) float64 {
 		return math.Sqrt(math.Pi/2) / math.Sqrt(x) * (1 + (mu-1)/8/x + (mu-1)/8/x*(mu-9)/16/x)
 	}
 	const step = 1. / 16
-	h := step / math.Max(1, math.Sqrt(x)) // where x is large all is near 0
+	h := step / math.Max(1, math.Sqrt(x)) // for large x everything is near 0
 	sum := 0.5
 	for k := 1; ; k++ {
 		t := h * float64(k)
@@ -104,13 +104,13 @@ func BesselK1[T Float](x T) T { return besselK(1, x, false) }
 // BesselK1e is BesselK1 times exp(x).
 func BesselK1e[T Float](x T) T { return besselK(1, x, true) }
 
-// besselI is the modified Bessel function of the first kind. It is infinite where the exponential function is.
+// besselI is the modified Bessel function of the first kind. It is infinite where exp is.
 func besselI[T Float](order int, x T) T {
 	return T(besselIe(order, float64(x))) * expOf(absOf(x))
 }
 
-// besselK is the modified Bessel function of the second kind: infinite at 0 and, as TensorFlow has it, below. Where half of x is no normal number
-// TensorFlow takes that for 0.
+// besselK is the modified Bessel function of the second kind. It is infinite at 0 and, as in TensorFlow, below. Where x/2 is subnormal,
+// TensorFlow takes it for 0.
 func besselK[T Float](order int, x T, scaled bool) T {
 	switch least := SmallestNormal[T](); {
 	case x <= 0 || x < 2*least && order == 0:

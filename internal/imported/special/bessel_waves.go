@@ -2,10 +2,10 @@ package special
 
 import "math"
 
-// Bessel functions of large numbers are waves: an amplitude and a phase by Hankel's expansions (DLMF 10.17). How the phase is rounded decides the
-// result: TensorFlow rounds it in the precision of x.
+// Bessel functions of large numbers are waves: an amplitude and a phase by Hankel's expansions (DLMF 10.17). The result depends on how
+// the phase is rounded: TensorFlow rounds it in the precision of x.
 
-// asWave reports whether the expansions serve: their terms fall until the 2x-th.
+// asWave reports whether the expansions are accurate: their terms decrease until the 2x-th.
 func asWave[T Float](x T) bool { return x > 25 || x > 8 && single[T]() }
 
 // hankel returns the sums P and Q of DLMF 10.17.3.
@@ -81,7 +81,7 @@ func BesselY0[T Float](x T) T {
 	return T(math.Y0(float64(x)))
 }
 
-// BesselY1 is the Bessel function of the second kind, order 1. It is NaN at 0 in float32, as TensorFlow has it.
+// BesselY1 is the Bessel function of the second kind, order 1. It is NaN at 0 in float32, as in TensorFlow.
 func BesselY1[T Float](x T) T {
 	switch {
 	case x == 0 && single[T]():

@@ -1,5 +1,5 @@
-// Package special has special functions in the precision of their elements, as
-// TensorFlow 2.15 computes them: at edges, and where a formula cancels, its way of
-// rounding decides the result. DLMF is the Digital Library of Mathematical
-// Functions of NIST.
+// Package special has special functions, computed in the precision of their
+// elements as TensorFlow 2.15 does: at edges, and where a formula cancels, its
+// rounding decides the result. DLMF is the NIST Digital Library of Mathematical
+// Functions.
 package special

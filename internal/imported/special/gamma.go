@@ -6,7 +6,7 @@ import (
 	elementwise "github.com/goestimator/goestimator/internal/compiler/ops/scalar"
 )
 
-// Lgamma is the logarithm of |Γ(x)|. For float32 it is a sum of rounded parts as in C's library: where it is large its exponential shows them.
+// Lgamma is the logarithm of |Γ(x)|. For float32 it is a sum of rounded parts, as in C's library; where it is large, its exponential shows this.
 func Lgamma[T Float](x T) T {
 	whole := elementwise.Lgamma
 	switch {
@@ -28,8 +28,8 @@ func Lgamma[T Float](x T) T {
 	return x * (logOf(x) - 1)
 }
 
-// Digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series (DLMF 5.11.2). It is NaN
-// at the poles, 0 among them.
+// Digamma is the derivative of the logarithm of the gamma function: by recurrence up to 10, then by its asymptotic series (DLMF 5.11.2).
+// It is NaN at the poles, including 0.
 func Digamma[T Float](x T) T {
 	if x > 0 || x != x {
 		return digammaAbove(x)

@@ -15,7 +15,7 @@ func IncompleteBeta[T Float](a, b, x T) T {
 		return T(math.NaN())
 	case !single[T]():
 		return T(beta64(float64(a), float64(b), float64(x)))
-	case a <= 1: // from the parameter above, DLMF 8.17.20
+	case a <= 1: // from a+1, DLMF 8.17.20
 		t := T(a*logOf(x)) + T(b*log1pOf(-x)) + Lgamma(a+b) - Lgamma(a+1) - Lgamma(b)
 		return T(beta32(float32(a)+1, float32(b), float32(x))) + expOf(t)
 	}
@@ -42,7 +42,7 @@ func beta64(a, b, x float64) float64 {
 	return 1 - t
 }
 
-// betaByFraction64 is IncompleteBeta by the continued fraction that converges better; rest is 1-x.
+// betaByFraction64 is IncompleteBeta by the continued fraction that converges faster; rest is 1-x.
 func betaByFraction64(a, b, x, rest float64) float64 {
 	w := betaFraction(a, b, x, true)
 	if !(x*(a+b-2)-(a-1) < 0) {
@@ -78,7 +78,7 @@ func beta32(a, b, x float32) float32 {
 	return betaByFraction32(a, b, x, rest)
 }
 
-// betaByFraction32 is IncompleteBeta by what converges best; rest is 1-x.
+// betaByFraction32 is IncompleteBeta by whatever converges fastest; rest is 1-x.
 func betaByFraction32(a, b, x, rest float32) float32 {
 	if b > 10 && absOf(b*x/a) < 0.3 {
 		return betaSeries32(a, b, x)
@@ -128,7 +128,7 @@ func betaFraction[T Float](a, b, x T, below bool) T {
 	}
 	p0, q0, p1, q1 := T(0), T(1), T(1), T(1)
 	k, n := a, T(1)
-	a0, a1, a2 := a, a+1, a+2 // they grow by 2, unless they are too large for that
+	a0, a1, a2 := a, a+1, a+2 // they grow by 2, unless they are too large to change
 	for range rounds {
 		for _, w := range [2]T{-(x * k * even) / (a0 * a1), (x * n * odd) / (a1 * a2)} {
 			p0, p1 = p1, p1+T(p0*w)

@@ -2,16 +2,16 @@ package special
 
 import "math"
 
-// gammaPart says which function of the incomplete gamma functions' family is wanted.
+// gammaPart selects a function of the incomplete gamma family.
 type gammaPart int
 
 const (
 	gammaValue  gammaPart = iota
-	gammaSlope            // the derivative by the parameter a
-	gammaSample           // the derivative of a sample of the gamma distribution by its parameter
+	gammaSlope            // the derivative with respect to the parameter a
+	gammaSample           // the derivative of a sample of the gamma distribution with respect to its parameter
 )
 
-// terms bounds the terms of a series or of a continued fraction, as TensorFlow's are: for parameters of millions neither has converged by then.
+// terms bounds the terms of a series or continued fraction, as TensorFlow does: for parameters in the millions neither has converged by then.
 func (p gammaPart) terms(single bool) int {
 	switch {
 	case p == gammaValue:
@@ -25,10 +25,10 @@ func (p gammaPart) terms(single bool) int {
 // LowerGamma is the lower regularized incomplete gamma function P(a, x).
 func LowerGamma[T Float](a, x T) T { return lowerGamma(gammaValue, a, x) }
 
-// LowerGammaSlope is the derivative of LowerGamma by a.
+// LowerGammaSlope is the derivative of LowerGamma with respect to a.
 func LowerGammaSlope[T Float](a, x T) T { return lowerGamma(gammaSlope, a, x) }
 
-// GammaSampleSlope is the derivative of a sample x of the gamma distribution by its parameter a.
+// GammaSampleSlope is the derivative of a sample x of the gamma distribution with respect to its parameter a.
 func GammaSampleSlope[T Float](a, x T) T { return lowerGamma(gammaSample, a, x) }
 
 // lowerGamma is the lower regularized incomplete gamma function, or a derivative of it.
@@ -57,7 +57,7 @@ func UpperGamma[T Float](a, x T) T {
 	return gammaFraction(gammaValue, a, x)
 }
 
-// gammaScale is x^a·exp(-x)/Γ(a), 0 where that is too small or nothing.
+// gammaScale is x^a·exp(-x)/Γ(a), or 0 if that is subnormal or NaN.
 func gammaScale[T Float](a, x T) T {
 	exponent := T(a*logOf(x)) - x - Lgamma(a)
 	lowest := -math.Log(math.MaxFloat64)
@@ -70,7 +70,7 @@ func gammaScale[T Float](a, x T) T {
 	return normal(expOf(exponent))
 }
 
-// gammaSeries is the power series, DLMF 8.11.4, with its derivative by a.
+// gammaSeries is the power series, DLMF 8.11.4, with its derivative with respect to a.
 func gammaSeries[T Float](p gammaPart, a, x T) T {
 	scale := gammaScale(a, x)
 	if scale == 0 {
@@ -103,7 +103,7 @@ func gammaSeries[T Float](p gammaPart, a, x T) T {
 // convergent is a numerator or a denominator of a continued fraction, with its derivative.
 type convergent[T Float] struct{ value, slope T }
 
-// next follows the last two by the recurrence w = v·z - u·y·n, where z and y grow as a falls.
+// next computes a convergent from the last two by the recurrence w = v·z - u·y·n, where z and y grow as a falls.
 func (v convergent[T]) next(u convergent[T], z, y, n T) convergent[T] {
 	yn := y * n
 	return convergent[T]{T(v.value*z) - T(u.value*yn), T(v.slope*z) - v.value - T(u.slope*yn) + T(u.value*n)}
@@ -111,7 +111,7 @@ func (v convergent[T]) next(u convergent[T], z, y, n T) convergent[T] {
 
 func (v convergent[T]) times(f T) convergent[T] { return convergent[T]{v.value * f, v.slope * f} }
 
-// gammaFraction is the continued fraction, DLMF 8.9.2, by the recurrence of its convergents, with its derivative by a.
+// gammaFraction is the continued fraction, DLMF 8.9.2, by the recurrence of its convergents, with its derivative with respect to a.
 func gammaFraction[T Float](p gammaPart, a, x T) T {
 	if math.IsInf(float64(x), 1) {
 		return 0

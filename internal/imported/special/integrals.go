@@ -2,8 +2,8 @@ package special
 
 import "math"
 
-// Dawson is exp(-x²)·∫₀ˣ exp(t²) dt: Rybicki's sum over a grid of odd steps, exponentially exact (Computers in Physics 3, 1989); the series
-// near 0.
+// Dawson is exp(-x²)·∫₀ˣ exp(t²) dt: by Rybicki's sum over a grid of odd steps, which is exponentially exact (Computers in Physics 3,
+// 1989), and by the series near 0.
 func Dawson[T Float](x T) T { return T(dawson(float64(x))) }
 
 func dawson(x float64) float64 {
@@ -20,7 +20,7 @@ func dawson(x float64) float64 {
 			sum += term
 		}
 		return x * sum
-	case a >= 1e9: // without its sign, as TensorFlow has it
+	case a >= 1e9: // without the sign, as in TensorFlow
 		return 0.5 / a
 	case a > 1e8:
 		return 0.5 / x
@@ -36,8 +36,8 @@ func dawson(x float64) float64 {
 	return sum / math.Sqrt(math.Pi)
 }
 
-// ExpIntegral is Ei(x) = -∫ exp(-t)/t from -x on, for x above 0: a series (DLMF 6.6.2), and for large ones the asymptotic one (6.12.2).
-// TensorFlow has none for numbers below 0, nor for infinity. It is infinite where the exponential function of T is.
+// ExpIntegral is Ei(x) = -∫ exp(-t)/t dt from -x on, for x above 0: a series (DLMF 6.6.2), and for large x the asymptotic one (6.12.2).
+// As in TensorFlow it is NaN below 0 and at infinity. It is infinite where T's exponential function is.
 func ExpIntegral[T Float](x T) T {
 	if tooLarge(x) {
 		return T(math.NaN())
@@ -45,7 +45,7 @@ func ExpIntegral[T Float](x T) T {
 	return T(expIntegral[T](float64(x)))
 }
 
-// tooLarge reports whether the reciprocal of x is no normal number: TensorFlow takes that for 0, and the result is NaN.
+// tooLarge reports whether 1/x is subnormal: TensorFlow takes it for 0, and the result is NaN.
 func tooLarge[T Float](x T) bool { return x > 0 && 1/x < SmallestNormal[T]() }
 
 func expIntegral[T Float](x float64) float64 {
@@ -78,10 +78,10 @@ func FresnelCos[T Float](x T) T { _, c := fresnel(x); return c }
 // FresnelSin is the integral of sin(πt²/2) from 0 to x.
 func FresnelSin[T Float](x T) T { s, _ := fresnel(x); return s }
 
-// fresnel are the integrals of sin(πt²/2) and cos(πt²/2) from 0 to x: power series (DLMF 7.6.4 and 7.6.6), and for large numbers the
-// auxiliary functions' asymptotic ones (7.12.2 and 7.12.3), whose phase is rounded in the precision of x.
+// fresnel computes the integrals of sin(πt²/2) and cos(πt²/2) from 0 to x: by power series (DLMF 7.6.4 and 7.6.6), and for large x by the
+// asymptotic series of the auxiliary functions (7.12.2 and 7.12.3). The phase is rounded in the precision of x.
 func fresnel[T Float](x T) (s, c T) {
-	const limit = 36974 // where TensorFlow takes the waves for nothing
+	const limit = 36974 // where TensorFlow neglects the waves
 	a := float64(absOf(x))
 	var s64, c64 float64
 	switch {
@@ -122,7 +122,7 @@ func fresnelSeries(x float64) (s, c float64) {
 	return s, c
 }
 
-// fresnelTail are the auxiliary functions f and g.
+// fresnelTail computes the auxiliary functions f and g.
 func fresnelTail(x float64) (f, g float64) {
 	y := math.Pi * x * x
 	f, g = 1, 1
@@ -149,7 +149,7 @@ func Spence[T Float](x T) T {
 func spence(x float64) float64 {
 	const sixth = math.Pi * math.Pi / 6
 	switch {
-	case x < 0 || x != x || math.IsInf(x, 1): // infinity as TensorFlow has it
+	case x < 0 || x != x || math.IsInf(x, 1): // at infinity too, as in TensorFlow
 		return math.NaN()
 	case x == 0:
 		return sixth

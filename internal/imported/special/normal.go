@@ -2,7 +2,7 @@ package special
 
 import "math"
 
-// NormalQuantile is the inverse of the normal distribution at p from 0 to 1.
+// NormalQuantile is the inverse of the normal distribution function at p from 0 to 1.
 func NormalQuantile[T Float](p T) T {
 	if p < 0 {
 		return T(math.NaN())
@@ -19,11 +19,11 @@ func NormalQuantile[T Float](p T) T {
 	return T(math.Sqrt2 * math.Erfinv(2*float64(p)-1))
 }
 
-// InverseErf is the inverse of the error function, by way of (1+x)/2, which loses what is far below 1.
+// InverseErf is the inverse of the error function, computed from (1+x)/2, which loses values far below 1.
 func InverseErf[T Float](x T) T { return NormalQuantile((x+1)/2) * T(math.Sqrt2/2) }
 
-// lowQuantile is NormalQuantile of a small p, which 2p-1 would lose: a rational approximation (M. Abramowitz and I. Stegun, 26.2.22) that steps
-// by Halley's method make exact.
+// lowQuantile is NormalQuantile of a small p, which 2p-1 would lose: a rational approximation (M. Abramowitz and I. Stegun, 26.2.22),
+// refined by steps of Halley's method.
 func lowQuantile(p float64) float64 {
 	t := math.Sqrt(-2 * math.Log(p))
 	x := (2.30753+0.27061*t)/(1+t*(0.99229+0.04481*t)) - t

@@ -2,10 +2,10 @@ package special
 
 import "math"
 
-// Float are the types that functions are computed in.
+// Float has the types that functions are computed in.
 type Float interface{ float32 | float64 }
 
-// Functions in the precision of the elements, as TensorFlow computes them: where a formula cancels, its rounding decides the result.
+// These functions compute in the precision of the elements, as TensorFlow does: where a formula cancels, the rounding decides the result.
 func logOf[T Float](x T) T   { return T(math.Log(float64(x))) }
 func log1pOf[T Float](x T) T { return T(math.Log1p(float64(x))) }
 func expOf[T Float](x T) T   { return T(math.Exp(float64(x))) }
@@ -15,7 +15,7 @@ func powOf[T Float](x, y T) T {
 	return T(math.Pow(float64(x), float64(y)))
 }
 
-// normal is x, and 0 where x is no normal number: TensorFlow's processors take it for that.
+// normal returns x, or 0 if x is subnormal: TensorFlow flushes such numbers to zero.
 func normal[T Float](x T) T {
 	if absOf(x) < SmallestNormal[T]() {
 		return T(math.Copysign(0, float64(x)))
@@ -26,7 +26,7 @@ func normal[T Float](x T) T {
 // single reports whether T has 32 bits.
 func single[T Float]() bool { return T(1)+0x1p-30 == 1 }
 
-// unit is half the distance from 1 to the next number.
+// unit is half the distance from 1 to the next larger number.
 func unit[T Float]() T {
 	if single[T]() {
 		return 0x1p-24

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSmallAndLarge: special functions where a plain formula loses all digits or takes long. The values are TensorFlow 2.15's.
+// TestSmallAndLarge: special functions at points where a plain formula loses all digits or takes long. The values are TensorFlow 2.15's.
 func TestSmallAndLarge(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -34,7 +34,7 @@ func TestSmallAndLarge(t *testing.T) {
 	}
 }
 
-// TestZetaBelow0: zeta of negative numbers, as TensorFlow 2.15 computes it, and of small and large ones.
+// TestZetaBelow0: zeta of negative, small and large numbers, as TensorFlow 2.15 computes it.
 func TestZetaBelow0(t *testing.T) {
 	for _, c := range []struct{ x, q, want float64 }{
 		{3, -0.5, 0.41439832211716}, {3, -12.25, -62.00948233372928}, {2, -1.75, 19.30163754452979}, {4, -0.125, 4097.80981758271},

@@ -13,7 +13,7 @@ func (x *site) at(i int) *value {
 	return x.in[i]
 }
 
-// result is the type that the program gives a result.
+// result returns the type that the program gives a result.
 func (x *site) result(i int) stablehlo.Type {
 	if i >= len(x.op.Results) {
 		refuse("result %d is missing", i)
@@ -21,10 +21,10 @@ func (x *site) result(i int) stablehlo.Type {
 	return x.op.Results[i].Type
 }
 
-// maxList bounds lists of numbers: two for each dimension.
+// maxList bounds lists of numbers: two per dimension.
 const maxList = 1 << 9
 
-// ints returns an attribute that is a list of numbers: a constant, or an array of numbers.
+// ints returns an attribute that is a list of numbers, as a constant or an array.
 func (x *site) ints(name string) []int {
 	switch v := x.op.Attrs[name].(type) {
 	case *stablehlo.Constant:
@@ -83,10 +83,10 @@ func (x *site) enum(name string) string {
 	return string(v)
 }
 
-// maxConstant bounds the elements of a splat that is attributes or indices.
+// maxConstant bounds the elements of splats that serve as attributes or indices.
 const maxConstant = 1 << 16
 
-// tensor makes a tensor of a constant, whose splat is small; each but once.
+// tensor makes the tensor of a constant whose splat is small; each only once.
 func (t *translation) tensor(k *stablehlo.Constant) *tensor.Tensor {
 	if made := t.tensors[k]; made != nil {
 		return made

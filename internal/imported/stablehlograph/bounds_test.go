@@ -14,7 +14,7 @@ import (
 
 var float = stablehlo.Type{Kind: stablehlo.Tensor, Name: "f32", DType: tensor.Float32, Dims: []int{}}
 
-// op makes an operation of floats.
+// op makes an operation on floats.
 func op(name string, attrs map[string]any, results int, in ...*stablehlo.Value) *stablehlo.Op {
 	o := &stablehlo.Op{Name: name, Dialect: "vhlo", Attrs: attrs, Operands: in}
 	for range results {
@@ -23,12 +23,12 @@ func op(name string, attrs map[string]any, results int, in ...*stablehlo.Value) 
 	return o
 }
 
-// returning ends a region with its last operation's results.
+// returning makes a region that returns its last operation's results.
 func returning(args []*stablehlo.Value, all ...*stablehlo.Op) *stablehlo.Region {
 	return &stablehlo.Region{Args: args, Ops: append(all, op("return", nil, 0, all[len(all)-1].Results...))}
 }
 
-// calling is a function that calls another one n times, each time with what it gave.
+// calling is a function that calls another one n times, each time with the previous result.
 func calling(name, callee string, n int) *stablehlo.Function {
 	x := &stablehlo.Value{Type: float}
 	var all []*stablehlo.Op
@@ -40,7 +40,7 @@ func calling(name, callee string, n int) *stablehlo.Function {
 	return &stablehlo.Function{Name: name, Body: returning([]*stablehlo.Value{x}, all...)}
 }
 
-// lowered translates a module of a float that becomes one, and returns what is missing.
+// lowered translates a module from a float to a float, and returns what is missing.
 func lowered(t *testing.T, a *account, all ...*stablehlo.Function) (missing []Gap) {
 	types := &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: &attr_value_go_proto.AttrValue_ListValue{Type: []types_go_proto.DataType{types_go_proto.DataType_DT_FLOAT}}}}
 	tr := newTranslation(t.Context(), "module", a)
@@ -59,7 +59,7 @@ func lowered(t *testing.T, a *account, all ...*stablehlo.Function) (missing []Ga
 	return nil
 }
 
-// Small modules that become large ones, or take long, are refused.
+// Small modules that become large, or take long, are refused.
 func TestBounds(t *testing.T) {
 	testkit.NotConcurrent(t)
 	x := &stablehlo.Value{Type: float}
@@ -77,7 +77,7 @@ func TestBounds(t *testing.T) {
 	}
 	towers = append(towers, calling("main", "tower_29", 1))
 
-	// What is passed on counts, too: it is no node.
+	// Values that are passed on count too, although they make no node.
 	const wide = 1 << 14
 	many := make([]*stablehlo.Value, wide)
 	for i := range many {
@@ -87,7 +87,7 @@ func TestBounds(t *testing.T) {
 	sum := op("add", nil, 1, barrier.Results[0], barrier.Results[wide-1])
 	barriers := &stablehlo.Function{Name: "barriers", Body: returning(args, barrier, sum)}
 
-	// Each branch gets what any of them needs of the graph around it.
+	// Each branch gets the values of the outer graph that any branch needs.
 	var outer []*stablehlo.Op
 	for range 2000 {
 		outer = append(outer, op("negate", nil, 1, x))
@@ -104,13 +104,13 @@ func TestBounds(t *testing.T) {
 		split.Regions = append(split.Regions, returning(nil, op("negate", nil, 1, x)))
 	}
 
-	// An attribute that holds another one twice, which holds another one twice.
+	// An attribute that holds another one twice, and so on, 60 levels deep.
 	tree := []any{}
 	for range 60 {
 		tree = []any{tree, tree}
 	}
 	top := op("custom_call", map[string]any{"call_target_name": "mhlo.topk", "mhlo.attributes": map[string]any{"k": tree}}, 1, x)
-	// Factorizations number the rows and columns of matrices, whose sizes take no bytes of a module.
+	// Factorizations number the rows and columns of matrices, whose sizes take no bytes in a module.
 	factorized := func(name string, rows, columns int) []*stablehlo.Op {
 		matrix := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, x), "f32", tensor.Float32, rows, columns)
 		factors := typed(op("broadcast_in_dim", map[string]any{"broadcast_dimensions": []any{}}, 1, x), "f32", tensor.Float32, 2)
@@ -120,7 +120,7 @@ func TestBounds(t *testing.T) {
 
 	turned := op("transpose", map[string]any{"permutation": make([]any, maxList+1)}, 1, x)
 
-	// Loops in loops: each tries how many rounds it has.
+	// Nested loops: each tries to find its number of iterations.
 	truth := stablehlo.Type{Kind: stablehlo.Tensor, Name: "i1", DType: tensor.Bool, Dims: []int{}}
 	nest := returning([]*stablehlo.Value{x}, op("negate", nil, 1, x))
 	for range 30 {
@@ -160,7 +160,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// All modules of a graph have one account.
+// All modules of a graph share one account.
 func TestModulesShareBounds(t *testing.T) {
 	testkit.NotConcurrent(t)
 	x := &stablehlo.Value{Type: float}
@@ -177,13 +177,13 @@ func TestModulesShareBounds(t *testing.T) {
 	}
 }
 
-// TestLoopsThatFit: loops are unrolled while that takes a part of what there is; others stay loops, which take little.
+// TestLoopsThatFit: loops are unrolled while that takes only part of the budget; other loops stay, and take little.
 func TestLoopsThatFit(t *testing.T) {
 	integer := stablehlo.Type{Kind: stablehlo.Tensor, Name: "i32", DType: tensor.Int32, Dims: []int{}}
 	number := func(n byte) *stablehlo.Op {
 		return typed(op("constant", map[string]any{"value": &stablehlo.Constant{Type: integer, Bytes: []byte{n, 0, 0, 0}}}, 1), "i32", tensor.Int32)
 	}
-	count := func(from, of *stablehlo.Value) *stablehlo.Op { // 20 rounds of 40 operations
+	count := func(from, of *stablehlo.Value) *stablehlo.Op { // 20 iterations of 40 operations
 		i, x := &stablehlo.Value{Type: integer}, &stablehlo.Value{Type: float}
 		most, one := number(20), number(1)
 		less := typed(op("compare", map[string]any{"comparison_direction": stablehlo.Enum("LT")}, 1, i, most.Results[0]), "i1", tensor.Bool)
@@ -216,7 +216,7 @@ func TestLoopsThatFit(t *testing.T) {
 		if missing := lowered(t, a, main); len(missing) > 0 {
 			t.Errorf("%+v: got %v", before, missing)
 		}
-		if before.nodes-a.nodes < 3000 { // if all stay loops, they take 2532
+		if before.nodes-a.nodes < 3000 { // 2532 if all stay loops
 			t.Errorf("%+v: no loop is unrolled: %+v", before, *a)
 		}
 	}
@@ -230,7 +230,7 @@ func typed(o *stablehlo.Op, name string, d tensor.DType, dims ...int) *stablehlo
 	return o
 }
 
-// Regions that are no order, or another one than that of keys, are refused: a sort by them would be wrong.
+// Regions that define no order, or an order other than by keys, are refused: sorting by them would be wrong.
 func TestOrders(t *testing.T) {
 	less := func(a, b *stablehlo.Value) *stablehlo.Op {
 		return typed(op("compare", map[string]any{"comparison_direction": stablehlo.Enum("LT")}, 1, a, b), "i1", tensor.Bool)

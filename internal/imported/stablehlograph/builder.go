@@ -12,25 +12,25 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of what is computed while a module is translated.
+// Limits on what is computed while a module is translated.
 const (
-	maxFolded     = 1 << 12 // elements of what a node of constants may make
-	smallConstant = 1 << 10 // elements of constants that functions have copies of
+	maxFolded     = 1 << 12 // elements of the results of a node with constant inputs
+	smallConstant = 1 << 10 // elements of constants that are copied into functions
 )
 
 // builder adds nodes to the graph of a function.
 type builder struct {
 	t         *translation
 	g         *graph.Builder
-	parent    *builder             // of a loop or branch: the graph around it
-	taken     map[identity]*value  // values of the parent that came in as arguments
-	args      []*value             // of those, in order, in the parent's terms
+	parent    *builder             // for a loop or branch: the builder of the graph around it
+	taken     map[identity]*value  // values of the parent, as arguments
+	args      []*value             // these values, in order, in the parent's graph
 	nodes     []*graph.Node        // their placeholders
 	made      map[*graph.Node]bool // by this builder
 	constants map[*tensor.Tensor]graph.Output
-	wholes    map[*value]*value // broadcasts that are made
-	effects   []*graph.Node     // that run although no result needs them
-	name      string            // of the nodes that are made
+	wholes    map[*value]*value // broadcasts that have been made
+	effects   []*graph.Node     // nodes that run although no result needs them
+	name      string            // name of the nodes that are made
 }
 
 func (t *translation) builder(parent *builder) *builder {
@@ -38,13 +38,13 @@ func (t *translation) builder(parent *builder) *builder {
 		constants: map[*tensor.Tensor]graph.Output{}, wholes: map[*value]*value{}, name: "node"}
 }
 
-// node adds a node of one result, whose sizes are dims.
+// node adds a node with one result, whose sizes are dims.
 func (b *builder) node(d *ops.Def, dims []int, attrs graph.Attrs, in ...*value) *value {
 	return b.several(d, [][]int{dims}, attrs, in...)[0]
 }
 
-// several adds a node, and returns its results. Type attributes and counts follow from the inputs. Where these are constant and small, so are
-// the results. Integers that the op does not take are computed as int64, and floats as float32.
+// several adds a node, and returns its results. Type attributes and counts follow from the inputs. If the inputs are constant and small,
+// so are the results. Integers that the op does not support are computed as int64, and floats as float32.
 func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*value) []*value {
 	n := &graph.Node{Op: d.Name, Attrs: maps.Clone(attrs)}
 	if n.Attrs == nil {
@@ -79,7 +79,7 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 	for _, v := range in {
 		n.Inputs = append(n.Inputs, b.operand(v))
 	}
-	n.Name = b.g.Graph.UniqueName(b.name) // those that make the inputs have names by now
+	n.Name = b.g.Graph.UniqueName(b.name) // the nodes of the inputs already have names
 	if err := b.g.Graph.Add(n); err != nil {
 		refuse("%v", err)
 	}
@@ -94,7 +94,7 @@ func (b *builder) several(d *ops.Def, dims [][]int, attrs graph.Attrs, in ...*va
 	return all
 }
 
-// wider computes a node whose op does not take the type of its inputs in a type that holds that; nil where there is none.
+// wider computes a node whose op does not support its inputs' type in a wider type; it returns nil if there is none.
 func (b *builder) wider(err error, d *ops.Def, dims [][]int, attrs graph.Attrs, in []*value) []*value {
 	if typ := (*eager.TypeError)(nil); !errors.As(err, &typ) {
 		return nil
@@ -124,7 +124,7 @@ func (b *builder) wider(err error, d *ops.Def, dims [][]int, attrs graph.Attrs, 
 	return all
 }
 
-// widerType is a type that holds all values of another one, and in which sums and products are the same after they are cut off.
+// widerType returns a type that holds all values of d, and whose sums and products are the same once they are truncated.
 func widerType(d tensor.DType) tensor.DType {
 	switch d {
 	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Uint8, tensor.Uint16, tensor.Uint32:
@@ -135,7 +135,7 @@ func widerType(d tensor.DType) tensor.DType {
 	return tensor.Invalid
 }
 
-// reason is an error of a kernel without the node that it is of.
+// reason returns a kernel's error without the node's name.
 func reason(err error) string {
 	if e, ok := err.(*eager.Error); ok {
 		return e.Op + ": " + e.Err.Error()
@@ -143,7 +143,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// fold computes a node of small constants; nil where there are others.
+// fold computes a node of small constants; nil if an input is not one.
 func fold(ctx context.Context, d *ops.Def, n *graph.Node, in []*value) []*value {
 	if d.State != ops.Pure || d.Heavy || len(in) == 0 {
 		return nil
@@ -173,7 +173,7 @@ func fold(ctx context.Context, d *ops.Def, n *graph.Node, in []*value) []*value 
 	return all
 }
 
-// own returns a value of this builder: one of the graph around is an argument.
+// own returns a value of this builder: it makes a value of the parent an argument.
 func (b *builder) own(v *value) *value {
 	if v.t != nil && (b.parent == nil || v.t.Len() <= smallConstant) || b.made[v.out.Node] {
 		return v
@@ -194,7 +194,7 @@ func (b *builder) own(v *value) *value {
 	return w
 }
 
-// shapeOf is a shape whose open sizes may be anything.
+// shapeOf returns a shape whose open sizes may be anything.
 func shapeOf(dims []int) graph.Shape {
 	shape := graph.Shape{Dims: make([]graph.Dim, len(dims))}
 	for i, n := range dims {
@@ -215,7 +215,7 @@ func (b *builder) placeholder(d tensor.DType, dims []int) *value {
 	return v
 }
 
-// whole makes a broadcast.
+// whole adds the node of a broadcast.
 func (b *builder) whole(v *value) *value {
 	if v.low == nil {
 		return v
@@ -242,7 +242,7 @@ func (b *builder) operand(v *value) graph.Output {
 	return o
 }
 
-// cast converts to another type.
+// cast converts a value to another type.
 func (b *builder) cast(v *value, to tensor.DType) *value {
 	if v.dtype == to {
 		return v
@@ -250,7 +250,7 @@ func (b *builder) cast(v *value, to tensor.DType) *value {
 	return b.each(ops.Cast, graph.Attrs{"DstT": to}, v)
 }
 
-// each adds an elementwise node. Where all operands of the result's sizes are broadcasts, so is the result.
+// each adds an elementwise node. If all operands that have the result's sizes are broadcasts, the result is one too.
 func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 	var lowDims, dims []int
 	lows := make([]*value, len(in))
@@ -263,12 +263,12 @@ func (b *builder) each(d *ops.Def, attrs graph.Attrs, in ...*value) *value {
 		if !slices.Equal(v.dims, dims) {
 			continue
 		}
-		if v.low == nil { // one is whole: the result is
+		if v.low == nil { // an operand has all elements, and so does the result
 			return b.node(d, dims, attrs, lows...)
 		}
 		shape = v.shape
 	}
-	if shape == nil { // the sizes are of several operands
+	if shape == nil { // the sizes come from several operands
 		return b.node(d, dims, attrs, in...)
 	}
 	return b.spread(b.node(d, lowDims, attrs, lows...), dims, shape)

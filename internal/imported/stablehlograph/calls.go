@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unaryCalls are the targets of custom calls, and the names of composites, that are one op of TensorFlow.
+// unaryCalls maps targets of custom calls, and names of composites, to single ops of TensorFlow.
 var unaryCalls = map[string]*ops.Def{"mhlo.erf": ops.Erf, "mhlo.erf_inv": ops.Erfinv, "chlo.erf": ops.Erf, "chlo.erf_inv": ops.Erfinv, "chlo.erfc": ops.Erfc, "chlo.lgamma": ops.Lgamma,
 	"chlo.digamma": ops.Digamma, "mhlo.tan": ops.Tan, "chlo.tan": ops.Tan, "chlo.sinh": ops.Sinh, "chlo.cosh": ops.Cosh, "mhlo.sinh": ops.Sinh, "mhlo.cosh": ops.Cosh, "chlo.asin": ops.Asin,
 	"chlo.acos": ops.Acos, "chlo.atan": ops.Atan, "chlo.asinh": ops.Asinh, "chlo.acosh": ops.Acosh, "chlo.atanh": ops.Atanh, "mhlo.asin": ops.Asin, "mhlo.acos": ops.Acos,
 	"mhlo.atan": ops.Atan, "mhlo.asinh": ops.Asinh, "mhlo.acosh": ops.Acosh, "mhlo.atanh": ops.Atanh, "chlo.bessel_i1e": ops.BesselI1e}
 
-// placements are the targets that say where something is computed, which is here.
+// placements are targets that only say where something is computed, which is here.
 var placements = []string{"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement", "LayoutConstraint", "xla.sdy.FuncResultSharding"}
 
-// customCall is a call of something outside of StableHLO.
+// customCall is a call of something outside StableHLO.
 func customCall(x *site) []*value {
 	target, _ := x.op.Attrs["call_target_name"].(string)
 	if d := unaryCalls[target]; d != nil {
@@ -55,7 +55,7 @@ func customCall(x *site) []*value {
 	return nil
 }
 
-// approxTopK: where the program says that there is no approximation on its platform, XLA computes it exactly.
+// approxTopK: if the program says that its platform has no approximation, XLA computes it exactly.
 func (x *site) approxTopK() []*value {
 	if exact, _ := x.setting("is_fallback").(bool); !exact {
 		refuse("an approximation that differs from machine to machine")
@@ -82,7 +82,7 @@ func (x *site) approxTopK() []*value {
 	return x.firstK(v, int(k), sortKey{falling: first(2, 1)})
 }
 
-// setting is an attribute of a call's configuration.
+// setting returns an attribute of a call's configuration.
 func (x *site) setting(name string) any {
 	for _, from := range []string{"backend_config", "mhlo.backend_config"} {
 		if attrs, _ := x.op.Attrs[from].(map[string]any); attrs[name] != nil {
@@ -92,7 +92,7 @@ func (x *site) setting(name string) any {
 	return nil
 }
 
-// assert refuses requests for which the module says so.
+// assert makes requests fail if the module's assertion does.
 func (x *site) assert() {
 	cond := x.at(0)
 	if k, ok := cond.numbers(); ok && len(k) == 1 && k[0] != 0 {
@@ -111,7 +111,7 @@ func (x *site) assert() {
 	x.effects = append(x.effects, n)
 }
 
-// composite is an operation that a function of the module explains. Those that have an op are that.
+// composite is an operation that a function of the module defines. If it has an op, that is used instead.
 func composite(x *site) []*value {
 	name, _ := x.op.Attrs["name"].(string)
 	attrs, _ := x.op.Attrs["composite_attributes"].(map[string]any)

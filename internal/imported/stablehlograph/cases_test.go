@@ -27,10 +27,10 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// recorded is a program of interop/python/stablehlo_cases.py, with inputs and what JAX answers.
+// recorded is a program of interop/python/stablehlo_cases.py, with inputs and JAX's outputs.
 type recorded map[string]*tensor.Tensor
 
-// list returns the tensors of a prefix in order.
+// list returns the tensors with a prefix, in order.
 func (r recorded) list(prefix string) (all []*tensor.Tensor) {
 	for i := 0; r[fmt.Sprintf("%s_%d", prefix, i)] != nil; i++ {
 		all = append(all, r[fmt.Sprintf("%s_%d", prefix, i)])
@@ -72,7 +72,7 @@ func typesAttr(all []*tensor.Tensor) *attrValue {
 	return &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: list}}
 }
 
-// model makes a SavedModel of a module: a graph of one node.
+// model makes a SavedModel from a module: a graph of one node.
 func model(t testing.TB, module []byte, in, out []*tensor.Tensor, open bool) *savedmodel.MetaGraph {
 	n := &node_def_go_proto.NodeDef{Name: "module", Op: "XlaCallModule", Attr: map[string]*attrValue{
 		"module": {Value: &attr_value_go_proto.AttrValue_S{S: module}}, "Tin": typesAttr(in), "Tout": typesAttr(out),
@@ -100,7 +100,7 @@ func model(t testing.TB, module []byte, in, out []*tensor.Tensor, open bool) *sa
 	return &savedmodel.MetaGraph{Dir: t.TempDir(), Signatures: sigs, Proto: &pb.MetaGraphDef{GraphDef: gd, SignatureDef: sigs}}
 }
 
-// check loads the module of a case and compares its answers with JAX's.
+// check loads the module of a case and compares its outputs with JAX's.
 func (r recorded) check(t *testing.T) {
 	in, want := r.list("in"), r.list("out")
 	more := r.list("more_in")
@@ -135,7 +135,7 @@ func (r recorded) run(t *testing.T, s *session.Session, in, want []*tensor.Tenso
 	}
 }
 
-// tolerance of floats, relative to 1 or to the number.
+// tolerance is for floats, relative to 1 or to the number.
 const tolerance = 2e-5
 
 func same(got, want *tensor.Tensor) error {
@@ -160,7 +160,7 @@ func same(got, want *tensor.Tensor) error {
 	return nil
 }
 
-// eachCase runs the cases of an archive, and returns how many there are.
+// eachCase runs the cases of an archive, and returns their number.
 func eachCase(t *testing.T, path string, run func(t *testing.T, r recorded)) (n int) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -185,7 +185,7 @@ func eachCase(t *testing.T, path string, run func(t *testing.T, r recorded)) (n 
 	}
 }
 
-// The programs of two versions of JAX, with bytecode of versions 0 and 6. They are made by interop/python/stablehlo_cases.py.
+// Programs of two versions of JAX, with bytecode of versions 0 and 6, made by interop/python/stablehlo_cases.py.
 func TestRecordedCases(t *testing.T) {
 	testkit.NotConcurrent(t)
 	for _, name := range []string{"jax_0.4.23", "jax_0.10.2"} {
@@ -197,7 +197,7 @@ func TestRecordedCases(t *testing.T) {
 	}
 }
 
-// The same programs as the JAX that is installed exports them.
+// The same programs, as the installed JAX exports them.
 func TestCasesOfJAX(t *testing.T) {
 	python := jax(t)
 	path := filepath.Join(t.TempDir(), "cases.tar.bz2")
@@ -207,7 +207,7 @@ func TestCasesOfJAX(t *testing.T) {
 	eachCase(t, path, func(t *testing.T, r recorded) { r.check(t) })
 }
 
-// jax returns an interpreter that has JAX, or skips. The environment variable GOESTIMATOR_JAX names one.
+// jax returns a Python interpreter with JAX, or skips. The environment variable GOESTIMATOR_JAX names one.
 func jax(t *testing.T) string {
 	t.Helper()
 	testkit.NotConcurrent(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// inside returns the operation's site in a graph of its own, that of a function.
+// inside returns the operation's site in a new graph, for a function.
 func (x *site) inside() *site {
 	b := x.t.builder(x.builder)
 	b.name = x.name
@@ -25,7 +25,7 @@ func (b *builder) arguments(of []*value) []*value {
 	return args
 }
 
-// share makes all graphs take what one of them captured, in one order, and returns that.
+// share makes all graphs take the values that any of them captured, in one order, and returns these values.
 func share(all ...*site) []*value {
 	var shared []*value
 	seen := map[identity]bool{}
@@ -53,21 +53,21 @@ func share(all ...*site) []*value {
 	return shared
 }
 
-// condition and body are what a loop does with the values as they are: it asks whether to go on, and makes the next ones.
+// condition and body get the current values of a loop: condition returns whether to continue, body the next values.
 type (
 	condition func(x *site, now []*value) *value
 	body      func(x *site, now []*value) []*value
 )
 
-// A loop is unrolled where it is known to have at most maxRounds, which make at most maxRoundNodes nodes, with their inputs and results, and
-// leave at least half of what the modules may still become.
+// A loop is unrolled if it is known to have at most maxRounds iterations, which make at most maxRoundNodes nodes, with their inputs and
+// results, and leave at least half of the account.
 const (
 	maxRounds     = 64
 	maxRoundNodes = 1 << 14
 )
 
-// rounds are the rounds of a loop one after the other, since what is compiled has no loops. false: they are too many, or only a request says how
-// many.
+// rounds unrolls a loop, since compiled programs have no loops. It returns false if there are too many iterations, or only a request
+// decides their number.
 func (x *site) rounds(first []*value, cond condition, body body) (now []*value, ok bool) {
 	now = first
 	for n := range maxRounds + 1 {
@@ -86,18 +86,18 @@ func (x *site) rounds(first []*value, cond condition, body body) (now []*value, 
 	return nil, false
 }
 
-// again is the same site, to translate a region once more.
+// again returns a new site, to translate a region once more.
 func (x *site) again() *site {
 	return &site{builder: x.builder, op: x.op, scope: x.scope.inner(x.builder)}
 }
 
-// goesOn reports what a condition says of values; not ok: only a request says it.
+// goesOn reports whether a condition holds for values; not ok: only a request decides.
 func (x *site) goesOn(cond condition, now []*value) (more, ok bool) {
 	y := cond(x.again(), now)
 	return y.t != nil && y.t.Int(0) != 0, y.t != nil
 }
 
-// expected is how many rounds there are where whole numbers go on as in the first one, and more than maxRounds where that is not known.
+// expected returns the number of iterations if integers keep changing as in the first one, and more than maxRounds if it is not known.
 func (x *site) expected(cond condition, first, next []*value) int {
 	for n := 1; n <= maxRounds; n++ {
 		now := slices.Clone(next)
@@ -114,7 +114,7 @@ func (x *site) expected(cond condition, first, next []*value) int {
 	return maxRounds + 1
 }
 
-// sameTypes refuses a body that makes values of other types.
+// sameTypes refuses a body that changes the types of values.
 func sameTypes(first, next []*value) {
 	if len(next) != len(first) {
 		refuse("a body of %d results for %d values", len(next), len(first))
@@ -140,7 +140,7 @@ func (x *site) loop(first []*value, cond condition, body body) []*value {
 	next := body(step, stepArgs)
 	sameTypes(first, next)
 	for i, v := range next {
-		next[i] = step.own(step.whole(v)) // may capture
+		next[i] = step.own(step.whole(v)) // this may capture
 	}
 	shared := share(test, step)
 	for _, n := range step.nodes {
@@ -154,7 +154,7 @@ func (x *site) loop(first []*value, cond condition, body body) []*value {
 	return x.several(ops.StatelessWhile, dims, attrs, slices.Concat(first, shared)...)[:len(first)]
 }
 
-// while has a region that says whether to go on, and one that computes the next values.
+// while has a condition region, and a region that computes the next values.
 func while(x *site) []*value {
 	if len(x.op.Results) != len(x.in) {
 		refuse("%d values and %d results", len(x.in), len(x.op.Results))
@@ -162,7 +162,7 @@ func while(x *site) []*value {
 	tokens := x.withoutTokens()
 	first := make([]*value, 0, len(tokens.in))
 	for i, v := range x.in {
-		if v != noToken { // sizes that are open may change, also where they are known at first
+		if v != noToken { // open sizes may change, even if they are known at first
 			w := *x.whole(v)
 			w.dims = x.result(i).Dims
 			first = append(first, &w)
@@ -180,7 +180,7 @@ func while(x *site) []*value {
 	return tokens.all(out)
 }
 
-// tokens are the places of operands that are no tensors, but say in which order things happen.
+// tokens says which operands are tokens, which are not tensors but order side effects.
 type tokens struct {
 	in []*value
 	is []bool
@@ -198,7 +198,7 @@ func (x *site) withoutTokens() tokens {
 	return t
 }
 
-// all puts tokens into their places.
+// all inserts the tokens.
 func (t tokens) all(in []*value) (out []*value) {
 	for _, is := range t.is {
 		if is {
@@ -211,7 +211,7 @@ func (t tokens) all(in []*value) (out []*value) {
 	return out
 }
 
-// drop leaves them out.
+// drop removes the tokens.
 func (t tokens) drop(in []*value) (out []*value) {
 	if len(in) != len(t.is) {
 		refuse("%d values for %d", len(in), len(t.is))
@@ -224,8 +224,8 @@ func (t tokens) drop(in []*value) (out []*value) {
 	return out
 }
 
-// branches runs one of several regions. The operand is a bool, and the first region for true, or the number of a region: the last one for all
-// others. Where it is known, that is all there is of it.
+// branches runs one of several regions. The operand is a bool, with the first region for true, or the index of a region, with the last one
+// for all other numbers. If it is known, only that region is translated.
 func branches(x *site) []*value {
 	all := len(x.op.Regions)
 	if all == 0 {
@@ -273,7 +273,7 @@ func branches(x *site) []*value {
 	return x.several(ops.StatelessCase, dims, graph.Attrs{"branches": names, "Tout": types}, append([]*value{number}, shared...)...)
 }
 
-// callFunction puts the function in the place of its call.
+// callFunction inlines the function.
 func callFunction(x *site) []*value {
 	name, _ := x.op.Attrs["callee"].(string)
 	return x.called(name, x.in)

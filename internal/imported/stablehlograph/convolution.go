@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// convolution slides filters over images whose dimensions may have any order.
+// convolution slides filters over images whose dimensions are in any order.
 func convolution(x *site) *value {
 	return x.convolved(x.at(0), x.at(1))
 }
@@ -30,7 +30,7 @@ func dynamicConvolution(x *site) *value {
 	return x.withPadding(nil).convolved(x.paddedBy(image, zero, x.at(2), space), x.at(1))
 }
 
-// convolved brings images and filters to the order of dimensions that TensorFlow has.
+// convolved brings images and filters into TensorFlow's order of dimensions.
 func (x *site) convolved(image, filter *value) *value {
 	to := x.result(0)
 	inSpace, filterSpace, outSpace := x.ints("input_spatial_dimensions"), x.ints("kernel_spatial_dimensions"), x.ints("output_spatial_dimensions")
@@ -54,7 +54,7 @@ func (x *site) convolved(image, filter *value) *value {
 		work = productType(image.dtype, filter.dtype, to.DType)
 	}
 	if isInteger(work) {
-		work = tensor.Float64 // products of 32 bits and their sums are exact there up to 53 bits
+		work = tensor.Float64 // float64 holds sums of 32-bit products exactly up to 53 bits
 	}
 	u, f = x.cast(u, work), x.cast(f, work)
 	w := x.window(f.dims[:n], "lhs_dilation", "rhs_dilation")
@@ -70,7 +70,7 @@ func (x *site) convolved(image, filter *value) *value {
 	return x.cast(x.transpose(y, perm...), to.DType)
 }
 
-// flipped reverses the dimensions of a filter that the convolution says.
+// flipped reverses the dimensions of a filter, as the convolution asks.
 func (x *site) flipped(f *value) *value {
 	var axes []int
 	switch v := x.op.Attrs["window_reversal"].(type) {
@@ -93,11 +93,11 @@ func (x *site) flipped(f *value) *value {
 	return x.node(ops.ReverseV2, f.dims, nil, f, ints(axes...))
 }
 
-// slide convolves images with their channels last by a filter [sizes..., inputs of a group, outputs].
+// slide convolves images with channels last by a filter [sizes..., inputs of a group, outputs].
 func (x *site) slide(u, f *value, w window, groups int) *value {
 	n := len(w.sizes)
 	space := offset(without(n), 1)
-	if n == 1 { // series are images of one row
+	if n == 1 { // treat series as images of one row
 		u, f = x.insert(u, 1), x.insert(f, 0)
 		first := func(v int, list []int) []int { return append([]int{v}, list...) }
 		w = window{first(1, w.sizes), first(1, w.strides), first(0, w.low), first(0, w.high), first(1, w.between), first(1, w.spacing)}
@@ -125,7 +125,7 @@ func (x *site) slide(u, f *value, w window, groups int) *value {
 	return x.node(ops.Conv2D, append(dims, outputs), attrs, u, f)
 }
 
-// maxGroups bounds groups that become nodes of their own.
+// maxGroups bounds the groups that become separate nodes.
 const maxGroups = 1024
 
 // inGroups convolves each group of channels by its filters.

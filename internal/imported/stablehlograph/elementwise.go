@@ -8,17 +8,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unary is an op of one operand.
+// unary is an op with one operand.
 func unary(d *ops.Def) operation {
 	return each(func(x *site) *value { return x.each(d, nil, x.at(0)) })
 }
 
-// arithmetic is an op of two operands.
+// arithmetic is an op with two operands.
 func arithmetic(d *ops.Def) func(x *site) *value {
 	return func(x *site) *value { return x.each(d, nil, x.at(0), x.at(1)) }
 }
 
-// logical is an op of two operands, with another op for bools.
+// logical is an op with two operands, and another op for bools.
 func logical(bools, others *ops.Def) func(x *site) *value {
 	return func(x *site) *value {
 		if x.at(0).dtype == tensor.Bool {
@@ -76,7 +76,7 @@ func roundAway(x *site) *value {
 	half := x.each(ops.GreaterEqual, nil, x.each(ops.Sub, nil, size, low), scalar(v.dtype, 0.5))
 	up := x.each(ops.AddV2, nil, low, x.cast(half, v.dtype))
 	y := x.each(ops.Mul, nil, x.each(ops.Sign, nil, v), up)
-	whole := x.each(ops.Equal, nil, low, size) // infinite ones too
+	whole := x.each(ops.Equal, nil, low, size) // including infinities
 	return x.each(ops.SelectV2, nil, whole, v, y)
 }
 
@@ -84,7 +84,7 @@ func cubeRoot(x *site) *value {
 	v := x.at(0)
 	root := x.each(ops.Pow, nil, x.each(ops.Abs, nil, v), scalar(v.dtype, 1.0/3))
 	y := x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.Neg, nil, root), root)
-	return x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, v, scalar(v.dtype, 0)), v, y) // -0 too
+	return x.each(ops.SelectV2, nil, x.each(ops.Equal, nil, v, scalar(v.dtype, 0)), v, y) // including -0
 }
 
 func realPart(x *site) *value {
@@ -112,12 +112,12 @@ func not(x *site) *value {
 	return x.each(ops.Invert, nil, x.at(0))
 }
 
-// ones counts bits that are set.
+// ones counts the bits that are set.
 func ones(x *site) *value {
 	return x.cast(x.each(ops.PopulationCount, nil, x.at(0)), x.at(0).dtype)
 }
 
-// leadingZeros fills the bits below the first one that is set, and counts the others.
+// leadingZeros sets all bits below the highest set one, and counts the others.
 func leadingZeros(x *site) *value {
 	v := x.unsigned(x.at(0))
 	n := 8 * v.dtype.Size()
@@ -128,10 +128,10 @@ func leadingZeros(x *site) *value {
 	return x.each(ops.Sub, nil, scalar(set.dtype, float64(n)), set)
 }
 
-// unsigned are integers by their bits.
+// unsigned reinterprets the bits of integers as unsigned ones.
 func (x *site) unsigned(v *value) *value { return x.bits(v, integers[v.dtype.Size()][1]) }
 
-// bits are elements by their bits, of a type of the same size.
+// bits reinterprets the bits of elements as a type of the same size.
 func (x *site) bits(v *value, to tensor.DType) *value {
 	if v.dtype == to {
 		return v
@@ -139,7 +139,7 @@ func (x *site) bits(v *value, to tensor.DType) *value {
 	return x.each(ops.Bitcast, graph.Attrs{"type": to}, v)
 }
 
-// divide cuts off what is behind the point of integers. A quotient by 0 is -1, all bits, as XLA has it.
+// divide truncates integer quotients. A quotient by 0 is -1, all bits set, as in XLA.
 func divide(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	if !isInteger(a.dtype) {
@@ -154,7 +154,7 @@ func divide(x *site) *value {
 	return x.each(ops.SelectV2, nil, zero, minus, y)
 }
 
-// remainder has the sign of the dividend. One by the integer 0 is the dividend.
+// remainder has the sign of the dividend. The remainder by integer 0 is the dividend.
 func remainder(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	if !isInteger(a.dtype) {
@@ -173,7 +173,7 @@ func remainder(x *site) *value {
 	return x.each(ops.SelectV2, nil, zero, a, y)
 }
 
-// divisor is a divisor without zeros, and where it has some; nil: nowhere.
+// divisor returns a divisor without zeros, and where it had zeros; nil if it had none.
 func (x *site) divisor(b *value) (safe, zero *value) {
 	if t := b.small().t; t != nil && t.Len() == 1 && t.Int(0) != 0 {
 		return b, nil
@@ -182,7 +182,7 @@ func (x *site) divisor(b *value) (safe, zero *value) {
 	return x.each(ops.SelectV2, nil, zero, scalar(b.dtype, 1), b), zero
 }
 
-// power of integers: those with negative exponents are 0, but for the bases 1 and -1.
+// power: for integers with negative exponents it is 0, except for bases 1 and -1.
 func power(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	if !isInteger(a.dtype) {
@@ -204,13 +204,13 @@ func shiftLeft(x *site) *value {
 	return x.shifted(ops.LeftShift, x.at(0), x.at(1), scalar(x.at(0).dtype, 0))
 }
 
-// shiftLogical fills with zeros, numbers with a sign too.
+// shiftLogical fills with zeros, even for signed integers.
 func shiftLogical(x *site) *value {
 	v := x.unsigned(x.at(0))
 	return x.bits(x.shifted(ops.RightShift, v, x.unsigned(x.at(1)), scalar(v.dtype, 0)), x.at(0).dtype)
 }
 
-// shiftArithmetic fills with the highest bit, in numbers without a sign too.
+// shiftArithmetic fills with the highest bit, even for unsigned integers.
 func shiftArithmetic(x *site) *value {
 	signed := integers[x.at(0).dtype.Size()][0]
 	v, by := x.bits(x.at(0), signed), x.bits(x.at(1), signed)
@@ -218,7 +218,7 @@ func shiftArithmetic(x *site) *value {
 	return x.bits(x.shifted(ops.RightShift, v, by, far), x.at(0).dtype)
 }
 
-// shifted shifts, and is far where the distance is as large as there are bits.
+// shifted shifts, and returns far where the distance is at least the number of bits.
 func (x *site) shifted(d *ops.Def, v, by, far *value) *value {
 	n := float64(8 * v.dtype.Size())
 	y := x.each(d, nil, v, by)
@@ -229,7 +229,7 @@ func (x *site) shifted(d *ops.Def, v, by, far *value) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, distance, scalar(distance.dtype, n)), y, far)
 }
 
-// comparisons are the ops of directions.
+// comparisons has the ops by direction.
 var comparisons = map[string]*ops.Def{"EQ": ops.Equal, "NE": ops.NotEqual, "GE": ops.GreaterEqual, "GT": ops.Greater, "LE": ops.LessEqual, "LT": ops.Less}
 
 func compare(x *site) *value {
@@ -249,13 +249,13 @@ func compare(x *site) *value {
 
 func choose(x *site) *value { return x.each(ops.SelectV2, nil, x.at(0), x.at(1), x.at(2)) }
 
-// clamp brings an operand to a range: its operands are the least, the operand, and the largest.
+// clamp has operands minimum, operand and maximum.
 func clamp(x *site) *value {
 	least := x.each(ops.Maximum, nil, x.at(0), x.at(1))
 	return x.each(ops.Minimum, nil, least, x.at(2))
 }
 
-// convert: floats outside of the range of integers become the nearest ones, NaN becomes 0.
+// convert: floats outside the range of integers are clamped, NaN becomes 0.
 func convert(x *site) *value {
 	v, to := x.at(0), x.result(0).DType
 	switch {
@@ -283,7 +283,7 @@ func (x *site) saturated(v *value, to tensor.DType) *value {
 	return x.each(ops.SelectV2, nil, below, limit(to, false), y)
 }
 
-// limit is the largest number of a type of integers, or the least one.
+// limit returns the largest or smallest number of an integer type.
 func limit(d tensor.DType, largest bool) *value {
 	all := ^uint64(0)
 	switch {
@@ -297,7 +297,7 @@ func limit(d tensor.DType, largest bool) *value {
 	return bits(tensor.New(d), all)
 }
 
-// bitcast may have a dimension more or less, which is the bytes of one element.
+// bitcast may add or remove a dimension, which has the bytes of one element.
 func bitcast(x *site) *value {
 	v, to := x.at(0), x.result(0)
 	if v.dtype == tensor.Bool || to.DType == tensor.Bool {
@@ -312,7 +312,7 @@ func bitcast(x *site) *value {
 	return x.node(ops.Bitcast, to.Dims, graph.Attrs{"type": to.DType}, v)
 }
 
-// reducePrecision rounds to another type of floats and back. Numbers that are subnormal for fewer bits of exponent become 0.
+// reducePrecision rounds to another float type and back. Numbers that are subnormal with fewer exponent bits become 0.
 func reducePrecision(x *site) *value {
 	v, e, m := x.at(0), x.int("exponent_bits"), x.int("mantissa_bits")
 	to, ok := floats[[2]int{e, m}]
@@ -327,17 +327,17 @@ func reducePrecision(x *site) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, x.each(ops.Abs, nil, y), least), x.each(ops.Mul, nil, y, scalar(v.dtype, 0)), y)
 }
 
-// ordered are floats as integers of the same order: -NaN, -Inf, ..., -0, 0, ..., Inf, NaN.
+// ordered maps floats to integers of the same order: -NaN, -Inf, ..., -0, 0, ..., Inf, NaN.
 func (x *site) ordered(v *value) *value {
 	return x.mirrored(x.bits(v, integers[v.dtype.Size()][0]))
 }
 
-// mirrored turns the order of negative integers around.
+// mirrored reverses the order of negative integers.
 func (x *site) mirrored(v *value) *value {
 	return x.each(ops.SelectV2, nil, x.each(ops.Less, nil, v, scalar(v.dtype, 0)), x.each(ops.BitwiseXor, nil, v, limit(v.dtype, true)), v)
 }
 
-// mapped computes a region of numbers for all elements.
+// mapped computes a scalar region for all elements.
 func mapped(x *site) []*value {
 	return x.apply(x.region(0), x.in...)
 }

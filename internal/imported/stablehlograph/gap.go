@@ -11,28 +11,28 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 )
 
-// Gap is an operation of StableHLO, or a part of one, that is not translated.
+// Gap is an operation of StableHLO, or a part of one, that cannot be translated.
 type Gap struct {
 	Op  string
 	Why string
-	N   int // how many operations of the module need it
+	N   int // the number of operations in the module that need it
 }
 
-// refusal is what the translation of an operation ends with where it cannot go on.
+// refusal is the panic value that ends the translation of an operation.
 type refusal struct{ why string }
 
-// refuse ends the translation of the present operation.
+// refuse ends the translation of the current operation.
 func refuse(format string, args ...any) { panic(refusal{fmt.Sprintf(format, args...)}) }
 
-// gaps counts what is missing of a module.
+// gaps counts what is missing in a module.
 type gaps map[Gap]int
 
 func (g gaps) add(op, why string) { g[Gap{Op: op, Why: why}]++ }
 
-// gapsAttr is the attribute in which a node keeps what is missing of its module.
+// gapsAttr is the attribute in which a node keeps its module's gaps.
 const gapsAttr = "_stablehlo_gaps"
 
-// list is what is missing as an attribute: texts of three lines.
+// list returns the gaps as an attribute: strings of three lines.
 func (g gaps) list() *attr_value_go_proto.AttrValue {
 	list := &attr_value_go_proto.AttrValue_ListValue{}
 	for k, n := range g {
@@ -41,7 +41,7 @@ func (g gaps) list() *attr_value_go_proto.AttrValue {
 	return &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_List{List: list}}
 }
 
-// Gaps returns what is missing of the module of a node that Lower has left as it is, nil for other nodes.
+// Gaps returns what is missing in the module of a node that Lower has left as it is, nil for other nodes.
 func Gaps(n *graph.Node) (all []Gap) {
 	list, ok := n.Attrs[gapsAttr].([][]byte)
 	if n.Op != callModule || !ok {

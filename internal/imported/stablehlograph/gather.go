@@ -8,22 +8,22 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// places is which elements of an operand a gather reads, or a scatter writes: boxes, one for each place of the batch.
+// places says which elements of an operand a gather reads, or a scatter writes: boxes, one for each position of the batch.
 type places struct {
 	rank    int
-	extent  []int  // of the boxes, by the operand's dimensions; -1: all of a dimension whose size is open
-	axes    []int  // dimensions of the operand in which boxes begin at indices
+	extent  []int  // sizes of the boxes, in the operand's dimensions; -1: all of a dimension of open size
+	axes    []int  // dimensions of the operand in which indices say where boxes begin
 	index   *value // the indices [batch..., axes]
 	batch   []int  // sizes of the batch
-	gone    []int  // dimensions that the boxes do not have
+	gone    []int  // dimensions that are removed from the boxes
 	kept    []int  // the others
-	windows []int  // axes in which boxes are longer than 1, and not of the whole dimension
-	whole   []int  // dimensions that boxes have whole
-	points  *value // the indices of the boxes' elements [batch..., windows..., points' axes]
-	dims    []int  // of those: axes that are not whole
+	windows []int  // dimensions in which boxes have more than one element, but not all
+	whole   []int  // dimensions that boxes cover entirely
+	points  *value // the indices of the boxes' elements [batch..., windows..., len(dims)]
+	dims    []int  // dimensions of these indices: all that are not whole
 }
 
-// indices moves the dimension of the indices that are one vector to the end.
+// indices moves the dimension that holds the index vectors to the end.
 func (x *site) indices(v *value, at int) *value {
 	v = x.index(v)
 	if at == v.rank() {
@@ -32,7 +32,7 @@ func (x *site) indices(v *value, at int) *value {
 	return x.transpose(v, append(without(v.rank(), at), at)...)
 }
 
-// batched adds indices of dimensions that operand and indices have in common: their places.
+// batched adds indices for the dimensions that operand and indices share: their positions.
 func (x *site) batched(p *places, of, in []int, vectorAt int) {
 	if len(of) != len(in) {
 		refuse("%d dimensions of a batch and %d of its indices", len(of), len(in))
@@ -57,13 +57,13 @@ func (x *site) batched(p *places, of, in []int, vectorAt int) {
 	p.index = x.concat(len(p.batch), parts...)
 }
 
-// settle finds what of the boxes is whole, and the points of the others; operand is what they lie in.
+// settle finds the dimensions that boxes cover entirely, and the points for the others in operand.
 func (x *site) settle(p *places, operand *value) {
 	begins := p.divide(operand.dims)
 	p.points = x.boxPoints(p, x.corners(p, begins))
 }
 
-// divide says which dimensions boxes have whole, and returns those where they begin at 0 and are not whole.
+// divide finds the dimensions that boxes cover entirely, and returns those that they only cover from 0 on.
 func (p *places) divide(sizes []int) (begins []int) {
 	indexed := map[int]bool{}
 	for _, a := range p.axes {
@@ -94,7 +94,7 @@ func (p *places) divide(sizes []int) (begins []int) {
 	return begins
 }
 
-// corners is where the boxes begin, in the dimensions that they do not have whole [batch..., dimensions]; nil: there are none.
+// corners returns where the boxes begin, in the dimensions that they do not cover entirely [batch..., dimensions]; nil if there are none.
 func (x *site) corners(p *places, begins []int) *value {
 	if len(p.dims) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (x *site) corners(p *places, begins []int) *value {
 	return x.concat(n, columns...)
 }
 
-// column is a place of the last dimension, which stays with size 1.
+// column selects one index of the last dimension, which keeps size 1.
 func (x *site) column(v *value, i int) *value {
 	last := v.rank() - 1
 	begin, sizes := make([]int, last+1), slices.Repeat([]int{-1}, last+1)
@@ -124,7 +124,7 @@ func (x *site) column(v *value, i int) *value {
 	return x.slice(v, begin, sizes)
 }
 
-// boxPoints adds the places within the boxes to where they begin.
+// boxPoints adds the offsets within the boxes to where they begin.
 func (x *site) boxPoints(p *places, points *value) *value {
 	if len(p.windows) == 0 || points == nil {
 		return points
@@ -157,7 +157,7 @@ func (x *site) boxPoints(p *places, points *value) *value {
 	return x.each(ops.AddV2, nil, x.insert(points, offset(without(len(p.windows)), n)...), constant(steps))
 }
 
-// gather reads boxes, which are moved inside of the operand where they would leave it.
+// gather reads boxes; boxes that would leave the operand are moved inside.
 func gather(x *site) *value {
 	v, to := x.at(0), x.result(0)
 	vectorAt := x.int("index_vector_dim")
@@ -186,7 +186,7 @@ func gather(x *site) *value {
 	return x.arrange(y, have, want)
 }
 
-// box is the only one that a gather without a batch reads.
+// box reads the only box of a gather without a batch.
 func (x *site) box(p *places, v *value) *value {
 	var sizes []*value
 	for d, n := range p.extent {
@@ -204,7 +204,7 @@ func (x *site) box(p *places, v *value) *value {
 	return x.node(ops.Slice, p.extent, nil, v, x.between(x.begin(p), most), size)
 }
 
-// begin is where the only box begins, in all dimensions of the operand.
+// begin returns where the only box begins, in all dimensions of the operand.
 func (x *site) begin(p *places) *value {
 	parts := slices.Repeat([]*value{scalar(tensor.Int32, 0)}, p.rank)
 	for i, a := range p.axes {
@@ -216,7 +216,7 @@ func (x *site) begin(p *places) *value {
 	return x.pack(parts)
 }
 
-// openExtent is the size of boxes in a dimension where a run says it.
+// openExtent returns the size of boxes in a dimension, if it is only known at run time.
 func (x *site) openExtent(d int) *value {
 	if len(x.in) < 3 {
 		refuse("boxes whose sizes are open")
@@ -224,7 +224,7 @@ func (x *site) openExtent(d int) *value {
 	return x.element(x.index(x.at(2)), d)
 }
 
-// cut leaves of the operand what boxes have of dimensions in which they all begin at 0, where that is not known before a run.
+// cut crops the operand to the boxes in dimensions where all boxes begin at 0 and their size is only known at run time.
 func (x *site) cut(p *places, v *value) *value {
 	if !open(p.extent) {
 		return v
@@ -241,7 +241,7 @@ func (x *site) cut(p *places, v *value) *value {
 	return x.node(ops.Slice, v.dims, nil, v, ints(make([]int, p.rank)...), x.pack(sizes))
 }
 
-// extents are the sizes of the boxes: the result's where the operation does not say them.
+// extents returns the sizes of the boxes, which come from the result if the operation does not state them.
 func (x *site) extents(p *places, to, offsets []int) []int {
 	if len(offsets) != len(p.kept) {
 		refuse("%d dimensions of boxes: expected %d", len(offsets), len(p.kept))
@@ -256,13 +256,13 @@ func (x *site) extents(p *places, to, offsets []int) []int {
 	return extent
 }
 
-// room is where boxes may begin at most, along the axes of indices.
+// room returns the largest indices at which boxes may begin, along the axes of indices.
 func (x *site) room(p *places, v *value) *value {
 	most := make([]int, len(p.axes))
 	isOpen := false
 	for i, a := range p.axes {
 		switch {
-		case v.dims[a] < 0 && p.extent[a] < 0: // all of it
+		case v.dims[a] < 0 && p.extent[a] < 0: // the entire dimension
 		case v.dims[a] < 0:
 			isOpen = true
 		default:
@@ -281,17 +281,17 @@ func (x *site) room(p *places, v *value) *value {
 	return x.pack(parts)
 }
 
-// Dimensions are named while they move: the batch's by their places, the boxes' by the operand's.
+// Labels of dimensions while they are moved: for the batch by position, for boxes by the operand's dimension.
 func batchLabel(i int) int { return -1 - i }
 func boxLabel(d int) int   { return d }
 
-// read takes the points of an operand, and returns them with the names of their dimensions.
+// read selects the points of an operand, and returns them with the labels of their dimensions.
 func (x *site) read(p *places, v *value) (y *value, have []int) {
 	for i := range p.batch {
 		have = append(have, batchLabel(i))
 	}
 	rest := without(p.rank, p.dims...)
-	if len(p.dims) == 0 { // boxes are the operand
+	if len(p.dims) == 0 { // each box is the entire operand
 		dims := slices.Concat(p.batch, v.dims)
 		shape := x.shapeFrom(dims, slices.Concat(x.restSizes(p.index, without(len(p.batch))), x.openSizes(v))...)
 		return x.spread(v, dims, shape), append(have, without(p.rank)...)
@@ -308,7 +308,7 @@ func (x *site) read(p *places, v *value) (y *value, have []int) {
 	return y, slices.Concat(have, p.windows, rest)
 }
 
-// arrange brings named dimensions to an order. Those that there are not are of size 1; those that nobody wants have that size.
+// arrange reorders labeled dimensions. Missing ones get size 1; unwanted ones must have size 1, and are removed.
 func (x *site) arrange(v *value, have, want []int) *value {
 	var perm, missing []int
 	for i, l := range want {
@@ -333,7 +333,7 @@ func (x *site) arrange(v *value, have, want []int) *value {
 	return x.insert(x.transpose(v, perm...), missing...)
 }
 
-// indexSelect takes rows along a dimension.
+// indexSelect selects rows along a dimension.
 func indexSelect(x *site) *value {
 	batch := x.int("batch_dims")
 	axis := x.int("dim")

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lapack are calls of LAPACK and BLAS on CPUs, by their names without the element type. Calls of older versions of JAX have numbers before
-// their matrices. The calls of newer ones, whose names end with _ffi, have attributes.
+// lapack has calls of LAPACK and BLAS for CPUs, by their names without the element type. Older versions of JAX pass numbers before the
+// matrices. Newer ones, whose names end with _ffi, pass attributes.
 var lapack = map[string]func(x *site, numbers []int) []*value{
 	"potrf": func(x *site, numbers []int) []*value {
 		return x.filled(x.at(0), x.cholesky(x.at(0), x.says(numbers, 0, "uplo", 'L')))
@@ -33,7 +33,7 @@ func lapackCall(target string) (name string, numbers bool) {
 	return name, !newer
 }
 
-// calledLAPACK is a call of a function of LAPACK; false for others.
+// calledLAPACK translates a call of a LAPACK function; it returns false for others.
 func calledLAPACK(x *site, target string) ([]*value, bool) {
 	name, older := lapackCall(target)
 	do := lapack[name]
@@ -63,7 +63,7 @@ func calledLAPACK(x *site, target string) ([]*value, bool) {
 	return do(&y, numbers), true
 }
 
-// says reports what number i says, or whether the attribute is the letter.
+// says reports whether number i is not 0 or, without numbers, whether the attribute is the letter.
 func (x *site) says(numbers []int, i int, name string, letter byte) bool {
 	if numbers != nil {
 		return numbers[i] != 0
@@ -71,7 +71,7 @@ func (x *site) says(numbers []int, i int, name string, letter byte) bool {
 	return x.letter(name) == letter
 }
 
-// letter is an attribute of a call that is a letter.
+// letter returns an attribute of a call that is a letter.
 func (x *site) letter(name string) byte {
 	if v, ok := x.setting(name).(int64); ok {
 		return byte(v)
@@ -80,7 +80,7 @@ func (x *site) letter(name string) byte {
 	return 0
 }
 
-// filled are the results of a call for matrices like v: those that are given, and zeros, which say that nothing failed, or are working memory.
+// filled returns the results of a call for matrices like v: the given ones, then zeros, for "no error" or working memory.
 func (x *site) filled(v *value, first ...*value) []*value {
 	for i := len(first); i < len(x.op.Results); i++ {
 		first = append(first, x.zeros(x.result(i).DType, x.result(i).Dims, v))
@@ -88,7 +88,7 @@ func (x *site) filled(v *value, first ...*value) []*value {
 	return first
 }
 
-// zeros has the given sizes; open ones are the sizes of v's batch.
+// zeros returns zeros of the given sizes; open sizes are v's batch sizes.
 func (x *site) zeros(d tensor.DType, dims []int, v *value) *value {
 	return x.spread(scalar(d, 0), dims, x.shapeFrom(dims, x.restSizes(v, without(v.rank()-2))...))
 }
@@ -104,7 +104,7 @@ func triangularCall(x *site, numbers []int) []*value {
 	return []*value{x.solve(x.at(0), x.at(1), t)}
 }
 
-// eigen has eigenvectors whose signs may be others than LAPACK's.
+// eigen returns eigenvectors whose signs may differ from LAPACK's.
 func eigen(x *site, numbers []int) []*value {
 	v := x.at(0)
 	if !x.says(numbers, 0, "uplo", 'L') {
@@ -114,7 +114,7 @@ func eigen(x *site, numbers []int) []*value {
 	return x.filled(v, both[1], both[0])
 }
 
-// singular has singular vectors whose signs may be others than LAPACK's.
+// singular returns singular vectors whose signs may differ from LAPACK's.
 func singular(x *site, numbers []int) []*value {
 	v := x.at(0)
 	whole, vectors := false, false
@@ -134,10 +134,10 @@ func singular(x *site, numbers []int) []*value {
 	return x.filled(v, v, all[0], all[1], x.swapped(all[2]))
 }
 
-// maxSide bounds the rows and the columns of matrices that are factorized step by step, so that sizes in bytes are numbers.
+// maxSide bounds rows and columns of matrices that are factorized step by step, so that sizes in bytes do not overflow.
 const maxSide = 1 << 28
 
-// matrixSteps are the sizes of matrices, which must be known, and how many columns a factorization goes through. It pays for upTo of both.
+// matrixSteps returns the sizes of matrices, which must be known, and the number of columns to factorize. It pays for upTo of both sizes.
 func (x *site) matrixSteps(v *value) (rows, columns, steps int) {
 	n := v.rank()
 	if rows, columns = v.dims[n-2], v.dims[n-1]; rows < 0 || columns < 0 {
@@ -150,7 +150,7 @@ func (x *site) matrixSteps(v *value) (rows, columns, steps int) {
 	return rows, columns, min(rows, columns)
 }
 
-// upTo are the numbers before n.
+// upTo returns the numbers 0 to n-1.
 func upTo(n int) *value {
 	all := make([]int, n)
 	for i := range all {
@@ -159,7 +159,7 @@ func upTo(n int) *value {
 	return ints(all...)
 }
 
-// entry takes column i of matrices, or element i of vectors.
+// entry selects column i of matrices, or element i of vectors.
 func (b *builder) entry(v, i *value) *value {
 	n := v.rank()
 	return b.node(ops.GatherV2, v.dims[:n-1], nil, v, i, scalar(tensor.Int32, float64(n-1)))
@@ -168,20 +168,20 @@ func (b *builder) entry(v, i *value) *value {
 // beside adds a dimension at the end.
 func (b *builder) beside(v *value) *value { return b.insert(v, v.rank()) }
 
-// lessOuter takes the product of a column, [..., rows], and a row, [..., columns], from matrices.
+// lessOuter subtracts the product of a column, [..., rows], and a row, [..., columns], from matrices.
 func (x *site) lessOuter(a, column, row *value) *value {
 	n := row.rank()
 	return x.each(ops.Sub, nil, a, x.each(ops.Mul, nil, x.beside(column), x.insert(row, n-1)))
 }
 
-// reflectedBy reflects matrices: each is a - m·(w·(m·a)), with a mirror m and weights w of its columns.
+// reflectedBy reflects matrices: it returns a - m·(w·(m·a)), with a mirror m and weights w of a's columns.
 func (x *site) reflectedBy(a, mirror, weights *value) *value {
 	n := a.rank()
 	dims := append(slices.Clone(a.dims[:n-2]), a.dims[n-1])
 	return x.lessOuter(a, mirror, x.each(ops.Mul, nil, x.product("...r,...rc->...c", dims, mirror, a), weights))
 }
 
-// reflected is the QR factorization by Householder's reflections as LAPACK stores it: the triangle, below it what each reflection is, and their
+// reflected is the QR factorization by Householder reflections, stored as in LAPACK: the triangle, below it the reflections, and their
 // factors.
 func reflected(x *site, _ []int) []*value {
 	v := x.at(0)
@@ -207,8 +207,8 @@ func reflected(x *site, _ []int) []*value {
 	return x.filled(v, out[1:]...)
 }
 
-// reflection is what makes zeros of the elements of a column below element i: those of the mirror below i, where it is 1, and its factor. The
-// element becomes diagonal.
+// reflection returns the reflection that zeroes a column below element i: the mirror below i, where it is 1, and its factor. Element i
+// becomes diagonal.
 func (x *site) reflection(column, i, below *value) (mirror, factor, diagonal *value) {
 	d, dims := column.dtype, column.dims[:column.rank()-1]
 	zero := scalar(d, 0)
@@ -223,7 +223,7 @@ func (x *site) reflection(column, i, below *value) (mirror, factor, diagonal *va
 	return x.each(ops.Mul, nil, tail, x.beside(scale)), factor, x.each(ops.SelectV2, nil, none, head, diagonal)
 }
 
-// reflections are the first columns of the product of the reflections that reflected stores.
+// reflections returns the first columns of the product of the reflections that reflected stores.
 func reflections(x *site, _ []int) []*value {
 	v, factors := x.at(0), x.at(1)
 	rows, columns, _ := x.matrixSteps(v)
@@ -249,7 +249,7 @@ func reflections(x *site, _ []int) []*value {
 	return x.filled(v, out[1])
 }
 
-// factored is the LU factorization of LAPACK: both triangles in one matrix, and with which row each row was exchanged, counted from 1.
+// factored is LAPACK's LU factorization: both triangles in one matrix, and for each row the row it was exchanged with, counted from 1.
 func factored(x *site, _ []int) []*value {
 	v := x.at(0)
 	rows, columns, steps := x.matrixSteps(v)

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sizes is the shape of a value as a vector: constant where it is known.
+// sizes returns the shape of a value as a vector, which is constant if it is known.
 func (b *builder) sizes(v *value) *value {
 	switch {
 	case !open(v.dims):
@@ -19,7 +19,7 @@ func (b *builder) sizes(v *value) *value {
 	return b.node(ops.Shape, []int{v.rank()}, graph.Attrs{"out_type": tensor.Int32}, v)
 }
 
-// size is one size of a value, a scalar.
+// size returns one size of a value, a scalar.
 func (b *builder) size(v *value, axis int) *value {
 	if v.dims[axis] >= 0 {
 		return scalar(tensor.Int32, float64(v.dims[axis]))
@@ -27,7 +27,7 @@ func (b *builder) size(v *value, axis int) *value {
 	return b.node(ops.Reshape, nil, nil, b.slice(b.sizes(v), []int{axis}, []int{1}), ints())
 }
 
-// shapeFrom is a shape as a vector. Its open sizes are the open sizes of from, in their order.
+// shapeFrom returns a shape as a vector. Its open sizes are taken from from, in order.
 func (b *builder) shapeFrom(dims []int, from ...*value) *value {
 	if !open(dims) {
 		return ints(dims...)
@@ -46,7 +46,7 @@ func (b *builder) shapeFrom(dims []int, from ...*value) *value {
 	return b.pack(parts)
 }
 
-// openSizes are the sizes of a value that are open, in their order.
+// openSizes returns the open sizes of a value, in order.
 func (b *builder) openSizes(v *value) (all []*value) {
 	for i, d := range v.dims {
 		if d < 0 {
@@ -56,12 +56,12 @@ func (b *builder) openSizes(v *value) (all []*value) {
 	return all
 }
 
-// pack makes a vector of scalars.
+// pack makes a vector from scalars.
 func (b *builder) pack(parts []*value) *value {
 	return b.node(ops.Pack, []int{len(parts)}, graph.Attrs{"axis": int64(0)}, parts...)
 }
 
-// reshape gives a value other sizes. One may be open if it follows from the number of elements.
+// reshape changes the sizes of a value. One may be open if it follows from the number of elements.
 func (b *builder) reshape(v *value, dims ...int) *value {
 	if slices.Equal(v.dims, dims) && !open(dims) {
 		return v
@@ -72,7 +72,7 @@ func (b *builder) reshape(v *value, dims ...int) *value {
 	return b.node(ops.Reshape, dims, nil, v, b.reshapeTo(v, dims))
 }
 
-// reshapeTo is the shape of a reshape.
+// reshapeTo returns the shape for a reshape.
 func (b *builder) reshapeTo(v *value, dims []int) *value {
 	n := 0
 	for _, d := range dims {
@@ -93,7 +93,7 @@ func (b *builder) reshapeTo(v *value, dims []int) *value {
 	return nil
 }
 
-// insert adds dimensions of size 1 before the dimensions that places name, in the result.
+// insert adds dimensions of size 1, which get the given indices in the result.
 func (b *builder) insert(v *value, places ...int) *value {
 	slices.Sort(places)
 	dims := slices.Clone(v.dims)
@@ -130,7 +130,7 @@ func (b *builder) transpose(v *value, perm ...int) *value {
 	return b.node(ops.Transpose, dims, nil, v, ints(perm...))
 }
 
-// slice takes from begin as many elements as sizes says, -1 for all that are left.
+// slice takes sizes[i] elements from begin[i] on, or all that are left if sizes[i] is -1.
 func (b *builder) slice(v *value, begin, sizes []int) *value {
 	dims := slices.Clone(sizes)
 	for i, d := range dims {
@@ -141,7 +141,7 @@ func (b *builder) slice(v *value, begin, sizes []int) *value {
 	return b.node(ops.Slice, dims, nil, v, ints(begin...), ints(sizes...))
 }
 
-// spread is a broadcast, which is made once it is needed.
+// spread returns a broadcast, which only becomes a node when it is needed.
 func (b *builder) spread(low *value, dims []int, shape *value) *value {
 	return &value{dtype: low.dtype, dims: dims, low: low, shape: shape}
 }
@@ -168,7 +168,7 @@ func (b *builder) concat(axis int, parts ...*value) *value {
 	return b.node(ops.ConcatV2, dims, graph.Attrs{"N": int64(len(parts))}, in...)
 }
 
-// count is 0, 1, ... along an axis of a shape.
+// count returns 0, 1, ..., n-1.
 func (b *builder) count(d tensor.DType, n *value) *value {
 	dims := []int{-1}
 	if all, ok := n.numbers(); ok && len(all) == 1 {

@@ -12,7 +12,7 @@ import (
 // letters name the dimensions of products.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// dotGeneral sums over pairs of dimensions, and keeps pairs of others together.
+// dotGeneral sums over pairs of contracting dimensions, and keeps pairs of batch dimensions.
 func dotGeneral(x *site) *value {
 	a, b := x.at(0), x.at(1)
 	batchA, batchB := x.ints("lhs_batching_dimensions"), x.ints("rhs_batching_dimensions")
@@ -50,18 +50,18 @@ func dotGeneral(x *site) *value {
 	return x.cast(x.product(string(left)+","+string(right)+"->"+string(out), to.Dims, a, b), to.DType)
 }
 
-// product is a sum of products.
+// product is an Einsum.
 func (x *site) product(equation string, dims []int, in ...*value) *value {
 	return x.node(ops.Einsum, dims, graph.Attrs{"equation": []byte(equation)}, in...)
 }
 
-// productType is the type that products of two types are computed in.
+// productType returns the type to compute products of two types in.
 func productType(a, b, to tensor.DType) tensor.DType {
 	switch {
 	case isComplex(to), to == tensor.Float64, to == tensor.Float32:
 		return to
 	case to.Half():
-		return tensor.Float32 // the sums are rounded once
+		return tensor.Float32 // to round the sums once
 	case to == tensor.Int32 || isInteger(to) && to.Size() < 4:
 		return tensor.Int32
 	case isInteger(to):
@@ -88,7 +88,7 @@ func einsum(x *site) *value {
 	return x.product(equation, x.result(0).Dims, x.at(0), x.at(1))
 }
 
-// batchNormInference normalizes by statistics that are given.
+// batchNormInference normalizes by given statistics.
 func batchNormInference(x *site) *value {
 	v, axis := x.at(0), x.int("feature_index")
 	along := func(i int) *value {
@@ -102,13 +102,13 @@ func batchNormInference(x *site) *value {
 	return x.each(ops.AddV2, nil, x.each(ops.Mul, nil, y, scale), add)
 }
 
-// swapped exchanges the last two dimensions.
+// swapped swaps the last two dimensions.
 func (x *site) swapped(v *value) *value {
 	n := v.rank()
 	return x.transpose(v, append(without(n-2), n-1, n-2)...)
 }
 
-// cholesky: what is above the diagonal, or below it, may be anything.
+// cholesky: elements above, or below, the diagonal may be anything.
 func cholesky(x *site) *value { return x.cholesky(x.at(0), x.flag("lower")) }
 
 func (x *site) cholesky(v *value, lower bool) *value {
@@ -121,7 +121,7 @@ func (x *site) cholesky(v *value, lower bool) *value {
 	return x.swapped(x.node(ops.Cholesky, v.dims, nil, x.swapped(v)))
 }
 
-// triangle is a system of equations whose matrix is a triangle: a·y = b, or y·a = b.
+// triangle describes a system of equations with a triangular matrix: a·y = b, or y·a = b.
 type triangle struct{ left, lower, transposed, unit bool }
 
 func triangularSolve(x *site) *value {
@@ -147,7 +147,7 @@ func (x *site) solve(a, b *value, t triangle) *value {
 	return x.swapped(x.node(ops.MatrixTriangularSolve, b.dims, graph.Attrs{"lower": t.lower, "adjoint": !t.transposed}, a, b))
 }
 
-// transforms are the ops by the kind, and by how many dimensions are transformed.
+// transforms has the ops by kind, and by the number of dimensions that are transformed.
 var transforms = map[string][3]*ops.Def{"FFT": {ops.FFT, ops.FFT2D, ops.FFT3D}, "IFFT": {ops.IFFT, ops.IFFT2D, ops.IFFT3D}, "RFFT": {ops.RFFT, ops.RFFT2D, ops.RFFT3D}, "IRFFT": {ops.IRFFT, ops.IRFFT2D, ops.IRFFT3D}}
 
 // fft transforms the last dimensions.

@@ -25,11 +25,11 @@ type (
 // The ops that are replaced.
 const (
 	callModule = "XlaCallModule"
-	sharding   = "XlaSharding" // says where a tensor is, which is here
+	sharding   = "XlaSharding" // only says where a tensor is, which is here
 )
 
-// Lower replaces the modules of a graph and of its functions by calls of functions that it adds. gd stays as it is, and is returned where
-// there are none. A module that is not translated whole stays, with what is missing: see [Gaps]. The error is ctx's, once it is done.
+// Lower replaces the modules of a graph and of its functions by calls of functions that it adds. gd is not changed, and is returned if
+// it has no modules. A module that cannot be translated as a whole stays; [Gaps] says what is missing. If ctx is done, Lower returns its error.
 func Lower(ctx context.Context, gd *graph_go_proto.GraphDef) (*graph_go_proto.GraphDef, error) {
 	l := &lowering{ctx: ctx, made: map[string]*attrValue{}, names: map[string]bool{}, missing: map[string]*attrValue{}}
 	used, size := hasModules(gd.GetNode()), moduleBytes(gd.GetNode())
@@ -71,7 +71,7 @@ func moduleBytes(nodes []*nodeDef) (sum int) {
 type lowering struct {
 	ctx     context.Context
 	account *account
-	made    map[string]*attrValue // functions, by the nodes that they replace
+	made    map[string]*attrValue // functions, by the attributes of the nodes that they replace
 	missing map[string]*attrValue
 	names   map[string]bool
 	next    int // number of the next name
@@ -92,7 +92,7 @@ func (l *lowering) nodes(all []*nodeDef) []*nodeDef {
 	return out
 }
 
-// node makes a call of a node with a module.
+// node returns a call that replaces a node with a module.
 func (l *lowering) node(n *nodeDef) *nodeDef {
 	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(&nodeDef{Attr: n.Attr})
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *lowering) node(n *nodeDef) *nodeDef {
 	return &nodeDef{Name: n.Name, Op: "StatefulPartitionedCall", Device: n.Device, Input: n.Input, Attr: map[string]*attrValue{"f": l.made[id], "Tin": n.Attr["Tin"], "Tout": n.Attr["Tout"]}}
 }
 
-// translate makes functions of a node's module, and returns the name of the first one, or what is missing.
+// translate makes functions from a node's module, and returns the name of the main one, or what is missing.
 func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 	for name == "" || l.names[name] {
 		name = fmt.Sprintf("stablehlo_%d", l.next)
@@ -127,7 +127,7 @@ func (l *lowering) translate(n *nodeDef) (name string, missing gaps) {
 		case refusal:
 			t.gaps.add("module", why.why)
 			name, missing = "", t.gaps
-		case runtime.Error, string: // modules come from strangers
+		case runtime.Error, string: // modules are untrusted
 			t.gaps.add("module", fmt.Sprintf("operands or attributes that do not fit the operations: %v", why))
 			name, missing = "", t.gaps
 		default:
@@ -163,13 +163,13 @@ func (t *translation) main(n *nodeDef, name string) {
 	for _, a := range args {
 		if a.t == nil && a != noToken {
 			fed = append(fed, a)
-			a = b.node(ops.EnsureShape, a.dims, graph.Attrs{"shape": shapeOf(a.dims)}, a) // also of variables, whose sizes may be anything
+			a = b.node(ops.EnsureShape, a.dims, graph.Attrs{"shape": shapeOf(a.dims)}, a) // checks variables too, whose sizes may be anything
 		}
 		all = append(all, a)
 	}
 	results := s.run(f.Body, all)
 	if results == nil {
-		return // what is missing is noted
+		return // what is missing is noted already
 	}
 	var out []*value
 	for _, r := range results {
@@ -194,7 +194,7 @@ func (t *translation) main(n *nodeDef, name string) {
 	}
 }
 
-// moduleArguments are the arguments of main: the number of the platform where there are several, and what the node is called with.
+// moduleArguments returns the arguments of main: the platform's number if there are several platforms, and the node's inputs.
 func (t *translation) moduleArguments(b *builder, n *nodeDef, f *stablehlo.Function) (args []*value) {
 	platforms := n.Attr["platforms"].GetList().GetS()
 	checked := !slices.ContainsFunc(n.Attr["disabled_checks"].GetList().GetS(), func(s []byte) bool { return string(s) == "platform" })

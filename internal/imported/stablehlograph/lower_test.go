@@ -18,7 +18,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// What is not translated is named when the model is loaded, all of it at once.
+// Everything that cannot be translated is named at once when the model is loaded.
 func TestRefused(t *testing.T) {
 	eachCase(t, "testdata/refused.tar.bz2", func(t *testing.T, r recorded) {
 		_, err := session.Load(t.Context(), model(t, r["module"].Bytes, r.list("in"), r.list("out"), false), session.Options{})
@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// refusals are parts of the errors of the cases that are refused.
+// refusals has parts of the errors of the refused cases.
 var refusals = map[string][]string{
 	"bits":    {"stablehlo.rng_bit_generator", "rng_algorithm THREE_FRY"},
 	"two":     {"stablehlo.custom_call lapack_sgeev", "stablehlo.rng_bit_generator"},
@@ -41,7 +41,7 @@ var refusals = map[string][]string{
 	"float8":  {"element type f8E4M3FN"},
 }
 
-// A module that is damaged, or that takes or gives something else than its node, is refused.
+// A damaged module, or one whose arguments or results differ from its node's, is refused.
 func TestWrongModules(t *testing.T) {
 	eachCase(t, "testdata/jax_0.10.2.tar.bz2", func(t *testing.T, r recorded) {
 		if !strings.HasSuffix(t.Name(), "/top_k") {
@@ -77,7 +77,7 @@ func TestLowerOfOthers(t *testing.T) {
 	}
 }
 
-// A request that breaks what the module says of its sizes is refused.
+// A request that violates the module's assertions about its sizes is refused.
 func TestShapeAssertions(t *testing.T) {
 	eachCase(t, "testdata/jax_0.10.2.tar.bz2", func(t *testing.T, r recorded) {
 		if !strings.HasSuffix(t.Name(), "/open_top_k") {
@@ -122,7 +122,7 @@ func FuzzLower(f *testing.F) {
 	})
 }
 
-// Modules with changed bytes are refused, or become other graphs; none panics, and none takes long.
+// Modules with changed bytes are refused, or become other graphs; they never panic or take long.
 func TestDamagedModules(t *testing.T) {
 	testkit.NotConcurrent(t)
 	in, out := []*tensor.Tensor{tensor.New(tensor.Float32, 3)}, []*tensor.Tensor{tensor.New(tensor.Float32), tensor.New(tensor.Int32)}

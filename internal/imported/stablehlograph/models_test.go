@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// SavedModels as jax2tf writes them: networks of Flax, a GPT that scans its layers, a sampler of texts, inputs of many types, open batches.
+// SavedModels as written by jax2tf: Flax networks, a GPT that scans its layers, a text sampler, inputs of many types, open batches.
 func TestModelsOfJAX(t *testing.T) {
 	dir := os.Getenv("MODELS")
 	if dir == "" {
@@ -48,7 +48,7 @@ func readFile(t *testing.T, path string) recorded {
 	return readCase(t, f, st.Size())
 }
 
-// checkModel compares what a model answers with what is recorded beside it.
+// checkModel compares a model's outputs with the recorded ones beside it.
 func checkModel(t *testing.T, dir string) {
 	s, err := session.Open(t.Context(), dir, session.Options{})
 	if err != nil {

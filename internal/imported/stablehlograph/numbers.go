@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scalar is a number of the type.
+// scalar returns a number of the type.
 func scalar(d tensor.DType, v float64) *value {
 	t := tensor.New(d)
 	switch d {
@@ -27,7 +27,7 @@ func scalar(d tensor.DType, v float64) *value {
 	return bits(t, uint64(int64(v)))
 }
 
-// bits is a scalar whose first bytes are an integer's.
+// bits returns a scalar whose first bytes are an integer's.
 func bits(t *tensor.Tensor, v uint64) *value {
 	var whole [8]byte
 	binary.LittleEndian.PutUint64(whole[:], v)
@@ -35,15 +35,15 @@ func bits(t *tensor.Tensor, v uint64) *value {
 	return constant(t)
 }
 
-// integers are the types of integers by their sizes: those with a sign and those without.
+// integers has the integer types by size: signed and unsigned.
 var integers = map[int][2]tensor.DType{1: {tensor.Int8, tensor.Uint8}, 2: {tensor.Int16, tensor.Uint16}, 4: {tensor.Int32, tensor.Uint32}, 8: {tensor.Int64, tensor.Uint64}}
 
-// isInteger reports whether d is a type of integers, and unsigned whether one without a sign.
+// isInteger reports whether d is an integer type, and unsigned whether it is an unsigned one.
 func isInteger(d tensor.DType) bool { return d == integers[d.Size()][0] || unsigned(d) }
 
 func unsigned(d tensor.DType) bool { return d != tensor.Invalid && d == integers[d.Size()][1] }
 
-// floats are the types of floats by their bits of exponent and of mantissa.
+// floats has the float types by their bits of exponent and mantissa.
 var floats = map[[2]int]tensor.DType{{5, 10}: tensor.Float16, {8, 7}: tensor.BFloat16, {8, 23}: tensor.Float32, {11, 52}: tensor.Float64}
 
 func exponentBits(d tensor.DType) int {
@@ -55,10 +55,10 @@ func exponentBits(d tensor.DType) int {
 	return 0
 }
 
-// isComplex reports whether d is a type of complex numbers.
+// isComplex reports whether d is a complex type.
 func isComplex(d tensor.DType) bool { return d == tensor.Complex64 || d == tensor.Complex128 }
 
-// integerRange are the least and the largest number of a type of integers, as floats.
+// integerRange returns the smallest and largest number of an integer type, as floats.
 func integerRange(d tensor.DType) (least, most float64) {
 	n := 8 * d.Size()
 	if unsigned(d) {

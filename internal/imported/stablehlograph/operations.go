@@ -7,28 +7,28 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// operation is how an operation of StableHLO is translated.
+// operation says how an operation of StableHLO is translated.
 type operation struct {
 	do   func(x *site) []*value
-	each bool // elementwise: in a region of numbers it is computed for all elements at once
+	each bool // elementwise: in a scalar region it is computed for all elements at once
 }
 
-// one is the translation of an operation of one result.
+// one is the translation of an operation with one result.
 func one(do func(x *site) *value) operation {
 	return operation{do: func(x *site) []*value { return []*value{do(x)} }}
 }
 
-// each is that of an elementwise one.
+// each is the translation of an elementwise operation.
 func each(do func(x *site) *value) operation {
 	o := one(do)
 	o.each = true
 	return o
 }
 
-// operations are those that are translated, by name. All versions of an operation mean the same: later ones have more attributes.
+// operations has the translated operations, by name. All versions of an operation mean the same: later ones have more attributes.
 var operations map[string]operation
 
-func init() { // functions in the table refer to it
+func init() { // functions in the table refer to the table
 	operations = map[string]operation{
 		"abs": each(absolute), "ceil": unary(ops.Ceil), "cosine": unary(ops.Cos), "exponential": unary(ops.Exp), "exponential_minus_one": unary(ops.Expm1),
 		"floor": unary(ops.Floor), "is_finite": each(isFinite), "log": unary(ops.Log), "log_plus_one": unary(ops.Log1p), "logistic": unary(ops.Sigmoid),
@@ -62,5 +62,5 @@ func init() { // functions in the table refer to it
 	}
 }
 
-// Operations are the names of the operations of StableHLO that are translated, in order.
+// Operations returns the sorted names of the StableHLO operations that are translated.
 func Operations() []string { return slices.Sorted(maps.Keys(operations)) }

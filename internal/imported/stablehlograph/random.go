@@ -13,8 +13,8 @@ const (
 	low32                  = 1<<32 - 1
 )
 
-// rngBitGenerator draws integers of up to 32 bits by Philox, which is XLA's default on CPUs. Of the two words of the state the first one is the key, and the
-// higher half of the counter.
+// rngBitGenerator draws integers of up to 32 bits with Philox, XLA's default on CPUs. The first of the state's two words is the key, and
+// the upper half of the counter.
 func rngBitGenerator(x *site) []*value {
 	state, to := x.at(0), x.result(1)
 	if kind := x.enum("rng_algorithm"); kind != "DEFAULT" && kind != "PHILOX" {
@@ -34,7 +34,7 @@ func rngBitGenerator(x *site) []*value {
 	key, counter := word(0), word(1)
 	low := w.plus(counter, x.count(tensor.Int64, scalar(tensor.Int32, float64(groups))))
 	most := bits(tensor.New(tensor.Int64), 1<<63)
-	carried := x.each(ops.Less, nil, w.xor(low, most), w.xor(counter, most)) // as numbers without a sign
+	carried := x.each(ops.Less, nil, w.xor(low, most), w.xor(counter, most)) // compare as unsigned
 	high := w.plus(key, x.cast(carried, tensor.Int64))
 	drawn := w.philox([4]*value{w.low(low), w.high(low), w.low(high), w.high(high)}, w.low(key), w.high(key))
 	var columns []*value
@@ -47,10 +47,10 @@ func rngBitGenerator(x *site) []*value {
 	return []*value{x.bits(next, tensor.Uint64), x.bits(x.cast(all, integers[to.DType.Size()][1]), to.DType)}
 }
 
-// number64 is a number as an int64.
+// number64 returns a number as an int64.
 func number64(v uint64) *value { return bits(tensor.New(tensor.Int64), v) }
 
-// words computes with integers of 32 bits in those of 64, which hold their products.
+// words computes with 32-bit integers in 64 bits, which hold their products.
 type words struct{ *site }
 
 func (w words) plus(a, b *value) *value { return w.each(ops.AddV2, nil, a, b) }
@@ -60,7 +60,7 @@ func (w words) high(a *value) *value {
 	return w.low(w.each(ops.RightShift, nil, a, number64(32)))
 }
 
-// philox makes four words of a counter by a key.
+// philox makes four words from a counter and a key.
 func (w words) philox(c [4]*value, keyA, keyB *value) [4]*value {
 	for round := range philoxRounds {
 		if round > 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// reducers are the ops of reductions by the operation that the region is.
+// reducers has the ops of reductions by the region's operation.
 var reducers = map[string]*ops.Def{"add": ops.Sum, "multiply": ops.Prod, "maximum": ops.Max, "minimum": ops.Min}
 
-// boolReducers are the reducers of bools.
+// boolReducers are the reducers for bools.
 var boolReducers = map[string]*ops.Def{"and": ops.All, "or": ops.Any, "minimum": ops.All, "maximum": ops.Any, "add": ops.Any, "multiply": ops.All}
 
-// combiners are the ops of two operands.
+// combiners has the ops on two operands by the region's operation.
 var combiners = map[string]*ops.Def{"add": ops.AddV2, "multiply": ops.Mul, "maximum": ops.Maximum, "minimum": ops.Minimum, "and": ops.LogicalAnd, "or": ops.LogicalOr}
 
-// reduce has operands, and as many values to begin with.
+// reduce has operands, and an initial value for each.
 func reduce(x *site) []*value {
 	n := len(x.in) / 2
 	if n == 0 || len(x.in) != 2*n {
@@ -50,7 +50,7 @@ func reduce(x *site) []*value {
 	return x.folded(r, in, init, axes)
 }
 
-// reduced is a reduction by an op; nil where there is none.
+// reduced is a reduction by a single op; nil if there is none.
 func (x *site) reduced(kind string, v, init *value, axes []int) *value {
 	d := reducers[kind]
 	if v.dtype == tensor.Bool {
@@ -61,7 +61,7 @@ func (x *site) reduced(kind string, v, init *value, axes []int) *value {
 	}
 	dims := at(v.dims, without(v.rank(), axes...))
 	work := v
-	if v.dtype.Half() { // sums of many elements are computed in float32, and rounded once
+	if v.dtype.Half() { // sum in float32, to round once
 		work = x.cast(v, tensor.Float32)
 	}
 	y := x.cast(x.node(d, dims, graph.Attrs{"keep_dims": false}, work, ints(axes...)), v.dtype)
@@ -75,7 +75,7 @@ func (x *site) reduced(kind string, v, init *value, axes []int) *value {
 	return x.each(c, nil, y, init)
 }
 
-// neutral reports whether a number changes nothing that it is combined with.
+// neutral reports whether combining with a number changes nothing.
 func neutral(kind string, init *value) bool {
 	t := init.t
 	if t == nil || t.Len() != 1 || isComplex(t.DType) {
@@ -96,7 +96,7 @@ func neutral(kind string, init *value) bool {
 	return string(t.Bytes) == string(limit(t.DType, kind == "minimum").t.Bytes)
 }
 
-// extremePlace is the largest or smallest element along an axis, the first of several, with what is beside it; nil where the region is
+// extremePlace returns the largest or smallest element along an axis, the first of equal ones, with its index; nil if the region does
 // something else. NaN wins.
 func (x *site) extremePlace(r *stablehlo.Region, in, init []*value, axis int) []*value {
 	v, beside := in[0], in[1]
@@ -121,7 +121,7 @@ func (x *site) extremePlace(r *stablehlo.Region, in, init []*value, axis int) []
 	return []*value{x.reduced(kind, v, init[0], []int{axis}), x.cast(place, beside.dtype)}
 }
 
-// places asks a region whether it chooses the larger or the smaller one of two elements, by their places where they are equal.
+// places finds out whether a region chooses the larger or the smaller of two elements, and the smaller index of equal ones.
 func (x *site) places(r *stablehlo.Region, d, places tensor.DType) (largest, ok bool) {
 	if len(r.Args) != 4 {
 		return false, false
@@ -162,7 +162,7 @@ func (x *site) places(r *stablehlo.Region, d, places tensor.DType) (largest, ok 
 	return false, false
 }
 
-// folded takes the elements along axes one after the other.
+// folded combines the elements along axes one after the other.
 func (x *site) folded(r *stablehlo.Region, in, init []*value, axes []int) []*value {
 	rest := without(in[0].rank(), axes...)
 	steps := 1
@@ -194,7 +194,7 @@ func (x *site) folded(r *stablehlo.Region, in, init []*value, axes []int) []*val
 		}
 		next := x.apply(r, args...)
 		for i, v := range next {
-			if v.rank() == 0 && i < len(now)-1 { // one that is the same for all rows
+			if v.rank() == 0 && i < len(now)-1 { // the same for all rows
 				next[i] = x.spread(v, dims, x.sizes(now[i+1]))
 			}
 		}
@@ -203,7 +203,7 @@ func (x *site) folded(r *stablehlo.Region, in, init []*value, axes []int) []*val
 	return out[1:]
 }
 
-// restSizes are the open sizes of some dimensions.
+// restSizes returns the open sizes of some dimensions.
 func (b *builder) restSizes(v *value, rest []int) (all []*value) {
 	for _, d := range rest {
 		if v.dims[d] < 0 {
@@ -213,7 +213,7 @@ func (b *builder) restSizes(v *value, rest []int) (all []*value) {
 	return all
 }
 
-// key is a value as integers of the same order, in which equal numbers are equal. NaN is the largest, or the smallest.
+// key maps a value to integers of the same order, in which equal numbers are equal. NaN becomes the largest, or the smallest.
 func (x *site) key(v *value, largest bool) *value {
 	if isInteger(v.dtype) {
 		return v

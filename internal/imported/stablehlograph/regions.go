@@ -15,14 +15,14 @@ func (x *site) region(i int) *stablehlo.Region {
 	return x.op.Regions[i]
 }
 
-// apply computes a region of numbers for all elements of tensors at once.
+// apply computes a scalar region for all elements of tensors at once.
 func (x *site) apply(r *stablehlo.Region, args ...*value) []*value {
 	s := x.scope.inner(x.builder)
 	s.each = true
 	return s.results(r, args)
 }
 
-// ask computes a region of numbers for constants, and returns its first result.
+// ask computes a scalar region for constants, and returns its first result.
 func (x *site) ask(r *stablehlo.Region, args ...*value) *tensor.Tensor {
 	out := x.apply(r, args...)
 	if len(out) == 0 || out[0].t == nil {
@@ -31,7 +31,7 @@ func (x *site) ask(r *stablehlo.Region, args ...*value) *tensor.Tensor {
 	return out[0].t
 }
 
-// only returns the name of the operation that a region of two arguments is, "" for others, and "return" where the result is the second one.
+// only returns the only operation of a region of two arguments: "return" if it returns the second argument, "" for other regions.
 func only(r *stablehlo.Region) string {
 	switch {
 	case len(r.Args) != 2:
@@ -45,10 +45,10 @@ func only(r *stablehlo.Region) string {
 	return ""
 }
 
-// commutative are the operations whose operands may change places.
+// commutative has the operations whose operands may be swapped.
 var commutative = map[string]bool{"add": true, "multiply": true, "maximum": true, "minimum": true, "and": true, "or": true, "xor": true}
 
-// vector is a constant of numbers.
+// vector returns a constant vector.
 func vector(d tensor.DType, all ...float64) *value {
 	t := tensor.New(d, len(all))
 	for i, v := range all {

@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scatters are the ops of scatters by the operation that the region is.
+// scatters has the ops of scatters by the region's operation.
 var scatters = map[string]*ops.Def{"return": ops.TensorScatterUpdate, "add": ops.TensorScatterAdd, "maximum": ops.TensorScatterMax, "minimum": ops.TensorScatterMin}
 
-// scatter writes boxes of updates into an operand. A box that would leave the operand is left out.
+// scatter writes boxes of updates into an operand. It skips boxes that would leave the operand.
 func scatter(x *site) []*value {
 	if len(x.in) != 3 {
 		refuse("%d operands: expected one, its indices and its updates", len(x.in))
@@ -62,7 +62,7 @@ func scatter(x *site) []*value {
 	return []*value{x.written(p, v, rows, number, kind, rest)}
 }
 
-// boxWritten is a scatter of one box, by any region.
+// boxWritten is a scatter of a single box, with any region.
 func (x *site) boxWritten(p *places, v, updates *value) *value {
 	size, begin := x.sizes(updates), x.begin(p)
 	most := x.each(ops.Sub, nil, x.sizes(v), size)
@@ -73,7 +73,7 @@ func (x *site) boxWritten(p *places, v, updates *value) *value {
 	return x.each(ops.SelectV2, nil, inside, y, v)
 }
 
-// nanFirst are floats as integers. NaN becomes the largest, or the smallest, so that it wins, which it does not in scatters of floats.
+// nanFirst maps floats to integers. NaN becomes the largest, or the smallest, so that it wins, which it does not in float scatters.
 func (x *site) nanFirst(v *value, largest bool) *value {
 	nan := math.NaN()
 	if !largest {
@@ -82,14 +82,14 @@ func (x *site) nanFirst(v *value, largest bool) *value {
 	return x.ordered(x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, v), scalar(v.dtype, nan), v))
 }
 
-// whereInside reports which boxes lie in the operand [batch...].
+// whereInside reports which boxes lie inside the operand [batch...].
 func (x *site) whereInside(p *places, v *value) *value {
 	zero := x.each(ops.GreaterEqual, nil, p.index, scalar(tensor.Int32, 0))
 	most := x.each(ops.LessEqual, nil, p.index, x.room(p, v))
 	return x.node(ops.All, p.batch, nil, x.each(ops.LogicalAnd, nil, zero, most), ints(len(p.batch)))
 }
 
-// rowsOf numbers the points of boxes by the rows of the operand: one behind the last is for those that are left out.
+// rowsOf returns the row of the operand for each point of the boxes; points that are skipped get the row after the last.
 func (x *site) rowsOf(p *places, v, inside *value) *value {
 	n := len(p.batch)
 	total := scalar(tensor.Int32, 1)
@@ -115,7 +115,7 @@ func (x *site) written(p *places, v, updates, number *value, kind string, rest [
 		restSizes[i] = x.size(v, d)
 	}
 	rowDims := at(v.dims, rest)
-	flat := func(u *value, n int) *value { // the first n dimensions as one
+	flat := func(u *value, n int) *value { // merges the first n dimensions
 		lead := 1
 		for _, d := range u.dims[:n] {
 			if lead *= d; d < 0 {
@@ -155,7 +155,7 @@ func (x *site) written(p *places, v, updates, number *value, kind string, rest [
 	return x.transpose(y, back...)
 }
 
-// constants are numbers as scalars.
+// constants returns numbers as scalars.
 func constants(all []int) []*value {
 	out := make([]*value, len(all))
 	for i, v := range all {

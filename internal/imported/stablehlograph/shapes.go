@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// constantOperation: a splat is a broadcast.
+// constantOperation returns a splat as a broadcast.
 func constantOperation(x *site) *value {
 	k, ok := x.op.Attrs["value"].(*stablehlo.Constant)
 	if !ok {
@@ -54,7 +54,7 @@ func (x *site) counted(d tensor.DType, dims []int, shape *value, axis int) *valu
 	return &y
 }
 
-// element is one element of a vector, a scalar.
+// element returns one element of a vector, a scalar.
 func (b *builder) element(v *value, i int) *value {
 	if all, ok := v.numbers(); ok {
 		return scalar(tensor.Int32, float64(all[i]))
@@ -62,7 +62,7 @@ func (b *builder) element(v *value, i int) *value {
 	return b.node(ops.Reshape, nil, nil, b.slice(v, []int{i}, []int{1}), ints())
 }
 
-// broadcastInDim puts the dimensions of the operand to other places, and repeats it along the others.
+// broadcastInDim moves the dimensions of the operand, and repeats it along the others.
 func broadcastInDim(x *site) *value {
 	v, to := x.at(0), x.result(0)
 	places := x.ints("broadcast_dimensions")
@@ -80,7 +80,7 @@ func broadcast(x *site) *value {
 	return x.placed(x.at(0), places, to.Dims, ints(to.Dims...))
 }
 
-// placed is a broadcast of v, whose dimension i is dimension places[i].
+// placed is a broadcast of v, whose dimension i becomes dimension places[i].
 func (x *site) placed(v *value, places, dims []int, shape *value) *value {
 	if len(places) != v.rank() {
 		refuse("%d dimensions of an operand of rank %d", len(places), v.rank())
@@ -92,7 +92,7 @@ func (x *site) placed(v *value, places, dims []int, shape *value) *value {
 	if low.rank() == 0 {
 		return x.spread(low, dims, shape)
 	}
-	low = x.insert(low, without(v.rank()-low.rank())...) // those that were left out
+	low = x.insert(low, without(v.rank()-low.rank())...) // dimensions that small leaves out
 	if !slices.IsSorted(places) {
 		order := make([]int, len(places))
 		for i := range order {
@@ -101,7 +101,7 @@ func (x *site) placed(v *value, places, dims []int, shape *value) *value {
 		slices.SortFunc(order, func(a, b int) int { return places[a] - places[b] })
 		low, places = x.transpose(low, order...), at(places, order)
 	}
-	first := places[0] // NumPy adds those before by itself
+	first := places[0] // NumPy adds earlier dimensions by itself
 	low = x.insert(low, offset(without(len(dims)-first, offset(places, -first)...), 0)...)
 	return x.spread(low, dims, shape)
 }
@@ -144,7 +144,7 @@ func reverse(x *site) *value {
 	return x.node(ops.ReverseV2, v.dims, nil, v, ints(axes...))
 }
 
-// slice takes elements in steps.
+// slice takes every stride-th element of a range.
 func slice(x *site) *value {
 	return x.strided(x.at(0), x.result(0).Dims, ints(x.ints("start_indices")...), ints(x.ints("limit_indices")...), ints(x.ints("strides")...))
 }
@@ -165,7 +165,7 @@ func (b *builder) strided(v *value, dims []int, begin, end, steps *value) *value
 	return b.node(ops.StridedSlice, dims, zero, v, begin, end, steps)
 }
 
-// starts is a vector of where a slice begins.
+// starts returns the vector of indices at which a slice begins.
 func (x *site) starts(from int) *value {
 	var parts []*value
 	for _, v := range x.in[from:] {
@@ -177,7 +177,7 @@ func (x *site) starts(from int) *value {
 	return x.pack(parts)
 }
 
-// index are indices as int32, those that do not fit as the largest one.
+// index clamps indices to int32.
 func (b *builder) index(v *value) *value {
 	switch v.dtype {
 	case tensor.Uint32, tensor.Int64:
@@ -190,7 +190,7 @@ func (b *builder) index(v *value) *value {
 	return b.cast(v, tensor.Int32)
 }
 
-// dynamicSlice: a slice that would leave the operand is moved inside.
+// dynamicSlice moves a slice that would leave the operand inside.
 func dynamicSlice(x *site) *value {
 	v, sizes := x.at(0), x.ints("slice_sizes")
 	if v.rank() == 0 {
@@ -209,7 +209,7 @@ func dynamicSlice(x *site) *value {
 	return x.node(ops.Slice, sizes, nil, v, start, ints(sizes...))
 }
 
-// between brings indices to 0 up to most.
+// between clamps indices to 0 through most.
 func (b *builder) between(v, most *value) *value {
 	return b.each(ops.Maximum, nil, b.each(ops.Minimum, nil, v, most), scalar(v.dtype, 0))
 }
@@ -226,7 +226,7 @@ func dynamicUpdateSlice(x *site) *value {
 	return x.node(ops.XlaDynamicUpdateSlice, v.dims, nil, v, update, start)
 }
 
-// updatedAt puts an update between what is before and after it along one axis, at a place that is known; nil where there are several axes.
+// updatedAt concatenates the parts before and after along one axis with the update, at a known index; nil if there are several axes.
 func (x *site) updatedAt(v, update, start *value) *value {
 	at, ok := start.numbers()
 	axis := -1
@@ -261,12 +261,12 @@ func (x *site) updatedAt(v, update, start *value) *value {
 	return x.concat(axis, parts...)
 }
 
-// pad adds elements before, after and between the operand's. Negative numbers take elements away.
+// pad adds elements before, after and between the operand's. Negative numbers remove elements.
 func pad(x *site) *value {
 	return x.padded(x.at(0), x.at(1), x.ints("edge_padding_low"), x.ints("edge_padding_high"), x.ints("interior_padding"))
 }
 
-// dynamicPad: the numbers are known once the module's sizes are, as far as it says the sizes of the result.
+// dynamicPad: the numbers become known with the module's sizes, as far as it states the result's sizes.
 func dynamicPad(x *site) *value {
 	between, ok := x.at(4).numbers()
 	if ok && !slices.ContainsFunc(between, func(n int) bool { return n != 0 }) {
@@ -310,7 +310,7 @@ func (b *builder) padded(v, with *value, low, high, between []int) *value {
 	return v
 }
 
-// parted puts n elements between those along an axis.
+// parted inserts n elements between the elements along an axis.
 func (b *builder) parted(v, with *value, axis, n int) *value {
 	if n < 0 || v.dims[axis] < 0 || v.dims[axis] > 1<<31/(n+1) {
 		refuse("%d elements between the elements of a dimension of size %d", n, v.dims[axis])

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sortKey is an operand by which operands are sorted.
+// sortKey is an operand to sort by.
 type sortKey struct {
 	operand int
 	falling bool
-	raw     bool // -0 comes before 0, and NaNs are of the order of their bits
+	raw     bool // -0 comes before 0, and NaNs are ordered by their bits
 }
 
-// sortOperation sorts operands along a dimension by what its region says of two places.
+// sortOperation sorts operands along a dimension as its region compares two positions.
 func sortOperation(x *site) []*value {
 	axis := x.int("dimension")
 	if len(x.in) == 0 || axis < -x.at(0).rank() || axis >= x.at(0).rank() {
@@ -44,7 +44,7 @@ func sortOperation(x *site) []*value {
 	return out
 }
 
-// order is the permutation of the last dimension: sorts by the last key first are kept by those that follow.
+// order returns the permutation of the last dimension. It sorts by the last key first, as later sorts are stable.
 func (x *site) order(moved []*value, keys []sortKey) *value {
 	var order *value
 	for _, k := range slices.Backward(keys) {
@@ -58,7 +58,7 @@ func (x *site) order(moved []*value, keys []sortKey) *value {
 	return order
 }
 
-// sortable are integers of the order that is wanted, falling.
+// sortable maps a key to integers whose descending order is the wanted one.
 func (x *site) sortable(v *value, k sortKey) *value {
 	switch {
 	case v.dtype == tensor.Bool:
@@ -77,19 +77,19 @@ func (x *site) sortable(v *value, k sortKey) *value {
 	return v
 }
 
-// byKey is the order of falling integers: equal ones stay in theirs.
+// byKey returns the permutation to descending order; it is stable.
 func (x *site) byKey(v *value) *value {
 	n := x.size(v, v.rank()-1)
 	return x.several(ops.TopKV2, [][]int{v.dims, v.dims}, graph.Attrs{"sorted": true}, v, n)[1]
 }
 
-// pick takes elements of the last dimension by their places.
+// pick selects elements of the last dimension by index.
 func (x *site) pick(v, places *value) *value {
 	attrs := graph.Attrs{"batch_dims": int64(v.rank() - 1)}
 	return x.node(ops.GatherV2, places.dims, attrs, v, places, scalar(tensor.Int32, float64(v.rank()-1)))
 }
 
-// sortKeys asks the region for the keys, the first one first. It has to be the order of those.
+// sortKeys finds the region's keys, the most significant first. The region has to order by them.
 func (x *site) sortKeys() []sortKey {
 	r, n := x.region(0), len(x.in)
 	if len(r.Args) != 2*n {
@@ -122,7 +122,7 @@ func (x *site) sortKeys() []sortKey {
 	return keys
 }
 
-// less asks whether a place with u in one operand is before one with w, the other operands being equal.
+// less asks whether a position with u in one operand comes before one with w, with all other operands equal.
 func (x *site) less(r *stablehlo.Region, operand int, u, w float64) bool {
 	args := make([]*value, 2*len(x.in))
 	for i, v := range x.in {
@@ -132,7 +132,7 @@ func (x *site) less(r *stablehlo.Region, operand int, u, w float64) bool {
 	return x.ask(r, args...).Int(0) != 0
 }
 
-// sample is a number for an operand: 1 and 2 are false and true.
+// sample returns a number for an operand; for bools, 1 is false and 2 is true.
 func (x *site) sample(operand int, v float64) *value {
 	if d := x.in[operand].dtype; d != tensor.Bool {
 		return scalar(d, v)
@@ -140,7 +140,7 @@ func (x *site) sample(operand int, v float64) *value {
 	return scalar(tensor.Bool, v-1)
 }
 
-// before asks whether key a counts more than key b.
+// before asks whether key a takes precedence over key b.
 func (x *site) before(r *stablehlo.Region, a, b sortKey) bool {
 	args := make([]*value, 2*len(x.in))
 	for i, v := range x.in {
@@ -158,7 +158,7 @@ func (x *site) before(r *stablehlo.Region, a, b sortKey) bool {
 	return x.ask(r, args...).Int(0) != 0
 }
 
-// confirm asks for all pairs of some numbers whether the region is the order of the keys, and whether an earlier key always counts more.
+// confirm checks, for all pairs of some numbers, that the region orders by the keys, and that earlier keys take precedence.
 func (x *site) confirm(r *stablehlo.Region, keys []sortKey) {
 	for at, k := range keys {
 		if at > 0 && x.before(r, k, keys[at-1]) {
@@ -186,7 +186,7 @@ func (x *site) confirm(r *stablehlo.Region, keys []sortKey) {
 	}
 }
 
-// rank is a number's place in the order.
+// rank returns a number's rank in the order.
 func rank(v float64, raw bool) float64 {
 	switch {
 	case math.IsNaN(v) && raw && math.Signbit(v):
@@ -199,12 +199,12 @@ func rank(v float64, raw bool) float64 {
 	return math.Max(math.Min(v, 1e9), -1e9)
 }
 
-// topK are the largest elements of the last dimension, and their places: XLA compares the bits of floats.
+// topK returns the largest elements of the last dimension, and their indices. XLA compares the bits of floats.
 func (x *site) topK(v *value, k int) []*value {
 	return x.firstK(v, k, sortKey{falling: true, raw: true})
 }
 
-// firstK are the first elements of the last dimension in an order.
+// firstK returns the first elements of the last dimension in an order, and their indices.
 func (x *site) firstK(v *value, k int, order sortKey) []*value {
 	key := x.sortable(v, order)
 	dims := slices.Clone(v.dims)

@@ -14,23 +14,23 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 )
 
-// maxCalls bounds calls that lie in each other.
+// maxCalls bounds the depth of nested calls.
 const maxCalls = 64
 
-// Bounds of what calls and unrolled windows may make of the modules of a graph, beside what their bytes give.
+// Limits on what calls and unrolled windows may make of the modules of a graph, in addition to what their size allows.
 const (
 	minOperations = 1 << 20
 	minRoom       = 256 << 20
 )
 
-// account is what the modules of a graph may still become.
+// account is how much the modules of a graph may still become.
 type account struct {
-	operations int // that are translated, with their operands and results
-	nodes      int // that are made, with their inputs and results
+	operations int // operations to translate, with their operands and results
+	nodes      int // nodes to make, with their inputs and results
 	room       int // bytes of constants
 }
 
-// newAccount is for modules of some bytes.
+// newAccount returns the account for modules of that many bytes.
 func newAccount(bytes int) *account {
 	return &account{operations: minOperations + bytes, nodes: minOperations + bytes, room: minRoom + 4*bytes}
 }
@@ -56,12 +56,12 @@ func (a *account) pay(bytes int) {
 	}
 }
 
-// since returns what was taken from a until it became now.
+// since returns what was taken from a until now.
 func (a *account) since(now *account) account {
 	return account{a.operations - now.operations, a.nodes - now.nodes, a.room - now.room}
 }
 
-// affords reports whether a loop may be unrolled into so many rounds, each of which takes as much.
+// affords reports whether a loop may be unrolled into that many iterations, each of which takes the same.
 func (a *account) affords(rounds int, each account) bool {
 	return rounds <= maxRounds && rounds*each.nodes <= min(maxRoundNodes, a.nodes/2) && rounds*each.operations <= a.operations/2 && rounds*each.room <= a.room/2
 }
@@ -71,33 +71,33 @@ type translation struct {
 	ctx       context.Context
 	functions map[string]*stablehlo.Function
 	library   []*function_go_proto.FunctionDef
-	prefix    string // of the names of functions
+	prefix    string // prefix of the names of functions
 	gaps      gaps
-	depth     int // of calls that lie in each other
+	depth     int // depth of nested calls
 	*account
 	tensors map[*stablehlo.Constant]*tensor.Tensor
 }
 
-// newTranslation begins with a module, whose functions get names with a prefix.
+// newTranslation begins a translation of a module, whose functions get names with the prefix.
 func newTranslation(ctx context.Context, prefix string, a *account) *translation {
 	return &translation{ctx: ctx, functions: map[string]*stablehlo.Function{}, prefix: prefix, gaps: gaps{}, account: a, tensors: map[*stablehlo.Constant]*tensor.Tensor{}}
 }
 
-// scope are the values that the operations of a region see.
+// scope has the values that the operations of a region see.
 type scope struct {
 	t      *translation
 	b      *builder
-	values map[*stablehlo.Value]*value // nil: one that could not be made
+	values map[*stablehlo.Value]*value // nil if a value could not be made
 	parent *scope
-	each   bool // the region is of numbers, and is computed for all elements at once
+	each   bool // the region is for scalars, and is computed for all elements at once
 }
 
-// inner is a scope of a region, in the graph b.
+// inner returns the scope of an inner region, in the graph of b.
 func (s *scope) inner(b *builder) *scope {
 	return &scope{t: s.t, b: b, values: map[*stablehlo.Value]*value{}, parent: s, each: s.each}
 }
 
-// find returns the value of an operand; nil, true for one that could not be made, which is noted.
+// find returns the value of an operand; nil, true if it could not be made, which is noted.
 func (s *scope) find(v *stablehlo.Value) (*value, bool) {
 	for at := s; at != nil; at = at.parent {
 		if w, ok := at.values[v]; ok {
@@ -115,7 +115,7 @@ type site struct {
 	scope *scope
 }
 
-// run translates a region whose arguments are given, and returns its results; nil where one is missing, which is noted.
+// run translates a region with the given arguments, and returns its results; nil if one is missing, which is noted.
 func (s *scope) run(r *stablehlo.Region, args []*value) []*value {
 	if len(r.Args) != len(args) {
 		refuse("a region of %d arguments for %d values", len(r.Args), len(args))
@@ -142,7 +142,7 @@ func (s *scope) run(r *stablehlo.Region, args []*value) []*value {
 	return nil
 }
 
-// results is run where nothing may be missing.
+// results is run if nothing may be missing.
 func (s *scope) results(r *stablehlo.Region, args []*value) []*value {
 	out := s.run(r, args)
 	if out == nil {
@@ -151,10 +151,10 @@ func (s *scope) results(r *stablehlo.Region, args []*value) []*value {
 	return out
 }
 
-// errNoted says that an operation cannot be translated for reasons that are noted already.
+// errNoted says that an operation cannot be translated for reasons that have been noted.
 var errNoted = errors.New("")
 
-// translate translates an operation; what cannot be is noted.
+// translate translates an operation, or notes why it cannot.
 func (s *scope) translate(op *stablehlo.Op) {
 	if s.t.ctx.Err() != nil {
 		refuse("the load has ended")
@@ -170,7 +170,7 @@ func (s *scope) translate(op *stablehlo.Op) {
 			refuse("an operand of %s is of another region", op.Name)
 		}
 		if v == nil {
-			return // what is missing is noted
+			return // what is missing is noted already
 		}
 		in = append(in, v)
 	}
@@ -195,7 +195,7 @@ func (s *scope) translate(op *stablehlo.Op) {
 	}
 }
 
-// merged are sizes that are known from either side.
+// merged returns the sizes that are known from either side.
 func merged(a, b []int) []int {
 	if len(a) != len(b) {
 		return b
@@ -209,7 +209,7 @@ func merged(a, b []int) []int {
 	return out
 }
 
-// operationName is the name of an operation in messages: that of a custom call with its target.
+// operationName returns the name of an operation for messages, with the target of a custom call.
 func operationName(op *stablehlo.Op) string {
 	switch target, _ := op.Attrs["call_target_name"].(string); {
 	case op.Dialect != "vhlo":
@@ -220,14 +220,14 @@ func operationName(op *stablehlo.Op) string {
 	return "stablehlo." + op.Name
 }
 
-// try translates an operation; the error says why that is not possible.
+// try translates an operation; the error says why it cannot.
 func (s *scope) try(x *site) (out []*value, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
 		case refusal:
 			out, err = nil, errors.New(r.why)
-		case runtime.Error, string: // of index, or of a negative count: attributes come from strangers
+		case runtime.Error, string: // an index or a negative count: attributes are untrusted
 			out, err = nil, fmt.Errorf("operands or attributes that do not fit the operation: %v", r)
 		case error:
 			if r != errNoted {
@@ -268,7 +268,7 @@ func (s *scope) try(x *site) (out []*value, err error) {
 	return out, nil
 }
 
-// function makes a function of the builder's graph, of its explicit arguments and then what it captured, and returns its name.
+// function makes a function of the builder's graph, and returns its name. Explicit arguments come first, then captured values.
 func (b *builder) function(kind string, args, results []*value) string {
 	var out []graph.Output
 	for _, r := range results {

@@ -10,15 +10,15 @@ import (
 // value is a tensor of the program: a constant, the output of a node, or a broadcast that no node makes yet.
 type value struct {
 	dtype tensor.DType
-	dims  []int // -1: a size that a run says
+	dims  []int // -1: a size known only at run time
 	out   graph.Output
 	t     *tensor.Tensor // the constant, nil for none
-	low   *value         // of a broadcast: what is broadcast, as NumPy does it
-	shape *value         // of a broadcast: to what, a vector
-	along int            // 1 more than the axis along which it counts 0, 1, ...; 0 for others
+	low   *value         // for a broadcast: the value that is broadcast, as in NumPy
+	shape *value         // for a broadcast: the shape to broadcast to, a vector
+	along int            // 1 + the axis along which the value counts 0, 1, ...; 0 for others
 }
 
-// identity is what two values have in common that are one tensor.
+// identity is equal for two values that are the same tensor.
 type identity struct {
 	out graph.Output
 	t   *tensor.Tensor
@@ -26,12 +26,12 @@ type identity struct {
 
 func (v *value) identity() identity { return identity{v.out, v.t} }
 
-// constant makes a value of a tensor.
+// constant returns the value of a tensor.
 func constant(t *tensor.Tensor) *value {
 	return &value{dtype: t.DType, dims: t.Shape, t: t}
 }
 
-// ints is a vector of numbers.
+// ints returns a vector of numbers.
 func ints(v ...int) *value {
 	t := tensor.New(tensor.Int32, len(v))
 	for i, n := range v {
@@ -40,13 +40,13 @@ func ints(v ...int) *value {
 	return constant(t)
 }
 
-// rank returns how many dimensions there are.
+// rank returns the number of dimensions.
 func (v *value) rank() int { return len(v.dims) }
 
 // open reports whether a size is not known.
 func open(dims []int) bool { return slices.Contains(dims, -1) }
 
-// small is what is broadcast: an elementwise op makes the whole value of it.
+// small returns the value that is broadcast: elementwise ops compute with it.
 func (v *value) small() *value {
 	if v.low != nil {
 		return v.low
@@ -54,7 +54,7 @@ func (v *value) small() *value {
 	return v
 }
 
-// numbers returns the elements of a constant of a few integers.
+// numbers returns the elements of a constant that has a few integers.
 func (v *value) numbers() ([]int, bool) {
 	t := v.t
 	if t == nil && v.low != nil && v.low.t != nil && v.low.t.Len() == 1 && !open(v.dims) && len(v.dims) == 1 && v.dims[0] <= maxList {
@@ -70,7 +70,7 @@ func (v *value) numbers() ([]int, bool) {
 	return all, true
 }
 
-// joined are the sizes of what two values are together, broadcast as NumPy does it.
+// joined returns the sizes that two values broadcast to, as in NumPy.
 func joined(a, b []int) []int {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -85,7 +85,7 @@ func joined(a, b []int) []int {
 	return out
 }
 
-// without returns 0 to n-1 but for some.
+// without returns 0 to n-1, except the given numbers.
 func without(n int, but ...int) (all []int) {
 	for i := range n {
 		if !slices.Contains(but, i) {

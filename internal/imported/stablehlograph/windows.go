@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// window is how a window slides over dimensions, one number for each.
+// window says how a window slides over dimensions, with one number for each.
 type window struct {
 	sizes, strides   []int
 	low, high        []int // padding
-	between, spacing []int // dilations, of what is slid over and of the window
+	between, spacing []int // dilations of the operand and of the window
 }
 
-// numbersOr returns an attribute that is a list of numbers, all equal where it is left out.
+// numbersOr returns an attribute that is a list of n numbers; v for each if it is absent.
 func (x *site) numbersOr(name string, n, v int) []int {
 	all := x.ints(name)
 	if all == nil {
@@ -56,12 +56,12 @@ func (x *site) window(sizes []int, between, spacing string) window {
 	return w
 }
 
-// all reports whether a list has one number only.
+// all reports whether all numbers of a list are v.
 func all(list []int, v int) bool {
 	return !slices.ContainsFunc(list, func(n int) bool { return n != v })
 }
 
-// surrounded pads what the window slides over; dims are its dimensions.
+// surrounded pads the window's operand; dims are the dimensions that it slides over.
 func (x *site) surrounded(v, with *value, w window, dims []int) *value {
 	low, high, between := make([]int, v.rank()), make([]int, v.rank()), make([]int, v.rank())
 	for i, d := range dims {
@@ -70,7 +70,7 @@ func (x *site) surrounded(v, with *value, w window, dims []int) *value {
 	return x.padded(v, with, low, high, between)
 }
 
-// listed is a number for each dimension of images, with their channels last.
+// listed returns a number for each dimension of images, with channels last.
 func listed(v []int) []int64 {
 	list := []int64{1}
 	for _, n := range v {
@@ -79,7 +79,7 @@ func listed(v []int) []int64 {
 	return append(list, 1)
 }
 
-// withPadding is the operation with a padding that is known; nil: none.
+// withPadding returns the operation with a known padding; nil: none.
 func (x *site) withPadding(pads *value) *site {
 	op := *x.op
 	op.Attrs = maps.Clone(x.op.Attrs)
@@ -97,7 +97,7 @@ func (x *site) withPadding(pads *value) *site {
 	return &y
 }
 
-// paddedBy pads some dimensions by the rows of pads, which a run says.
+// paddedBy pads some dimensions by the rows of pads, which are only known at run time.
 func (x *site) paddedBy(v, with, pads *value, dims []int) *value {
 	pads = x.cast(pads, tensor.Int32)
 	rows, out := make([]*value, v.rank()), slices.Clone(v.dims)
@@ -111,10 +111,10 @@ func (x *site) paddedBy(v, with, pads *value, dims []int) *value {
 	return x.node(ops.PadV2, out, nil, v, x.concat(0, rows...), with)
 }
 
-// maxUnrolled bounds the elements of windows that are computed one after the other.
+// maxUnrolled bounds the elements of a window that is computed element by element.
 const maxUnrolled = 1024
 
-// reduceWindow reduces what lies in each place of a window.
+// reduceWindow reduces the elements at each position of a window.
 func reduceWindow(x *site) []*value {
 	n := len(x.in) / 2
 	if n == 0 || len(x.in) != 2*n {
@@ -128,7 +128,7 @@ func reduceWindow(x *site) []*value {
 	return x.windows(x.region(0), in, init, w)
 }
 
-// dynamicReduceWindow has the numbers of its window as operands, and its region as a function. The padding need not be known.
+// dynamicReduceWindow has its window's numbers as operands, and its region as a function. The padding need not be known.
 func dynamicReduceWindow(x *site) []*value {
 	called, _ := x.op.Attrs["called_computations"].([]any)
 	n := (len(x.in) - 5) / 2
@@ -188,7 +188,7 @@ func (x *site) windows(r *stablehlo.Region, in, init []*value, w window) []*valu
 	return x.unrolled(r, in, init, w)
 }
 
-// pooled is a reduction of images by a pool; nil where there is none.
+// pooled is a reduction of images by a pool; nil if there is none.
 func (x *site) pooled(kind string, v, init *value, w window) *value {
 	n := v.rank() - 2
 	if v.dtype != tensor.Float32 || n != 2 && n != 3 || !neutral(kind, init) || kind != "add" && kind != "maximum" || !all(w.spacing, 1) || w.sizes[0] != 1 || w.sizes[n+1] != 1 ||
@@ -209,13 +209,13 @@ func (x *site) pooled(kind string, v, init *value, w window) *value {
 		}
 		return x.each(ops.Mul, nil, y, scalar(v.dtype, float64(count)))
 	}
-	y = x.each(ops.SelectV2, nil, x.each(ops.LessEqual, nil, y, scalar(v.dtype, -math.MaxFloat32)), init, y) // a pool of -Inf is the least number
+	y = x.each(ops.SelectV2, nil, x.each(ops.LessEqual, nil, y, scalar(v.dtype, -math.MaxFloat32)), init, y) // a max pool of -Inf is the lowest number
 	means := map[int]*ops.Def{2: ops.AvgPool, 3: ops.AvgPool3D}[n]
 	lost := x.node(means, x.result(0).Dims, attrs, x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, u), u, scalar(v.dtype, 0)))
-	return x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, lost), lost, y) // the largest one leaves NaN out
+	return x.each(ops.SelectV2, nil, x.each(ops.IsNan, nil, lost), lost, y) // max pools ignore NaN
 }
 
-// running is a window over all elements before each, or after it: a running sum or product; nil for others.
+// running is a window over all elements up to, or from, each one: a running sum or product; nil for other windows.
 func (x *site) running(kind string, v, init *value, w window) *value {
 	d := map[string]*ops.Def{"add": ops.Cumsum, "multiply": ops.Cumprod}[kind]
 	if d == nil || v.dtype == tensor.Bool || !neutral(kind, init) || !all(w.strides, 1) || !all(w.between, 1) || !all(w.spacing, 1) {
@@ -237,7 +237,7 @@ func (x *site) running(kind string, v, init *value, w window) *value {
 	return x.node(d, v.dims, graph.Attrs{"exclusive": false, "reverse": w.low[axis] == 0}, v, scalar(tensor.Int32, float64(axis)))
 }
 
-// unrolled takes the elements of the window one after the other, for all places at once.
+// unrolled combines the elements of the window one after the other, for all positions at once.
 func (x *site) unrolled(r *stablehlo.Region, in, init []*value, w window) []*value {
 	count := 1
 	for _, s := range w.sizes {
@@ -266,7 +266,7 @@ func (x *site) unrolled(r *stablehlo.Region, in, init []*value, w window) []*val
 	return now
 }
 
-// windowPart are the elements at place k of all windows.
+// windowPart returns element k of the window at all positions.
 func (x *site) windowPart(v *value, w window, k int, dims []int) *value {
 	n := len(w.sizes)
 	begin, end, mask := make([]int, n), make([]int, n), 0
@@ -286,7 +286,7 @@ func (x *site) windowPart(v *value, w window, k int, dims []int) *value {
 	return x.node(ops.StridedSlice, dims, attrs, v, ints(begin...), ints(end...), ints(w.strides...))
 }
 
-// selectAndScatter adds each element of a source to where the largest one of its window is: the gradient of a pool. Of equal ones it is the first.
+// selectAndScatter adds each element of a source at the largest element of its window, the first of equal ones: the gradient of a max pool.
 func selectAndScatter(x *site) *value {
 	v, source, init := x.at(0), x.at(1), x.at(2)
 	w := x.window(x.ints("window_dimensions"), "base_dilations", "window_dilations")

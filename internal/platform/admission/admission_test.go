@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs a server that register fills.
+// serve runs a server with the services that register adds.
 func serve(t *testing.T, register func(*grpc.Server), opts ...grpc.ServerOption) (address string, client healthpb.HealthClient) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -50,7 +50,7 @@ func long(t *testing.T) context.Context {
 	return ctx
 }
 
-// calls notes what interceptors see.
+// calls records what interceptors see.
 type calls struct {
 	mu   sync.Mutex
 	seen []string
@@ -78,7 +78,7 @@ func (c *calls) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo
 	return err
 }
 
-// Calls are let in by their headers; interceptors see those that are not, without a message.
+// Calls are admitted by their headers; interceptors also see refused calls, without a message.
 func TestGate(t *testing.T) {
 	admit := func(ctx context.Context, method string) error {
 		if !slices.Equal(metadata.ValueFromIncomingContext(ctx, "pass"), []string{method}) {
@@ -119,7 +119,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Messages of up to the limit are received, plain and compressed, and nothing of larger ones.
+// Messages of up to the limit are received, plain and compressed; larger ones are not received at all.
 func TestLimited(t *testing.T) {
 	const limit = 100
 	address, c := serve(t, func(s *grpc.Server) {

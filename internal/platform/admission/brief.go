@@ -14,17 +14,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Limited registers services that unauthenticated callers may use, such as health, or whose messages are small. gRPC's own
-// limits apply to all services of a server. A reply has a minute to be taken.
+// Limited registers services that unauthenticated callers may use, such as health, or whose messages are small; gRPC's own
+// limits apply to all services of a server. A reply must be received within a minute.
 type Limited struct {
 	grpc.ServiceRegistrar
 	Limit    int             // bytes of a message, also decompressed
-	Timeout  time.Duration   // in which a message must come; 0: any time
-	Ending   context.Context // ends when a server that ends waits for messages no more; nil: never
-	MaxCalls int             // calls of a connection that go on, or whose reply waits, at the same time; 0: any number. If all connections have 16384 together, each may have one
+	Timeout  time.Duration   // for a message to arrive; 0: unlimited
+	Ending   context.Context // ends when a server that shuts down stops waiting for messages; nil: never
+	MaxCalls int             // calls of a connection that run, or whose reply waits, at the same time; 0: any number. Once all connections together have 16384, each may have only one
 }
 
-// smallDeparture is the time in which replies of a Limited must be taken.
+// smallDeparture is the time in which replies of a Limited must be received.
 const smallDeparture = time.Minute
 
 // RegisterService implements grpc.ServiceRegistrar.
@@ -74,7 +74,7 @@ func (b Limited) RegisterService(desc *grpc.ServiceDesc, impl any) {
 type limitedStream struct {
 	grpc.ServerStream
 	Limited
-	several bool // messages, up to io.EOF
+	several bool // several messages, up to io.EOF
 }
 
 // RecvMsg implements grpc.ServerStream.
@@ -95,7 +95,7 @@ func (s limitedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// requireMessage is the error of receiving a message that must be there.
+// requireMessage is the error of receiving a message that must exist.
 func requireMessage(err error) error {
 	if err == io.EOF {
 		return noMessage
@@ -105,14 +105,14 @@ func requireMessage(err error) error {
 
 var noMessage = status.Error(codes.Internal, "the call has no whole message")
 
-// incoming is what gRPC's transport has of a call's messages.
+// incoming is the part of gRPC's transport that reads a call's messages.
 type incoming interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 	RecvCompress() string
 }
 
-// receive reads a message as gRPC does, but for the limits. io.EOF: there is none.
+// receive reads a message as gRPC does, but with the limits. io.EOF means that there is none.
 func (b Limited) receive(ctx context.Context, m any) error {
 	from, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming)
 	into, isMessage := m.(proto.Message)
@@ -124,7 +124,7 @@ func (b Limited) receive(ctx context.Context, m any) error {
 }
 
 func (b Limited) read(from incoming, into proto.Message) error {
-	header := make([]byte, 5) // whether it is compressed, and its size
+	header := make([]byte, 5) // a compression flag, and the size
 	if err := from.ReadMessageHeader(header); err != nil {
 		return transportError(err)
 	}
@@ -172,10 +172,10 @@ func (b Limited) tooLarge() error {
 	return status.Errorf(codes.ResourceExhausted, "the message is larger than %d bytes", b.Limit)
 }
 
-// transportError is an error of the transport as the status of a call; io.EOF stays.
+// transportError turns an error of the transport into the status of a call; io.EOF stays.
 func transportError(err error) error {
 	if err == io.ErrUnexpectedEOF {
 		return noMessage
 	}
-	return err // a status already
+	return err // already a status
 }

@@ -11,19 +11,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// perConnection counts the calls that go on, by connection. Connections do not wait for each other: with one lock for all, calls that somebody
-// opens without end would pile up behind a goroutine that the garbage collector stops while it holds the lock.
+// perConnection counts running calls by connection. Connections do not wait for each other: with one lock for all, calls that a client
+// keeps opening would pile up behind a goroutine that the garbage collector stops while it holds the lock.
 type perConnection struct {
 	limit int64 // 0: any number
-	most  int64 // of all connections; beyond it, a connection that has one gets no more
+	most  int64 // of all connections; beyond it, a connection that has a call gets no more
 	total atomic.Int64
 	calls sync.Map // *atomic.Int64 by gRPC's address of the connection, one per connection
 }
 
-// mostLimited are the calls of a Limited that all connections may have together.
+// mostLimited is the most calls to a Limited on all connections together.
 const mostLimited = 1 << 14
 
-// dropped is the count of a connection without calls that is no longer in the map.
+// dropped is the count of a connection without calls that was removed from the map.
 const dropped = -1
 
 // begin counts a call until its end.
@@ -48,7 +48,7 @@ func (c *perConnection) begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// countOf is the count of a connection.
+// countOf returns the count of a connection.
 func (c *perConnection) countOf(from net.Addr) *atomic.Int64 {
 	count, ok := c.calls.Load(from)
 	if !ok {

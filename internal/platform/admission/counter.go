@@ -9,14 +9,14 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// CountCalls is an option for grpc.NewServer: the calls of the server are counted by the connections that they come by. Where these have
-// Places, they are read more slowly while many calls wait for a processor. All services are registered through Counted.
+// CountCalls is an option for grpc.NewServer: the server counts calls by connection. Connections with Places are read more slowly while
+// many calls wait for a processor. All services must be registered through Counted.
 func CountCalls() grpc.ServerOption { return grpc.InTapHandle(arrive) }
 
 // arrive counts a call before its goroutine begins.
 func arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	place := PlaceOf(ctx)
-	if place == nil || ctx.Err() != nil { // gRPC begins no goroutine for a call that is over
+	if place == nil || ctx.Err() != nil { // gRPC starts no goroutine for a call that has ended
 		return ctx, nil
 	}
 	c := &countedCall{place: place}
@@ -25,7 +25,7 @@ func arrive(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	return context.WithValue(ctx, countedKey{}, c), nil
 }
 
-// Counted returns a place to register services of a server that counts calls. It registers them with r.
+// Counted returns a registrar for the services of a server that counts calls. It registers them with r.
 func Counted(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return countedServices{r} }
 
 type countedServices struct{ next grpc.ServiceRegistrar }
@@ -53,7 +53,7 @@ func (s countedServices) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	s.next.RegisterService(&d, impl)
 }
 
-// countedCall is a call that is counted.
+// countedCall is a counted call.
 type countedCall struct {
 	place *Place
 	state atomic.Int32
@@ -69,7 +69,7 @@ const (
 
 type countedKey struct{}
 
-// startCall notes that the goroutine of the call of ctx has begun; nil where the call is not counted.
+// startCall records that the goroutine of the call of ctx has begun; it returns nil if the call is not counted.
 func startCall(ctx context.Context) *countedCall {
 	c, _ := ctx.Value(countedKey{}).(*countedCall)
 	if c != nil && c.state.CompareAndSwap(callArrived, callStarted) {
@@ -79,14 +79,14 @@ func startCall(ctx context.Context) *countedCall {
 	return c
 }
 
-// abandoned notes the end of a call that has not started when its context ends: gRPC has refused it, for its method or its encoding, or its
-// client has left. In the latter case its goroutine still waits, and this one waits behind it.
+// abandoned records the end of a call whose context ends before it has started: gRPC has refused it, for its method or its encoding, or its
+// client has left. If the client left, the call's goroutine still waits for a processor, and this one yields to it.
 func (c *countedCall) abandoned() {
 	runtime.Gosched()
 	c.end()
 }
 
-// end notes that the call has ended.
+// end records that the call has ended.
 func (c *countedCall) end() {
 	if c == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission/admissiontest"
 )
 
-// placesSeen tells the places of the connections that are accepted.
+// placesSeen records the places of accepted connections.
 type placesSeen struct {
 	net.Listener
 	seen chan *Place
@@ -28,8 +28,8 @@ func (l placesSeen) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestCounter: each call is counted until its end, also one that gRPC refuses, for its method or its encoding, or whose time is over when it comes, and those of a connection
-// that was closed. In a crowd new connections are served.
+// TestCounter: each call is counted until its end. This includes calls that gRPC refuses, for their method or encoding, calls that arrive
+// after their deadline, and calls of a closed connection. In a crowd, new connections are served.
 func TestCounter(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,46 +13,46 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Departure is how a message leaves for a client. gRPC has a call's reply wait for its client as long as the connection lives: a client
-// that opens no window for it, or reads nothing, would hold its memory for good.
+// Departure says how a message leaves for a client. gRPC keeps a call's reply for its client as long as the connection lives: a client that
+// opens no window for it, or reads nothing, could hold its memory forever.
 type Departure struct {
-	Within time.Duration // for the client to take the next 16 MiB, or what is left, of this reply or of others beside it; else its connection is closed. 0: any time
-	Gone   func()        // is called once when all was sent, or dropped; it may be nil
+	Within time.Duration // time for the client to receive the next 16 MiB, or the rest, of this reply or of others beside it; then its connection is closed. 0: unlimited
+	Gone   func()        // called once when all was sent or dropped; may be nil
 }
 
-// WaitingReply is what a reply takes besides its bytes as long as it waits for its client: the headers of its call, of up to [MaxHeaders],
+// WaitingReply is the memory of a reply, without its bytes, while it waits for its client: the headers of its call, of up to [MaxHeaders],
 // and its stream.
 const WaitingReply = waitingCost
 
-// Send follows a message that the call of ctx is about to send. It is not compressed on its way: gRPC would copy it to memory
-// that nobody counts, and say no more when that was sent.
+// Send tracks a message that the call of ctx is about to send. gRPC must not compress it: it would copy the message to memory that is not
+// accounted for, and not report when that was sent.
 func (d Departure) Send(ctx context.Context, data mem.BufferSlice) mem.BufferSlice {
-	_ = grpc.SetSendCompressor(ctx, encoding.Identity) // an error: a stream that has sent something, or no call of gRPC
+	_ = grpc.SetSendCompressor(ctx, encoding.Identity) // fails for a stream that has sent something, or outside of a gRPC call
 	return d.follow(PlaceOf(ctx), data)
 }
 
-// departing is a message on its way.
+// departing is a message that is being sent.
 type departing struct {
 	Departure
-	place *Place // nil: of a connection without one
+	place *Place // nil: the connection has none
 	once  sync.Once
 
 	mu    sync.Mutex
 	ended bool
-	timer *time.Timer // nil: there is no limit, or it is over
-	wrote int64       // by the connection when the limit began
-	again int64       // how often it was given anew for what others took
-	tells int64       // the first collection of garbage that tells whether the message is forgotten; 0: the limit is not over
+	timer *time.Timer // nil: there is no limit, or it has ended
+	wrote int64       // bytes written by the connection when the limit began
+	again int64       // how often the limit was restarted because of other replies
+	tells int64       // the first garbage collection that tells whether the message is forgotten; 0: the limit is not over
 }
 
-// tracker is what the buffers of a message refer to. The transport may forget one, as that of a call which its client gave up: the tracker
-// is garbage then.
+// tracker is referenced by the buffers of a message. The transport may forget a message, such as one whose client cancelled the call; then
+// the tracker becomes garbage.
 type tracker struct {
 	of   *departing
-	left atomic.Int64 // buffers
+	left atomic.Int64 // buffers left
 }
 
-// follow returns the data in buffers that tell when they were sent.
+// follow returns the data in buffers that report when they were sent.
 func (d Departure) follow(place *Place, data mem.BufferSlice) (out mem.BufferSlice) {
 	of := &departing{Departure: d, place: place}
 	t := &tracker{of: of}
@@ -74,14 +74,14 @@ func (d Departure) follow(place *Place, data mem.BufferSlice) (out mem.BufferSli
 	return out
 }
 
-// add appends a buffer in pieces. The client has to take each in time.
+// add appends a buffer in pieces. The client has to receive each in time.
 func (t *tracker) add(out mem.BufferSlice, b mem.Buffer) mem.BufferSlice {
 	text := b.ReadOnlyData()
 	if len(text) == 0 {
 		b.Free()
 		return out
 	}
-	if mem.IsBelowBufferPoolingThreshold(cap(text)) { // gRPC does not say when such are free
+	if mem.IsBelowBufferPoolingThreshold(cap(text)) { // gRPC does not report when such buffers are free
 		s := smallBuffers.Get().(*[]byte)
 		*s = append((*s)[:0], text...)
 		b.Free()
@@ -100,20 +100,20 @@ func (t *tracker) add(out mem.BufferSlice, b mem.Buffer) mem.BufferSlice {
 	return out
 }
 
-// smallBuffer is more than the size up to which gRPC forgets buffers.
+// smallBuffer is above the size up to which gRPC forgets buffers.
 const smallBuffer = 2 << 10
 
 var smallBuffers = sync.Pool{New: func() any { b := make([]byte, 0, smallBuffer); return &b }}
 
-// tracked is the pool that a buffer goes back to when it was sent.
+// tracked is the pool to which a buffer returns when it was sent.
 type tracked struct {
 	t    *tracker
-	from mem.Buffer // nil: the buffer is of smallBuffers
+	from mem.Buffer // nil: the buffer comes from smallBuffers
 }
 
 var _ mem.BufferPool = (*tracked)(nil)
 
-// Get implements mem.BufferPool; nobody asks.
+// Get implements mem.BufferPool; it is not called.
 func (p *tracked) Get(n int) *[]byte { b := make([]byte, n); return &b }
 
 // Put implements mem.BufferPool.
@@ -130,7 +130,7 @@ func (p *tracked) Put(b *[]byte) {
 	}
 }
 
-// watch begins the limit, unless the connection was closed meanwhile.
+// watch starts the limit, unless the connection was closed meanwhile.
 func (d *departing) watch(left weak.Pointer[tracker]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,7 +140,7 @@ func (d *departing) watch(left weak.Pointer[tracker]) {
 	}
 }
 
-// more gives the limit anew: the client has taken a piece.
+// more restarts the limit: the client has received a piece.
 func (d *departing) more() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,8 +150,8 @@ func (d *departing) more() {
 	}
 }
 
-// shares gives the limit anew where the client has taken as much of the connection as it has to: replies leave in turn, so each may need
-// the time of all that wait.
+// shares restarts the limit if the client has received the required amount on the connection as a whole: replies are sent in turn, so each
+// may need the time of all that wait.
 func (d *departing) shares() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,14 +182,14 @@ func (d *departing) over() {
 	})
 }
 
-// waits reports whether the message is still on its way.
+// waits reports whether the message is still being sent.
 func (d *departing) waits() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return !d.ended
 }
 
-// late closes the connection of a client that does not take its message, unless the transport has forgotten the message.
+// late closes the connection of a client that does not receive its message, unless the transport has forgotten the message.
 func (d *departing) late(left weak.Pointer[tracker]) {
 	if d.shares() {
 		return
@@ -205,7 +205,7 @@ func (d *departing) late(left weak.Pointer[tracker]) {
 	d.over()
 }
 
-// telling is the first collection of garbage that begins after the limit was over.
+// telling is the first garbage collection that begins after the limit.
 func (d *departing) telling() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +215,7 @@ func (d *departing) telling() int64 {
 	return d.tells
 }
 
-// ask has late called again after some time.
+// ask schedules another call of late.
 func (d *departing) ask(wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,13 +224,13 @@ func (d *departing) ask(wait time.Duration) {
 	}
 }
 
-// forgotten reports whether nothing refers to a tracker any more, which the collection of garbage with this number tells, and each later one.
-// If it has not begun and the last one was too short ago, forgotten returns when to ask again.
+// forgotten reports whether nothing refers to a tracker any more; garbage collection number tells, and each later one, shows this. If it
+// has not begun and the last one was too recent, forgotten returns how long to wait before asking again.
 func forgotten(t weak.Pointer[tracker], tells int64) (gone bool, wait time.Duration) {
 	collections.Lock()
 	defer collections.Unlock()
 	if t.Value() != nil && collections.begun.Load() < tells {
-		if wait = time.Until(collections.next); wait > 0 && wait <= longestPause { // a longer one is of a clock that jumped
+		if wait = time.Until(collections.next); wait > 0 && wait <= longestPause { // a longer wait means that the clock jumped
 			return false, wait
 		}
 		collections.begun.Add(1)
@@ -242,19 +242,19 @@ func forgotten(t weak.Pointer[tracker], tells int64) (gone bool, wait time.Durat
 	return t.Value() == nil, 0
 }
 
-// collections are those that forgotten asks for: all that wait for the next one share it.
+// collections are the garbage collections that forgotten runs; all goroutines that wait for the next one share it.
 var collections struct {
 	sync.Mutex
 	begun atomic.Int64
-	next  time.Time // there is no other before
+	next  time.Time // no other collection begins earlier
 }
 
-// The pauses between collections. They take a twentieth of the time, or clients could have the server collect garbage all the time, by large
-// calls that they give up one after the other.
+// The pauses between collections. Collections take a twentieth of the time; otherwise clients could keep the server collecting garbage,
+// with large calls that they cancel one after the other.
 const (
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 10 * time.Second
-	pauseTimes    = 19 // as long as the collection took
+	pauseTimes    = 19 // times the duration of the collection
 )
 
 func pauseAfter(took time.Duration) time.Duration {

@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// following returns a message of so many bytes on its way by a place, and how often it was gone.
+// following returns a message of that size departing from a place, and a counter of its Gone calls.
 func following(place *Place, size int) (mem.BufferSlice, *int) {
 	gone := new(int)
 	d := Departure{Within: time.Minute, Gone: func() { *gone++ }}
 	return d.follow(place, mem.BufferSlice{mem.SliceBuffer("head"), mem.SliceBuffer(make([]byte, size))}), gone
 }
 
-// A client has the time for each piece of its reply, so one that takes the next piece late keeps its connection; one that takes no more
-// loses it.
+// The time limit applies to each piece of a reply, so a client that receives the next piece late keeps its connection, and a client that
+// receives no more pieces loses it.
 func TestDepartureByPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(10, nil)
@@ -50,7 +50,7 @@ func TestDepartureByPieces(t *testing.T) {
 	})
 }
 
-// Replies leave in turn: one that waits for two others has three times the time as long as the client takes what it has to of the connection.
+// Replies are sent in turn: one that waits for two others has three times the limit, as long as the client receives enough on the connection.
 func TestDepartureBesideOthers(t *testing.T) {
 	for _, taken := range []int{lastPiece, lastPiece - 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestDepartureBesideOthers(t *testing.T) {
 	}
 }
 
-// What the transport forgets closes no connection: its call was given up by a client that may have others.
+// A reply that the transport forgets closes no connection: its client cancelled the call, and may have others.
 func TestDepartureOfForgottenReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(10, nil)
@@ -96,7 +96,7 @@ func TestDepartureOfForgottenReplies(t *testing.T) {
 	})
 }
 
-// Replies that are given up one after the other, each just before its time is over, cost a collection of garbage each 0.1 s at most, and all are
+// Replies that are cancelled one after the other, each just before its limit, cost at most one garbage collection per 0.1 s, and all are
 // found to be forgotten.
 func TestForgottenRepliesOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestForgottenRepliesOneByOne(t *testing.T) {
 	})
 }
 
-// Clients that hold their replies lose their connections together: a collection of garbage that one had to wait for tells it of all.
+// Clients that hold their replies lose their connections together: one garbage collection decides for all of them.
 func TestHeldRepliesShareCollections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		places := crowdOf(t, NewPlaces(1000, nil), "10.0.0.1", 100)
@@ -158,7 +158,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// A reply to a connection that is closed already waits for nobody, and one that was taken while it was looked for closes nothing.
+// A reply for a closed connection does not wait, and a reply that is received while it is being checked closes nothing.
 func TestDepartureWithoutAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(10, nil)
@@ -206,12 +206,12 @@ func TestDepartureAtItsEdges(t *testing.T) {
 	}
 }
 
-// pipeConn is one end of a pipe that has an address.
+// pipeConn is one end of a pipe with an address.
 type pipeConn struct{ net.Conn }
 
 func (pipeConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)} }
 
-// pipe returns a connection that has a place, and its client.
+// pipe returns a connection with a place, and its client.
 func pipe(t *testing.T, p *Places) (server, client net.Conn) {
 	t.Helper()
 	near, client := net.Pipe()
@@ -222,8 +222,8 @@ func pipe(t *testing.T, p *Places) (server, client net.Conn) {
 	return place.conn(), client
 }
 
-// A connection is closed whose client takes nothing of a write for a minute; one that takes a byte now and then stays, and so does one of
-// a task that is known.
+// A connection is closed if its client receives nothing of a write for a minute. It stays open if the client receives a byte now and then,
+// or is a known task.
 func TestWritesThatAreNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(10, nil)
@@ -258,7 +258,7 @@ func TestWritesThatAreNotTaken(t *testing.T) {
 	})
 }
 
-// Of a client that takes nothing no more is read than a little, until it takes something.
+// Only a little more is read from a client that receives nothing, until it receives something.
 func TestReadingWaitsForWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(10, nil)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Bounds of what is logged because of strangers.
+// Limits on log lines that strangers cause.
 const (
-	errorLines = 10      // at once; later one a second
+	errorLines = 10      // at once, then one a second
 	errorBytes = 4 << 10 // of a line
 )
 
-// ErrorLog returns what an http.Server writes its errors to: warnings of l. Strangers cause them, for example by handshakes that fail, so there
-// are few at a time. The next one says how many were left out. A line that is too long is cut.
+// ErrorLog returns a logger for the errors of an http.Server, which become warnings of l. Strangers can cause such errors, for example by
+// failed handshakes, so few are logged at a time; the next line says how many were left out. Long lines are cut.
 func ErrorLog(l *slog.Logger) *log.Logger {
 	return log.New(&sparseLog{log: l, now: time.Now, room: errorLines, at: time.Now()}, "", 0)
 }
@@ -25,7 +25,7 @@ type sparseLog struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	room    int // lines that may be written
+	room    int // lines that may still be written
 	at      time.Time
 	leftOut int
 }
@@ -43,7 +43,7 @@ func (s *sparseLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// take reports whether a line may be written, and how many were not before it.
+// take reports whether a line may be written, and how many were left out before it.
 func (s *sparseLog) take() (leftOut int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

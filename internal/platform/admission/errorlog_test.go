@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Strangers fill no disk with what a server says of them: few lines at once, then one a second, and none of them long.
+// Strangers cannot fill a disk with log lines: few are written at once, then one a second, and none of them is long.
 func TestErrorLog(t *testing.T) {
 	var out bytes.Buffer
 	l := ErrorLog(slog.New(slog.NewTextHandler(&out, nil)))

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
-// A server whose calls need a header, which is looked at before a message is received.
+// A server whose calls need a header, which is checked before a message is received.
 func Example() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()

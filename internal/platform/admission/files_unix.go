@@ -4,7 +4,7 @@ package admission
 
 import "syscall"
 
-// openFiles is how many files the process may have open; 0 where nobody says.
+// openFiles is how many files the process may have open; 0: unknown.
 func openFiles() int64 {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {

@@ -6,16 +6,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Gate lets calls into a gRPC server by their headers: the services that are registered through it receive no
-// message of a call before Admit has let it in. An interceptor comes too late for that: gRPC has received and
-// decompressed the message of a unary call when it asks one.
+// Gate admits calls to a gRPC server by their headers: services registered through it receive no message of a call
+// before Admit has accepted it. An interceptor comes too late for that: gRPC calls it after the message of a unary
+// call was received and decompressed.
 type Gate struct {
 	grpc.ServiceRegistrar
-	Admit func(ctx context.Context, method string) error // why a call is refused; nil: it is let in
+	Admit func(ctx context.Context, method string) error // returns why a call is refused; nil: it is admitted
 }
 
-// RegisterService implements grpc.ServiceRegistrar. The interceptors of the server see calls that are refused too,
-// without their message.
+// RegisterService implements grpc.ServiceRegistrar. The interceptors of the server also see refused calls, without
+// their message.
 func (g Gate) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	d := *desc
 	d.Methods, d.Streams = nil, nil

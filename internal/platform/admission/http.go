@@ -7,21 +7,21 @@ import (
 	"net/http"
 )
 
-// MaxHeaderLines are the lines of the headers of a request over HTTP/1. Package net/http bounds their bytes alone, and a line of three bytes
-// takes a hundred in its maps. Apache's servers take as many.
+// MaxHeaderLines is the most header lines of an HTTP/1 request. Package net/http limits only their bytes, and a line of three bytes takes a
+// hundred in its maps. Apache's servers have the same limit.
 const MaxHeaderLines = 100
 
-// HTTPServer is an http.Server of HTTP/1 whose requests have bounded headers: a connection of HTTP/2 would have hundreds of requests, and
-// as many headers.
+// HTTPServer is an HTTP/1 http.Server whose requests have bounded headers: an HTTP/2 connection could have hundreds of requests, each with
+// its headers.
 type HTTPServer struct {
 	*http.Server
 	secure *tls.Config // nil: no TLS
 }
 
-// BoundHTTP bounds the headers of a server, whose connections it is to get by Serve.
+// BoundHTTP bounds the headers of a server. Its connections must come through Serve.
 func BoundHTTP(s *http.Server) HTTPServer {
 	secure := HTTP1(s.TLSConfig)
-	s.TLSConfig = nil // net/http gets connections on which TLS has been taken off
+	s.TLSConfig = nil // net/http gets connections without the TLS layer
 	s.MaxHeaderBytes, s.ConnContext, s.Handler = MaxHeaders, ConnContext, fewLines(s.Handler)
 	state := s.ConnState
 	s.ConnState = func(c net.Conn, now http.ConnState) {
@@ -35,13 +35,13 @@ func BoundHTTP(s *http.Server) HTTPServer {
 	return HTTPServer{s, secure}
 }
 
-// Serve is that of http.Server, and its ServeTLS where the server has a TLSConfig.
+// Serve serves as http.Server.Serve does, or as ServeTLS if the server has a TLSConfig.
 func (s HTTPServer) Serve(l net.Listener) error {
 	return s.Server.Serve(httpListener{l, s})
 }
 
-// fewLines refuses requests with too many lines that came with the body of the request before them, where connections do not count, and
-// drops the lines behind bodies.
+// fewLines refuses requests with too many header lines that arrived with the previous request's body, where connections do not count them,
+// and drops the lines after bodies.
 func fewLines(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lines := 0
@@ -53,14 +53,14 @@ func fewLines(h http.Handler) http.Handler {
 			http.Error(w, tooManyLines, http.StatusRequestHeaderFieldsTooLarge)
 			return
 		}
-		if r.ContentLength < 0 { // in chunks, which trailers may follow
+		if r.ContentLength < 0 { // chunked, so trailers may follow
 			r.Body = untrailed{r.Body, r}
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// untrailed is the body of a request that drops its trailers: nobody reads them, and lines are as many as fit into 4 KiB.
+// untrailed is a request body that drops its trailers: they are not used, and 4 KiB hold many lines.
 type untrailed struct {
 	io.ReadCloser
 	of *http.Request
@@ -75,7 +75,7 @@ func (b untrailed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// httpListener hands out connections whose headers are bounded.
+// httpListener accepts connections whose headers are bounded.
 type httpListener struct {
 	net.Listener
 	server HTTPServer
@@ -94,17 +94,17 @@ func (l httpListener) Accept() (net.Conn, error) {
 	return &httpConn{Conn: c}, nil
 }
 
-// httpConn is a connection on which requests follow each other. It counts the lines of their headers as they come.
+// httpConn is a connection for one request after the other. It counts the header lines as they arrive.
 type httpConn struct {
 	net.Conn
-	begun bool // the headers of the request have come: what follows is its body
+	begun bool // the headers have arrived: the body follows
 
 	// of the headers that come
 	lines int
-	text  bool // the present line has some
+	text  bool // the current line is not empty
 }
 
-// setState notes when a request begins and when it has been read. It is called by the goroutine that reads headers.
+// setState records when a request begins and when it was read. It is called by the goroutine that reads headers.
 func (c *httpConn) setState(now http.ConnState) {
 	switch now {
 	case http.StateActive:
@@ -114,7 +114,7 @@ func (c *httpConn) setState(now http.ConnState) {
 	}
 }
 
-// Read implements net.Conn. A request with too many lines is answered here, and is the end of the connection.
+// Read implements net.Conn. It answers a request with too many lines and ends the connection.
 func (c *httpConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if !c.begun && !c.count(b[:n]) {
@@ -124,7 +124,7 @@ func (c *httpConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite is that of the connection, which net/http calls where a client may not have read all.
+// CloseWrite closes the connection for writing. net/http calls it if a client may not have read everything.
 func (c *httpConn) CloseWrite() error {
 	if half, ok := c.Conn.(halfCloser); ok {
 		return half.CloseWrite()
@@ -132,8 +132,8 @@ func (c *httpConn) CloseWrite() error {
 	return nil
 }
 
-// count counts the lines of headers; false: there are too many. An empty line ends headers. It may also be before them, or their lines came
-// with the body of the request before: then what follows in b stays uncounted, as these did.
+// count counts header lines; it returns false if there are too many. An empty line ends headers. It may also come before them, or after
+// lines that arrived with the previous request's body: then the rest of b is not counted either.
 func (c *httpConn) count(b []byte) bool {
 	for _, x := range b {
 		switch {
@@ -142,16 +142,16 @@ func (c *httpConn) count(b []byte) bool {
 			continue
 		case c.text:
 			c.lines++
-		default: // behind it there may be a body
+		default: // a body may follow
 			c.begun = c.lines > 0
 			return true
 		}
-		if c.text = false; c.lines > 1+MaxHeaderLines { // the first is the request's
+		if c.text = false; c.lines > 1+MaxHeaderLines { // the first is the request line
 			return false
 		}
 	}
 	return true
 }
 
-// tooManyLines is what net/http says where there are too many bytes.
+// tooManyLines is the answer of net/http to too many bytes.
 const tooManyLines = "431 Request Header Fields Too Large"

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// serveHTTP serves a handler that reads bodies and returns how a client connects.
+// serveHTTP serves a handler that reads bodies; dial connects a client.
 func serveHTTP(t *testing.T, secure bool) (dial func() net.Conn) {
 	t.Helper()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func serveHTTP(t *testing.T, secure bool) (dial func() net.Conn) {
 	}
 }
 
-// A request of so many lines of headers, and a body of lines.
+// requestOf is a request with that many header lines, and a body.
 func requestOf(lines int, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n", len(body))
@@ -107,7 +107,7 @@ func TestHeaderLines(t *testing.T) {
 					if slow {
 						r = iotest.OneByteReader(r)
 					}
-					_, _ = io.Copy(struct{ io.Writer }{c}, r) // refused, the rest is not taken
+					_, _ = io.Copy(struct{ io.Writer }{c}, r) // refused: the rest is not read
 				}()
 				replies := bufio.NewReader(c)
 				for i, want := range test.want {
@@ -127,7 +127,7 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// A body counts as no header, wherever the request was split: here where its headers came with the request before, but for the last line end.
+// A body does not count as headers, wherever the request was split: here its headers came with the previous request, except for the last newline.
 func TestBodyOfLines(t *testing.T) {
 	body := strings.Repeat("x\n", 2*MaxHeaderLines)
 	request := requestOf(MaxHeaderLines, body)
@@ -151,7 +151,7 @@ func TestBodyOfLines(t *testing.T) {
 	}
 }
 
-// Over TLS clients are offered HTTP/1 alone, also where settings are asked for, and resume.
+// Over TLS, clients are offered only HTTP/1, even if settings are requested per client, and sessions resume.
 func TestHTTP1(t *testing.T) {
 	asked := &tls.Config{NextProtos: []string{"h2", "http/1.1"}}
 	c := HTTP1(&tls.Config{NextProtos: []string{"h2"}, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return asked, nil }})

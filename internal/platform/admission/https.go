@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// httpsConn is an httpConn over TLS. Package net/http knows connections of TLS by their type alone, so it leaves their beginning to this one.
+// httpsConn is an httpConn over TLS. Package net/http recognizes TLS connections only by their type, so httpsConn makes the handshake.
 type httpsConn struct {
 	httpConn
 	tls    *tls.Conn
 	server *http.Server
 }
 
-// ConnectionState is that of tls.Conn after the handshake. Package net/http asks for it before it reads.
+// ConnectionState is tls.Conn's state after the handshake. Package net/http asks for it before it reads.
 func (c *httpsConn) ConnectionState() tls.ConnectionState {
 	if err := c.handshake(); err != nil {
 		if c.server.ErrorLog != nil {
@@ -48,7 +48,7 @@ func likeHTTP(b [5]byte) bool {
 	return false
 }
 
-// HTTP1 returns settings with which a client is offered HTTP/1 alone.
+// HTTP1 returns settings that offer clients only HTTP/1.
 func HTTP1(c *tls.Config) *tls.Config {
 	if c == nil {
 		return nil
@@ -60,7 +60,7 @@ func HTTP1(c *tls.Config) *tls.Config {
 		return c
 	}
 	type pair struct{ from, to *tls.Config }
-	var last atomic.Pointer[pair] // the settings stay the same for many clients, and have the keys by which these resume
+	var last atomic.Pointer[pair] // the same settings for many clients, since they have the keys for session resumption
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		from, err := ask(hello)
 		if from == nil || err != nil {

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Outgoing is a message that is marshalled already. Codecs send its Data as they are.
+// Outgoing is a message that is already marshalled. Codecs send its Data unchanged.
 type Outgoing struct{ Data mem.BufferSlice }
 
-// outgoingCodec is gRPC's ordinary codec, but for an Outgoing.
+// outgoingCodec is gRPC's ordinary codec that also accepts an Outgoing.
 type outgoingCodec struct{ encoding.CodecV2 }
 
 func init() { encoding.RegisterCodecV2(outgoingCodec{encoding.GetCodecV2(ordinary.Name)}) }
@@ -26,8 +26,8 @@ func (c outgoingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// Message returns what the call of ctx is to send in place of a message: an Outgoing by gRPC; by another transport, which has limits of its
-// own, the message, which counts as gone.
+// Message returns what the call of ctx sends in place of a message: an Outgoing on gRPC's transport. Other transports have limits of their
+// own, so they get the message itself, which counts as gone.
 func (d Departure) Message(ctx context.Context, m any, codec encoding.CodecV2) (any, error) {
 	_, isMessage := m.(proto.Message)
 	if _, ok := grpc.ServerTransportStreamFromContext(ctx).(incoming); !ok || !isMessage {

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestPace: while many calls wait, connections wait in turn by address, each for so many steps at most, and pass when fewer wait.
+// TestPace: while many calls wait, connections wait in turn by address, each for a limited number of steps, and proceed when fewer wait.
 func TestPace(t *testing.T) {
 	places := NewPlaces(4, nil)
 	p := &places.pace
@@ -54,7 +54,7 @@ func TestPace(t *testing.T) {
 	passed.Wait()
 }
 
-// TestCrowdedConnections: in a crowd each connection is read, a little at a time, and one of HTTP/1 as always.
+// TestCrowdedConnections: in a crowd each connection is read, a little at a time, and HTTP/1 connections as usual.
 func TestCrowdedConnections(t *testing.T) {
 	places := NewPlaces(4, nil)
 	places.pace.step = time.Microsecond
@@ -80,8 +80,8 @@ func TestCrowdedConnections(t *testing.T) {
 	}
 }
 
-// TestCrowdedEnd: in a crowd the end of a connection is read at once, and one that is closed meanwhile waits no longer: else a server that
-// stops would wait for its connections in turn.
+// TestCrowdedEnd: in a crowd the end of a connection is read at once, and a connection that is closed meanwhile stops waiting; otherwise a
+// server that shuts down would wait for its connections in turn.
 func TestCrowdedEnd(t *testing.T) {
 	places := NewPlaces(4, nil)
 	places.pace.step = time.Hour
@@ -100,7 +100,7 @@ func TestCrowdedEnd(t *testing.T) {
 	}
 }
 
-// TestCrowdedAway: in a crowd nothing is done with what a client has left behind that has closed its connection.
+// TestCrowdedAway: in a crowd, the unread data of a client that has closed its connection is ignored.
 func TestCrowdedAway(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that a client has closed a connection before all is read")
@@ -174,7 +174,7 @@ func TestLeftCalls(t *testing.T) {
 	waiting(0, "all have ended")
 }
 
-// TestPerConnection: calls are counted by connection, also by many goroutines at once, and no count stays behind.
+// TestPerConnection: calls are counted by connection, even from many goroutines at once, and no count is left over.
 func TestPerConnection(t *testing.T) {
 	c := perConnection{limit: 3, most: 4}
 	at := func(port int) context.Context {
@@ -235,8 +235,8 @@ func TestPerConnection(t *testing.T) {
 	})
 }
 
-// TestClosedBeforeAccept: a connection that its client has closed before it is taken does not reach a gRPC server; it reaches one of HTTP, where
-// a client may close its side after a request and read the reply.
+// TestClosedBeforeAccept: a connection that its client closed before it is accepted does not reach a gRPC server. It does reach an HTTP
+// server, whose clients may close their side after a request and read the reply.
 func TestClosedBeforeAccept(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells that a client has closed a connection before all is read")

@@ -14,31 +14,31 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Payer receives the messages of a call as gRPC does, but takes the memory for them first.
+// Payer receives the messages of a call as gRPC does, but reserves memory for them first.
 type Payer struct {
 	Account *budget.Account
 	Most    int                                             // bytes of a message, also decompressed
-	Arrival time.Duration                                   // for the next 16 MiB of a message, or what is left of it, to come; 0: any time
-	Ending  context.Context                                 // ends when a server that ends waits for messages no more; nil: never
+	Arrival time.Duration                                   // for the next 16 MiB of a message, or its rest, to arrive; 0: unlimited
+	Ending  context.Context                                 // ends when a server that shuts down stops waiting for messages; nil: never
 	Codec   encoding.CodecV2                                // reads messages
-	Stream  bool                                            // the next message of several, for which the caller may take any time
-	Cost    func(data mem.BufferSlice, m proto.Message) int // what reading a message takes
+	Stream  bool                                            // the message is one of several; the caller may take any time before it
+	Cost    func(data mem.BufferSlice, m proto.Message) int // memory for a decoded message
 }
 
-// waitingCost is what a call takes whose message has not come yet: its headers, of up to [MaxHeaders], its stream and its goroutine.
-// A client that opens calls on many connections and sends no message has no more memory than others.
+// waitingCost is the memory of a call whose message has not arrived: its headers, of up to [MaxHeaders], its stream and its goroutine. A
+// client that opens calls on many connections and sends no messages gets no more memory than others.
 const waitingCost = 64 << 10
 
-// MaxHeaders are the bytes of the headers of a call or request. In memory they take up to four times as much,
-// which is waitingCost. TensorFlow's servers refuse longer ones, too, as gRPC's C++ library does.
+// MaxHeaders is the most bytes of the headers of a call or request. In memory they take up to four times as much, which is waitingCost.
+// TensorFlow's servers refuse longer headers, too, as gRPC's C++ library does.
 const MaxHeaders = 16 << 10
 
-// Receiver is the transport of a call that takes the memory for its message itself, of the payer's account, while it receives it.
+// Receiver is a transport that reserves memory for a call's message from the payer's account itself, as it receives the message.
 type Receiver interface {
 	Receive(m proto.Message, p Payer) error
 }
 
-// Receive reads the message of the call of ctx into m. Calls whose transport does not show its pieces, as in tests, are left to ordinarily.
+// Receive reads the message of the call of ctx into m. It calls ordinarily if the transport does not give access to pieces, as in tests.
 func (p Payer) Receive(ctx context.Context, m any, ordinarily func(any) error) error {
 	stream := grpc.ServerTransportStreamFromContext(ctx)
 	into, isMessage := m.(proto.Message)
@@ -62,17 +62,17 @@ func (p Payer) Receive(ctx context.Context, m any, ordinarily func(any) error) e
 	return r.receive(into)
 }
 
-// receiver receives the message of one call.
+// receiver receives the message of a call.
 type receiver struct {
 	Payer
 	from incoming
 	wait *Wait
-	late func() // begins the wait when a message has begun; nil: it has begun
-	held int    // bytes that are taken for what is received, until it is decoded
+	late func() // starts the wait when a message has begun; nil: it has begun
+	held int    // bytes reserved for received data until it is decoded
 }
 
-// firstPiece is how much of a message is asked for at first; then as much as has come, up to lastPiece. What a client
-// announces is not believed further: calls that bring nothing hold next to no memory.
+// firstPiece is how much of a message is read at first; after that, as much as has arrived, up to lastPiece. The announced size is not
+// trusted: calls that send nothing hold almost no memory.
 const (
 	firstPiece = 16 << 10
 	lastPiece  = 16 << 20
@@ -105,7 +105,7 @@ func (r *receiver) receive(m proto.Message) error {
 
 // message returns the bytes of the message, and whether they are compressed.
 func (r *receiver) message() (data mem.BufferSlice, compressed bool, err error) {
-	var header [5]byte // whether it is compressed, and its size
+	var header [5]byte // a compression flag, and the size
 	if err := r.from.ReadMessageHeader(header[:]); err == io.EOF && r.Stream {
 		return nil, false, io.EOF
 	} else if err != nil {
@@ -136,7 +136,7 @@ func (r *receiver) message() (data mem.BufferSlice, compressed bool, err error) 
 	return data, compressed, nil
 }
 
-// end sees to it that there is no other message.
+// end checks that there is no other message.
 func (r *receiver) end() error {
 	var header [5]byte
 	switch err := r.from.ReadMessageHeader(header[:]); err {
@@ -157,13 +157,13 @@ func (r *receiver) take(n int) error {
 	return nil
 }
 
-// The pieces in which a message is decompressed.
+// The pieces for decompressing a message.
 const (
 	smallPiece = 32 << 10
 	largePiece = 1 << 20
 )
 
-// decompressed returns the message that data is, and frees that.
+// decompressed returns the decompressed message and frees data.
 func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err error) {
 	packed := data.Len()
 	defer func() {
@@ -192,7 +192,7 @@ func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err 
 		if total += n; total > r.Most {
 			return out, status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.Most)
 		}
-		r.Account.Received(min(n, max(total-packed, 0))) // the packed bytes have counted already
+		r.Account.Received(min(n, max(total-packed, 0))) // the packed bytes are already counted
 		r.Account.Unpacked(packed)
 		out = append(out, piece[:n])
 		if err == io.EOF {
@@ -204,7 +204,7 @@ func (r *receiver) decompressed(data mem.BufferSlice) (out mem.BufferSlice, err 
 	}
 }
 
-// fill is io.ReadFull that tells the end of r from a stream that was cut off.
+// fill is io.ReadFull that distinguishes the end of r from a stream that was cut off.
 func fill(r io.Reader, b []byte) (n int, err error) {
 	for n < len(b) && err == nil {
 		var k int
@@ -214,7 +214,7 @@ func fill(r io.Reader, b []byte) (n int, err error) {
 	return n, err
 }
 
-// transportFault is an error of the transport as the status of a call.
+// transportFault turns an error of the transport into the status of a call.
 func transportFault(err error) error {
 	if err == io.EOF {
 		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
@@ -222,5 +222,5 @@ func transportFault(err error) error {
 	if err == io.ErrUnexpectedEOF {
 		return status.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
 	}
-	return err // a status already
+	return err // already a status
 }

@@ -6,10 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// established is the state of a TCP connection whose two sides are open.
+// established is the state of a TCP connection that is open on both sides.
 const established = 1
 
-// peerClosed reports whether the other side of a connection has closed it, perhaps before all that it sent was read.
+// peerClosed reports whether the other side of a connection has closed it, even before everything that it sent was
+// read.
 func peerClosed(c net.Conn) (closed bool) {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
@@ -19,7 +20,7 @@ func peerClosed(c net.Conn) (closed bool) {
 	if err != nil {
 		return false
 	}
-	_ = raw.Control(func(fd uintptr) { // an error: closed on this side
+	_ = raw.Control(func(fd uintptr) { // fails if this side has closed it
 		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 		closed = err == nil && info.State != established
 	})

@@ -4,5 +4,5 @@ package admission
 
 import "net"
 
-// peerClosed reports whether the other side of a connection has closed it. Here it is not known before all that it sent was read.
+// peerClosed reports whether the other side of a connection has closed it. This system shows it only after everything was read.
 func peerClosed(net.Conn) bool { return false }

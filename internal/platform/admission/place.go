@@ -11,37 +11,37 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Place is the place of a connection. A nil one takes none.
+// Place is the place of a connection. A nil Place means that it has none.
 type Place struct {
 	of    *Places
 	raw   net.Conn
 	from  origin
-	below *Place // of the connection below, where that has one in other Places
+	below *Place // of the connection below, if that has one in other Places
 
-	oneByOne bool // of HTTP/1: it has a goroutine, which answers its requests in turn
+	oneByOne bool // HTTP/1: one goroutine answers its requests in turn
 
-	heard  atomic.Bool  // something came since it was last looked at
-	uses   atomic.Int64 // calls, or other uses, that go on
-	had    atomic.Bool  // a use
-	kept   atomic.Bool  // one of the uses is without end
+	heard  atomic.Bool  // something arrived since the last look
+	uses   atomic.Int64 // running calls and other uses
+	had    atomic.Bool  // whether it ever had a use
+	kept   atomic.Bool  // one of the uses has no end
 	called atomic.Bool  // a call has come
-	calls  atomic.Int64 // twice the calls that have not ended, and 1 if the connection is closed
+	calls  atomic.Int64 // twice the calls that have not ended, plus 1 if the connection is closed
 
-	owes    atomic.Int64 // replies that the client has not taken
+	owes    atomic.Int64 // replies that the client has not received
 	writes  writes
 	mu      sync.Mutex
-	replies map[*departing]struct{} // those
-	closed  bool                    // nothing departs any more
+	replies map[*departing]struct{} // these replies
+	closed  bool                    // no more replies depart
 
 	// under the mutex of the Places
 	came    time.Time
-	at      *queue // nil: it has been left
+	at      *queue // nil: it has left
 	element *list.Element
 	seenBy  *look
 }
 
-// Begin notes that the connection is in use until End: it is not closed to make room for another. A call is one once its message
-// is there.
+// Begin records that the connection is in use until End, so that it is not closed to make room for another. A call is a use once its
+// message has arrived.
 func (p *Place) Begin() {
 	if p == nil {
 		return
@@ -66,22 +66,22 @@ func (p *Place) End() {
 // InUse reports whether the connection is in use.
 func (p *Place) InUse() bool { return p != nil && p.uses.Load() > 0 }
 
-// Keep is Begin once for all: the connection is of somebody who is known.
+// Keep is a Begin without an end, for the connection of a known client.
 func (p *Place) Keep() {
 	if p != nil && !p.kept.Load() && p.kept.CompareAndSwap(false, true) {
 		p.Begin()
 	}
 }
 
-// hear notes that the connection is not silent.
+// hear records that the connection is not silent.
 func (p *Place) hear() {
 	if !p.heard.Load() {
 		p.heard.Store(true)
 	}
 }
 
-// received notes that n bytes have come. It waits while the client takes nothing of what is written, or many calls wait for a processor.
-// The end of a connection does not wait, since its calls end with it.
+// received records that n bytes have arrived. It waits while the client does not receive written data, or while many calls wait for a
+// processor. The end of a connection does not wait, since its calls end with it.
 func (p *Place) received(n int) error {
 	p.hear()
 	p.writes.read(n)
@@ -95,7 +95,7 @@ func (p *Place) received(n int) error {
 	return err
 }
 
-// piece is the part of b that is read at once.
+// piece is the part of b that may be read at once.
 func (p *Place) piece(b []byte) []byte {
 	if p.oneByOne {
 		return b
@@ -113,10 +113,10 @@ func (p *Place) callCame() {
 	p.of.pace.backlog.Add(waits)
 }
 
-// callStarts notes that the goroutine of a call has begun.
+// callStarts records that the goroutine of a call has begun.
 func (p *Place) callStarts() { p.of.pace.backlog.Add(-1) }
 
-// callOver notes the end of a call, which may never have begun.
+// callOver records the end of a call that may never have begun.
 func (p *Place) callOver(waited bool) {
 	var waits int64
 	if waited {
@@ -128,7 +128,7 @@ func (p *Place) callOver(waited bool) {
 	p.of.pace.backlog.Add(-waits)
 }
 
-// callsLeft counts the calls that a closed connection leaves.
+// callsLeft counts the calls left behind by a closed connection.
 func (p *Place) callsLeft() {
 	if before := p.calls.Or(1); before%2 == 0 {
 		p.of.pace.backlog.Add(before / 2)
@@ -142,7 +142,7 @@ func (p *Place) gone() bool {
 	return p.closed
 }
 
-// know moves a place to the connections that had a call.
+// know moves a place to the connections that have had a call.
 func (p *Places) know(place *Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Places) know(place *Place) {
 	}
 }
 
-// close gives the place back. What the client has not taken is dropped.
+// close returns the place. Data that the client has not received is dropped.
 func (p *Place) close() {
 	p.callsLeft()
 	p.of.mu.Lock()
@@ -167,7 +167,7 @@ func (p *Place) close() {
 	}
 }
 
-// depart notes a reply that is on its way; false where there is no connection that it could leave by.
+// depart registers a reply to be sent; it returns false if there is no connection for it.
 func (p *Place) depart(d *departing) bool {
 	if p == nil {
 		return false
@@ -185,7 +185,7 @@ func (p *Place) depart(d *departing) bool {
 	return true
 }
 
-// departed notes that the reply is on its way no more.
+// departed records that the reply is no longer being sent.
 func (p *Place) departed(d *departing) {
 	if p == nil {
 		return
@@ -196,7 +196,7 @@ func (p *Place) departed(d *departing) {
 	p.owes.Store(int64(len(p.replies)))
 }
 
-// PlaceOf returns the place of the connection that a call of gRPC, or a request of HTTP with ConnContext, came by; nil where it has none.
+// PlaceOf returns the place of the connection of a gRPC call, or of an HTTP request with ConnContext; nil if it has none.
 func PlaceOf(ctx context.Context) *Place {
 	if p, ok := ctx.Value(placeKey{}).(*Place); ok {
 		return p
@@ -207,27 +207,27 @@ func PlaceOf(ctx context.Context) *Place {
 	return nil
 }
 
-// cut closes the connection, for a reason that the log hears once in a while.
+// cut closes the connection and logs why, from time to time.
 func (p *Place) cut(why string) {
-	_ = p.raw.Close() // who serves it closes it again
+	_ = p.raw.Close() // its server closes it again
 	p.of.tell(why, p)
 }
 
-// ConnPlace returns the place of a connection, or of the one below it; nil where it has none.
+// ConnPlace returns the place of a connection, or of the one below it; nil if it has none.
 func ConnPlace(c net.Conn) *Place { return placeAt(c.RemoteAddr()) }
 
 type placeKey struct{}
 
-// ConnContext is that of an http.Server whose listener has places.
+// ConnContext is the ConnContext of an http.Server whose listener has places.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if p := ConnPlace(c); p != nil {
-		p.oneByOne = true // nobody reads yet
+		p.oneByOne = true // reading has not begun
 		return context.WithValue(ctx, placeKey{}, p)
 	}
 	return ctx
 }
 
-// address is the remote address of a connection that has a place: TLS and gRPC hand it on.
+// address is the remote address of a connection with a place: TLS and gRPC pass it on.
 type address struct {
 	net.Addr
 	place *Place
@@ -243,7 +243,7 @@ func placeAt(a net.Addr) *Place {
 	return nil
 }
 
-// conn is the connection that gives its place back when it is closed. One of TCP stays one in all else, such as writing many pieces at once.
+// conn returns a connection that returns its place when closed. TCP connections keep their other abilities, such as writing many pieces at once.
 func (p *Place) conn() net.Conn {
 	remote := &address{p.raw.RemoteAddr(), p}
 	if t, ok := p.raw.(*net.TCPConn); ok {
@@ -252,7 +252,7 @@ func (p *Place) conn() net.Conn {
 	return &conn{p.raw, remote}
 }
 
-// tcpConn is a connection of TCP that has a place.
+// tcpConn is a TCP connection with a place.
 type tcpConn struct {
 	*net.TCPConn
 	remote *address
@@ -285,10 +285,10 @@ func (c *tcpConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// Direct returns the connection that has the place: nothing of what is written is changed.
+// Direct returns the connection below, for writes without any changes.
 func (c *tcpConn) Direct() net.Conn { return c.TCPConn }
 
-// conn is another connection that has a place.
+// conn is any other connection with a place.
 type conn struct {
 	net.Conn
 	remote *address
@@ -321,5 +321,5 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Direct is that of tcpConn.
+// Direct returns the connection below, as tcpConn.Direct does.
 func (c *conn) Direct() net.Conn { return c.Conn }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Places are how many connections some listeners may have together: a client that opens connections without end takes neither the
-// memory nor the open files of the process. Where all are taken, one that is silent makes room for a new one: first of those that
-// never had a call, and of these one of the address that has the most. So strangers who take all places keep nobody out, and many
-// clients behind the one address of a proxy have all places as long as nobody else wants them. Connections that are in use (see
-// Place) stay, and so do those that have come just now; those whose client has yet to take a reply go last.
+// Places limits the connections of some listeners together: a client that keeps opening connections exhausts neither the memory nor the
+// open files of the process. When all places are taken, a silent connection makes room for a new one. Connections that never had a call go
+// first, and among these one of the address with the most. So strangers who take all places keep nobody out, and many clients behind the
+// address of a proxy may have all places as long as nobody else needs them. Connections in use (see Place) stay, as do the newest ones;
+// connections with a reply to be received go last.
 type Places struct {
 	most, spare int
 	log         *slog.Logger // nil: nothing is logged
@@ -22,25 +22,25 @@ type Places struct {
 	mu      sync.Mutex
 	open    int
 	fresh   queue // connections that never had a call
-	known   queue // those that had one
+	known   queue // connections that had one
 	told    time.Time
-	looking bool // will look for clients that take nothing
+	looking bool // will look for clients that receive nothing
 }
 
 const (
-	// spareShare is the part of the places that there is besides for addresses with few connections, where all others are in use: a
-	// probe of the server's health does not fail because the server has much to do.
+	// spareShare sets how many places (one in spareShare) exist in addition, for addresses with few connections when all others are in
+	// use: a busy server must not fail a health probe.
 	spareShare = 16
-	// fewConnections are those of an address that spare places are for.
+	// fewConnections is how many connections an address may have to use spare places.
 	fewConnections = 4
-	// fairMoment is how long a connection has to say something before it may be closed for another.
+	// fairMoment is how long a connection may be silent before it may be closed for another.
 	fairMoment = 100 * time.Millisecond
-	// tellEvery is how often the log says that all places are taken.
+	// tellEvery is how often the log may report that all places are taken.
 	tellEvery = time.Minute
 )
 
-// NewPlaces returns so many places, and no more than half of the files that the process may have open. The log, if there is one,
-// hears that all are taken.
+// NewPlaces returns that many places, but no more than half of the files that the process may have open. If log is not nil, it reports
+// when all are taken.
 func NewPlaces(most int, log *slog.Logger) *Places {
 	if files := openFiles(); files > 0 {
 		most = int(min(int64(most), max(files/2, 1)))
@@ -48,7 +48,7 @@ func NewPlaces(most int, log *slog.Logger) *Places {
 	return &Places{most: most, spare: max(most/spareShare, 1), log: log, fair: fairMoment, takeLimit: takeLimit, pace: newPace(), fresh: newQueue(), known: newQueue()}
 }
 
-// Open returns how many connections there are.
+// Open returns the number of connections.
 func (p *Places) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,13 +58,13 @@ func (p *Places) Open() int {
 // Listener returns a listener whose connections take places.
 func (p *Places) Listener(l net.Listener) net.Listener { return &placed{Listener: l, p: p} }
 
-// GRPCListener is ListenerOf for a gRPC server. A connection that its client has closed already is dropped before it costs more than that:
-// its calls would have nobody to answer to.
+// GRPCListener is ListenerOf for a gRPC server. A connection that its client has already closed is dropped before it costs more: nobody
+// would receive its answers.
 func (p *Places) GRPCListener(l net.Listener, r Refusal) net.Listener {
 	return &placed{Listener: l, p: p, refusals: &refusals{text: r}, drops: true}
 }
 
-// ListenerOf is Listener for a protocol in which a connection that is refused reads why: the text of a Refusal.
+// ListenerOf is Listener for a protocol in which a refused connection reads why: the text of a Refusal.
 func (p *Places) ListenerOf(l net.Listener, r Refusal) net.Listener {
 	return &placed{Listener: l, p: p, refusals: &refusals{text: r}}
 }
@@ -72,8 +72,8 @@ func (p *Places) ListenerOf(l net.Listener, r Refusal) net.Listener {
 type placed struct {
 	net.Listener
 	p        *Places
-	refusals *refusals // nil: they say nothing
-	drops    bool      // connections that are closed by their clients
+	refusals *refusals // nil: refused without a text
+	drops    bool      // drops connections that their clients have closed
 }
 
 // Accept implements net.Listener.
@@ -84,20 +84,19 @@ func (l *placed) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if l.drops && peerClosed(c) {
-			_ = c.Close() // an error changes nothing
+			_ = c.Close() // errors do not matter
 			continue
 		}
 		place, ok := l.p.take(c)
 		if !ok {
-			l.refusals.refuse(c) // of somebody for whom there is no room
+			l.refusals.refuse(c) // there is no room
 			continue
 		}
 		return place.conn(), nil
 	}
 }
 
-// take gives a connection a place, for which it may close another one. Where the others are too new, it waits for them to have had their
-// moment.
+// take gives a connection a place, and may close another one for it. If all others are too new, it waits until one may be closed.
 func (p *Places) take(c net.Conn) (*Place, bool) {
 	place := &Place{of: p, raw: c, from: originOf(c.RemoteAddr()), below: ConnPlace(c)}
 	place.writes.ended.L = &place.writes.mu
@@ -110,14 +109,14 @@ func (p *Places) take(c net.Conn) (*Place, bool) {
 	case !ok:
 		p.tell("all places for connections are in use: a new connection is refused", place)
 	case leaves != nil:
-		_ = leaves.raw.Close() // who serves it closes it again
+		_ = leaves.raw.Close() // its server closes it again
 		p.tell("all places for connections are taken: those that are silent are closed for new ones", leaves)
 	}
 	return place, ok
 }
 
-// room gives a connection its place, and returns the one that leaves for it. Where none may leave yet and the new one can wait, wait says
-// when one may.
+// room gives a connection its place, and returns the one that leaves for it. If none may leave yet and canWait is set, wait is the time
+// until one may.
 func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +127,7 @@ func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait 
 				leaves = known
 			}
 		}
-		if leaves == nil && canWait && l.young >= p.spare { // for fewer all others would wait in vain
+		if leaves == nil && canWait && l.young >= p.spare { // with fewer young ones, the others would wait in vain
 			return nil, false, l.next
 		}
 		few := p.fresh.count(place.from)+p.known.count(place.from) < fewConnections
@@ -140,7 +139,7 @@ func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait 
 		p.leave(leaves)
 	}
 	p.open++
-	place.came = time.Now() // its moment begins here, however long it has waited
+	place.came = time.Now() // its time begins here, however long it has waited
 	p.fresh.add(place)
 	if !p.looking {
 		p.looking = true
@@ -149,17 +148,17 @@ func (p *Places) room(place *Place, canWait bool) (leaves *Place, ok bool, wait 
 	return leaves, true, 0
 }
 
-// leave takes a place back. The mutex is held.
+// leave takes back a place. The mutex is held.
 func (p *Places) leave(place *Place) {
 	if place.at == nil {
-		return // it is back
+		return // it was taken back before
 	}
 	place.at.remove(place)
 	place.at = nil
 	p.open--
 }
 
-// tell logs what became of a connection, once in a while.
+// tell logs the fate of a connection, from time to time.
 func (p *Places) tell(what string, place *Place) {
 	if p.log == nil {
 		return

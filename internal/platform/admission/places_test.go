@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Connections of two listeners share places; a silent one makes room for another; one that is closed, even twice, gives one place back.
+// Connections of two listeners share places; a silent one makes room for another; a closed one, even if closed twice, returns one place.
 func TestPlaces(t *testing.T) {
 	p := NewPlaces(2, nil)
 	came := make(chan net.Conn, 10)
@@ -80,14 +80,14 @@ func (c *peerConn) RemoteAddr() net.Addr       { return c.from }
 func (c *peerConn) Read(b []byte) (int, error) { return 1, nil }
 func (c *peerConn) Close() error               { c.closed.Store(true); return nil }
 
-// impatient returns places of connections that may be closed at once.
+// impatient returns places whose connections may be closed at once.
 func impatient(most int, log *slog.Logger) *Places {
 	p := NewPlaces(most, log)
 	p.fair = 0
 	return p
 }
 
-// crowdOf takes so many places from an address.
+// crowdOf takes n places from an address.
 func crowdOf(t *testing.T, p *Places, address string, n int) (all []*Place) {
 	t.Helper()
 	for i := range n {
@@ -110,7 +110,7 @@ func closedOf(all []*Place) (n int) {
 	return n
 }
 
-// Strangers that fill all places make room for others, the address that has the most first.
+// Strangers who fill all places make room for others, first from the address with the most places.
 func TestPlacesOfManyAddresses(t *testing.T) {
 	p := impatient(10, nil)
 	few := crowdOf(t, p, "10.0.0.1", 2)
@@ -125,7 +125,7 @@ func TestPlacesOfManyAddresses(t *testing.T) {
 	}
 }
 
-// A network of IPv6 is one address: a client has all of it.
+// An IPv6 network counts as one address: a client may have all of it.
 func TestPlacesOfANetwork(t *testing.T) {
 	p := impatient(6, nil)
 	few := crowdOf(t, p, "10.0.0.1", 2)
@@ -139,8 +139,8 @@ func TestPlacesOfANetwork(t *testing.T) {
 	}
 }
 
-// Clients behind one address have all places. Those that had calls stay as long as there are others; those that send something stay
-// longer than silent ones; those in use stay, and then only addresses with few connections get in.
+// Clients behind one address have all places. Connections that had calls stay as long as there are others, and active ones longer than
+// silent ones. Connections in use stay; then only addresses with few connections get in.
 func TestPlacesInUse(t *testing.T) {
 	var text bytes.Buffer
 	p := impatient(4, slog.New(slog.NewTextHandler(&text, nil)))
@@ -178,7 +178,7 @@ func TestPlacesInUse(t *testing.T) {
 	}
 }
 
-// Where all connections of the address that has the most are in use, silent ones of others make room, but not for an address that has more.
+// If all connections of the address with the most are in use, silent ones of others make room, but not for an address that has more.
 func TestPlacesBesideABusyAddress(t *testing.T) {
 	p := impatient(12, nil)
 	busy, idle := crowdOf(t, p, "10.0.0.1", 7), crowdOf(t, p, "10.0.0.2", 5)
@@ -198,7 +198,7 @@ func TestPlacesBesideABusyAddress(t *testing.T) {
 	}
 }
 
-// Connections are found by what servers hand on of them, and a use is one of the connection below, too.
+// Places are found from the addresses that servers pass on; a use also counts for the connection below.
 func TestPlaceOf(t *testing.T) {
 	below, above := impatient(1, nil), impatient(1, nil)
 	c := crowdOf(t, below, "10.0.0.1", 1)[0].conn()
@@ -224,7 +224,7 @@ func mustAddr(address string, port int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port))
 }
 
-// A connection has a moment to say something before it is closed for another, which waits for that. Nobody waits for a few.
+// A connection has a moment to say something before it is closed for another, which waits for that. Nobody waits for a few young ones.
 func TestPlacesAreKeptForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(32, nil)
@@ -252,7 +252,7 @@ func TestPlacesAreKeptForAMoment(t *testing.T) {
 	})
 }
 
-// A connection whose client has yet to take a reply is closed after those that are idle, and before none is.
+// A connection whose client still has a reply to receive is closed after idle ones, but before a newcomer is refused.
 func TestPlacesOfWaitingReplies(t *testing.T) {
 	p := impatient(3, nil)
 	all := crowdOf(t, p, "10.0.0.1", 3)
@@ -275,7 +275,7 @@ func TestPlacesOfWaitingReplies(t *testing.T) {
 	waiting.Free()
 }
 
-// Where all connections owe replies, one that never had a call goes before one that had.
+// If all connections owe replies, one that never had a call is closed before one that had.
 func TestPlacesThatAllOweReplies(t *testing.T) {
 	p := impatient(2, nil)
 	all := crowdOf(t, p, "10.0.0.1", 2)
@@ -291,7 +291,7 @@ func TestPlacesThatAllOweReplies(t *testing.T) {
 	}
 }
 
-// A client that is slow to read why it is refused reads it.
+// A client that is slow to read the reason for its refusal can still read it.
 func TestRefusalsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, client := net.Pipe()
@@ -303,7 +303,7 @@ func TestRefusalsWait(t *testing.T) {
 	})
 }
 
-// A connection for which there is no room reads why, also if it has sent something that nobody reads.
+// A refused connection reads the reason, even if it has sent data that nobody reads.
 func TestRefusalsAreRead(t *testing.T) {
 	for name, r := range map[string]Refusal{"HTTP": HTTPRefusal(NoRoom), "gRPC": GRPCRefusal()} {
 		p := impatient(1, nil)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// origin is whom connections are counted by: an address, or of IPv6 the 64 bits of a network, which one client has all of. That of
-// connections without an address, such as those of a Unix socket, is the zero value.
+// origin identifies the client of a connection: its address or, for IPv6, the 64-bit network, which usually belongs to one client. It is
+// the zero value for connections without an address, such as Unix sockets.
 type origin = netip.Prefix
 
 func originOf(a net.Addr) origin {
@@ -26,17 +26,17 @@ func originOf(a net.Addr) origin {
 	if ip.Is6() {
 		bits = 64
 	}
-	p, _ := ip.WithZone("").Prefix(bits) // the zero value for an address that is none
+	p, _ := ip.WithZone("").Prefix(bits) // the zero value for an invalid address
 	return p
 }
 
-// queue has places by their origins: the origin with the most first, and of each the places that were looked at longest ago first.
+// queue holds places by origin: the origin with the most places first, and within an origin the least recently examined first.
 type queue struct {
 	origins map[origin]*crowd
 	most    crowds
 }
 
-// crowd are the places of an origin.
+// crowd holds the places of an origin.
 type crowd struct {
 	from   origin
 	places *list.List
@@ -75,24 +75,24 @@ func (q *queue) remove(p *Place) {
 	delete(q.origins, p.from)
 }
 
-// looks are how many places are looked at for one that can be closed.
+// looks is how many places are examined to find one that can be closed.
 const looks = 1024
 
 // look is one search for a place that makes room.
 type look struct {
 	now   time.Time
-	fair  time.Duration // that a connection has before it may be closed
-	young int           // connections that were found that have not had it
-	next  time.Duration // until the first of them has
+	fair  time.Duration // how long a connection lives before it may be closed
+	young int           // connections found that are younger
+	next  time.Duration // until the first of them may be closed
 }
 
-// mayLeave reports whether a place that is not in use has had its moment.
+// mayLeave reports whether an unused place is old enough to be closed.
 func (l *look) mayLeave(p *Place) bool {
 	left := l.fair - l.now.Sub(p.came)
 	if left <= 0 {
 		return true
 	}
-	if p.seenBy != l { // all are looked at twice
+	if p.seenBy != l { // each is looked at twice
 		p.seenBy = l
 		l.young++
 	}
@@ -102,8 +102,8 @@ func (l *look) mayLeave(p *Place) bool {
 	return false
 }
 
-// victim returns a place that makes room for one of an origin: of the origin that has the most, or where all of that are in use, of another
-// that has no fewer than the new one; nil where there is none.
+// victim returns a place that makes room for one from the given origin: a place of the origin with the most places or, if all of these are
+// in use, of another origin with no fewer than the new one's. It returns nil if there is none.
 func (q *queue) victim(from origin, l *look) *Place {
 	left, own := looks, q.count(from)
 	var last *Place
@@ -124,8 +124,8 @@ func (q *queue) victim(from origin, l *look) *Place {
 	return last
 }
 
-// victim looks at n places and returns one from which nothing has come since it was last looked at, else one that is not in use, the
-// ones that a reply waits for last, else nil. The places that are looked at go to the end.
+// victim examines n places and returns one that has been silent since it was last examined, otherwise one that is not in use, preferring
+// places without a waiting reply, otherwise nil. Examined places move to the end.
 func (c *crowd) victim(n int, l *look) (found *Place) {
 	for range n {
 		e := c.places.Front()

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Refusal is what a connection that is refused reads: a reply, or what else its protocol has.
+// Refusal is the data that a refused connection reads: a reply, or its equivalent in another protocol.
 type Refusal []byte
 
-// NoRoom is why a connection gets no place.
+// NoRoom is the reason why a connection gets no place.
 const NoRoom = "all connections of the server are in use: try again later"
 
-// HTTPRefusal is a reply of HTTP, 503.
+// HTTPRefusal is an HTTP reply, 503.
 func HTTPRefusal(why string) Refusal {
 	body := fmt.Sprintf("{\"error\": %q}\n", why)
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// GRPCRefusal is a GOAWAY of HTTP/2, ENHANCE_YOUR_CALM, after which clients of gRPC connect again later.
+// GRPCRefusal is an HTTP/2 GOAWAY frame, ENHANCE_YOUR_CALM, after which gRPC clients connect again later.
 func GRPCRefusal() Refusal {
 	const settings, goAway, calm = 4, 7, 11
 	b := []byte{0, 0, 0, settings, 0, 0, 0, 0, 0}
@@ -30,19 +30,19 @@ func GRPCRefusal() Refusal {
 }
 
 const (
-	// lingering is how long a connection that is refused may take to read why. Closed at once, it might be reset before.
+	// lingering is how long a refused connection may take to read the reason. If it were closed at once, it might be reset before.
 	lingering = time.Second
-	// mostLingering are the connections that do so at the same time; others are closed without a word.
+	// mostLingering is how many connections may do so at the same time; others are closed without a reason.
 	mostLingering = 64
 )
 
-// refusals are the connections of a listener that are refused.
+// refusals are the refused connections of a listener.
 type refusals struct {
 	text Refusal
 	now  atomic.Int64
 }
 
-// refuse closes a connection, and says why before that.
+// refuse closes a connection after it was sent the reason.
 func (r *refusals) refuse(c net.Conn) {
 	if r == nil || len(r.text) == 0 {
 		_ = c.Close()
@@ -60,10 +60,10 @@ func (r *refusals) refuse(c net.Conn) {
 	}()
 }
 
-// halfCloser is a connection that can end what it writes.
+// halfCloser is a connection that can be closed for writing.
 type halfCloser interface{ CloseWrite() error }
 
-// say writes the last words of a connection, and gives the client the time to read them.
+// say writes the last data of a connection, and gives the client time to read it.
 func say(c net.Conn, text Refusal) {
 	if _, err := c.Write(text); err != nil {
 		return

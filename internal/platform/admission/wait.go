@@ -10,23 +10,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Wait ends a call whose message does not come. gRPC itself waits as long as the connection lives: a client that opens calls
-// and sends nothing keeps their memory.
+// Wait ends a call whose message does not arrive. gRPC itself waits as long as the connection lives: a client that opens calls and sends
+// nothing keeps their memory.
 type Wait struct {
 	limit time.Duration
 	timer *time.Timer                   // nil: there is no limit
-	stop  func() bool                   // ends the wait for the end of the server; nil: there is none
-	over  atomic.Pointer[status.Status] // why the wait was ended; nil: it goes on
+	stop  func() bool                   // stops waiting for the server to shut down; nil: it does not
+	over  atomic.Pointer[status.Status] // why the wait was ended; nil: it continues
 }
 
-// came is why a wait is over whose message has come.
+// came is the reason when the message has arrived.
 var came = status.New(codes.OK, "")
 
-// ErrEnding is what calls and requests get whose message has not come when a server ends.
+// ErrEnding is the error of calls and requests whose message has not arrived when a server shuts down.
 var ErrEnding = status.Error(codes.Unavailable, "the server is ending, and the request has not come whole: send it again")
 
-// StartWait gives the call of ctx the limit to bring the next part of its message; 0: any time. The wait ends, too, when a server does: with
-// the context ending, which may be nil.
+// StartWait gives the call of ctx the time limit for the next part of its message; 0: unlimited. The wait also ends when the server shuts
+// down: with the context ending, which may be nil.
 func StartWait(ctx context.Context, limit time.Duration, ending context.Context) *Wait {
 	w := &Wait{limit: limit}
 	call, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ WriteStatus(*status.Status) error })
@@ -35,7 +35,7 @@ func StartWait(ctx context.Context, limit time.Duration, ending context.Context)
 	}
 	end := func(why *status.Status) {
 		if w.over.CompareAndSwap(nil, why) {
-			_ = call.WriteStatus(why) // which ends what reads the message; the client may have gone
+			_ = call.WriteStatus(why) // ends the reading of the message; the client may have left
 		}
 	}
 	if limit > 0 {
@@ -47,15 +47,15 @@ func StartWait(ctx context.Context, limit time.Duration, ending context.Context)
 	return w
 }
 
-// More gives the limit anew: a part has come.
+// More restarts the limit: a part has arrived.
 func (w *Wait) More() {
 	if w.timer != nil && w.timer.Stop() {
 		w.timer.Reset(w.limit)
 	}
 }
 
-// Done ends the wait and returns err, which reading the message came to. Where the call was ended meanwhile, its client has been told why: that
-// is the error then, DEADLINE_EXCEEDED for the limit, UNAVAILABLE for the end of the server.
+// Done ends the wait and returns err, the result of reading the message. If the call was ended meanwhile, it returns the error that was
+// sent to the client: DEADLINE_EXCEEDED for the limit, UNAVAILABLE for the end of the server.
 func (w *Wait) Done(err error) error {
 	if w.timer != nil {
 		w.timer.Stop()

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// told is the transport of a call that notes what its client is told.
+// told is the transport of a call that records the statuses sent to its client.
 type told struct{ all []*status.Status }
 
 func (*told) Method() string                       { return "" }
@@ -21,7 +21,8 @@ func (*told) SendHeader(metadata.MD) error         { return nil }
 func (*told) SetTrailer(metadata.MD) error         { return nil }
 func (t *told) WriteStatus(s *status.Status) error { t.all = append(t.all, s); return nil }
 
-// A call whose client was told that it is over fails, also if its message has come at that moment; one whose message has come is not ended.
+// A call whose client was told of its end fails, even if its message arrives then; a call whose message has arrived is not ended.
+// ended.
 func TestWaitsThatEndAsTheMessageComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call that brings no message, or not all of it, ends; one whose message is there goes on.
+// A call whose message does not arrive, or not completely, ends; a call whose message has arrived continues.
 func TestLimitedTimeout(t *testing.T) {
 	const within = 50 * time.Millisecond
 	address, c := serve(t, func(s *grpc.Server) {
@@ -32,7 +32,7 @@ func TestLimitedTimeout(t *testing.T) {
 		if _, err = w.Recv(); status.Code(err) != codes.DeadlineExceeded || ctx.Err() != nil {
 			break
 		}
-		w, err = c.Watch(ctx, &healthpb.HealthCheckRequest{}) // the machine stood still
+		w, err = c.Watch(ctx, &healthpb.HealthCheckRequest{}) // the machine was too slow
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestLimitedTimeout(t *testing.T) {
 	}
 }
 
-// A connection has only so many calls going on; others are not concerned.
+// A connection may have a limited number of running calls; other connections are not affected.
 func TestLimitedCalls(t *testing.T) {
 	const each = 3
 	address, c := serve(t, func(s *grpc.Server) {
@@ -107,7 +107,7 @@ func TestLimitedCalls(t *testing.T) {
 	}
 }
 
-// A stream that brings several messages brings short ones, and may end.
+// A stream with several messages has short ones, and may end.
 func TestLimitedStream(t *testing.T) {
 	address, _ := serve(t, func(s *grpc.Server) {
 		brief := admission.Limited{ServiceRegistrar: s, Limit: 100}

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// takeLimit is how long a client may take nothing of what is written at once. What waits behind it, such as the ends of refused
-	// calls, is counted by nobody.
+	// takeLimit is how long a client may receive none of the data that is written at once. Data that waits behind it, such as the
+	// ends of refused calls, is not accounted for.
 	takeLimit = time.Minute
-	// readAhead is how many bytes of a client are read while it takes nothing. Then it has to take something first.
+	// readAhead is how many bytes are read from a client while it receives nothing. Then it has to receive something first.
 	readAhead = 256 << 10
 )
 
-// writes are those of a connection.
+// writes tracks the writes of a connection.
 type writes struct {
-	n     atomic.Uint64 // begun and ended; odd while one goes on
-	bytes atomic.Int64  // of those that have ended
+	n     atomic.Uint64 // begun and ended; odd during a write
+	bytes atomic.Int64  // written by ended writes
 
 	// of the goroutine that reads
 	at    uint64
@@ -34,7 +34,7 @@ type writes struct {
 
 func (w *writes) begin() { w.n.Add(1) }
 
-// end notes that n bytes of a write were taken.
+// end records that n bytes were written.
 func (w *writes) end(n int) {
 	w.bytes.Add(int64(n))
 	w.n.Add(1)
@@ -45,7 +45,7 @@ func (w *writes) end(n int) {
 	}
 }
 
-// read notes that n bytes have come. It waits for the end of a write during which many have come.
+// read records that n bytes have arrived. It waits for the end of a write during which many have arrived.
 func (w *writes) read(n int) {
 	now := w.n.Load()
 	if now%2 == 0 || now != w.at {
@@ -64,7 +64,7 @@ func (w *writes) read(n int) {
 	w.waiting.Store(false)
 }
 
-// stalled reports whether the same write has been going on for the limit. It is asked again and again.
+// stalled reports whether the same write has been in progress for the limit. It must be called repeatedly.
 func (w *writes) stalled(now time.Time, limit time.Duration) bool {
 	n := w.n.Load()
 	if n%2 == 0 || n != w.seen {
@@ -74,7 +74,7 @@ func (w *writes) stalled(now time.Time, limit time.Duration) bool {
 	return now.Sub(w.since) >= limit
 }
 
-// look closes the connections whose clients take nothing, as long as there are connections.
+// look closes connections whose clients receive nothing, as long as there are connections.
 func (p *Places) look() {
 	now := time.Now()
 	var stalled []*Place

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 )
 
-// Hold keeps RemoveAbandoned of other processes from the temporary file, until that is closed.
+// Hold protects the temporary file from RemoveAbandoned in other processes until the file is closed.
 func (p *Pending) Hold() error {
 	if f, ok := p.file.(osFile); ok {
 		return filelock.Try(f.File)
@@ -17,10 +17,10 @@ func (p *Pending) Hold() error {
 	return nil
 }
 
-// RemoveAbandoned removes what killed processes left of files that were to replace path: those to which nothing was written for a while, and
-// that nobody holds, where the file system has locks. What cannot be removed stays.
+// RemoveAbandoned removes temporary files for path that killed processes left behind: files that were not written to for the given time
+// and, if the file system has locks, that no process holds. Files that cannot be removed stay.
 func RemoveAbandoned(path string, while time.Duration) {
-	entries, _ := os.ReadDir(filepath.Dir(path)) // of a folder that cannot be read, none
+	entries, _ := os.ReadDir(filepath.Dir(path)) // nothing, if the folder cannot be read
 	for _, e := range entries {
 		if e.Type().IsRegular() && strings.HasPrefix(e.Name(), filepath.Base(path)+tempInfix) {
 			removeAbandoned(filepath.Join(filepath.Dir(path), e.Name()), while)
@@ -28,10 +28,10 @@ func RemoveAbandoned(path string, while time.Duration) {
 	}
 }
 
-// abandonedAfter is how long nothing was written to a file that Rewrite takes for abandoned: other processes may be writing the same one.
+// abandonedAfter is the time without a write after which Rewrite removes a file; other processes may be writing the same path.
 const abandonedAfter = time.Minute
 
-// Rewrite is WriteFile of a file that is written once or a few times by a process. It removes what killed ones left of it.
+// Rewrite is WriteFile for files that a process writes once or a few times. It also removes temporary files of killed processes.
 func Rewrite(path string, data []byte) error {
 	RemoveAbandoned(path, abandonedAfter)
 	return WriteFile(OS{}, path, data)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a killed process left is removed; files that are held, are new, or are of other files stay.
+// Files of killed processes are removed; files that are held, new, or for other paths stay.
 func TestRemoveAbandoned(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -46,7 +46,7 @@ func TestRemoveAbandoned(t *testing.T) {
 	}
 }
 
-// Rewrite removes what was left of the file before, and nothing of others.
+// Rewrite removes the temporary files for its path, and no others.
 func TestRewrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

@@ -18,8 +18,8 @@ var (
 	tempPattern = regexp.MustCompile(`^.+\.tmp-[0-9]+-[0-9]+$`)
 )
 
-// IsTemp reports whether a file name is one that Create gave: after a crash
-// such files are left over, and the directory's one writer may remove them.
+// IsTemp reports whether Create made the file name: such files remain after a crash, and the directory's only
+// writer may remove them.
 func IsTemp(name string) bool { return tempPattern.MatchString(filepath.Base(name)) }
 
 // Pending is a file under its temporary name. The steps are Write, Sync, Commit;
@@ -43,11 +43,11 @@ func Create(fsys FS, path string) (*Pending, error) {
 // Write appends to the temporary file.
 func (p *Pending) Write(b []byte) (int, error) { return p.file.Write(b) }
 
-// Sync makes what was written durable.
+// Sync makes the written data durable.
 func (p *Pending) Sync() error { return p.file.Sync() }
 
-// Commit closes the file and gives it its final name. The name is durable only
-// after SyncDir. Where it fails the temporary file is removed.
+// Commit closes the file and gives it its final name. The name is durable only after SyncDir. On failure the
+// temporary file is removed.
 func (p *Pending) Commit() error {
 	f := p.file
 	p.file = nil
@@ -83,8 +83,8 @@ func SyncDir(fsys FS, dir string) error {
 	return d.Sync()
 }
 
-// WriteFile replaces path by data, durably: after a crash at any moment path
-// holds its old content or data, whole. The directory must exist.
+// WriteFile replaces path by data, durably: after a crash at any moment, path has either its whole old content or
+// data. The directory must exist.
 func WriteFile(fsys FS, path string, data []byte) error {
 	p, err := Create(fsys, path)
 	if err != nil {
@@ -103,7 +103,7 @@ func WriteFile(fsys FS, path string, data []byte) error {
 	return SyncDir(fsys, filepath.Dir(path))
 }
 
-// mostRead is how many bytes ReadFile reads: a file that says it has more, as one with holes may, takes no memory.
+// mostRead is how many bytes ReadFile reads: a file that claims more, as one with holes may, takes no memory.
 const mostRead = math.MaxInt32
 
 // ReadFile returns the content of a file of at most 2 GiB.

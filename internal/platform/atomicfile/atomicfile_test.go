@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// each file system must pass the same contract.
+// contract is the behaviour that each file system must have.
 func contract(t *testing.T, fsys FS, dir string) {
 	path := filepath.Join(dir, "sub", "a")
 	if _, err := ReadFile(fsys, path); !errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,8 @@ func TestContract(t *testing.T) {
 
 var errPower = errors.New("power cut")
 
-// The old content or the new one survives a cut before any operation.
+// Either the old content or the new one survives a power cut before any
+// operation.
 func TestWriteFileSurvivesPowerLoss(t *testing.T) {
 	cuts := 0
 	for done := false; !done; cuts++ {

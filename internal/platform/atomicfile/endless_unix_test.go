@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// What reading might never come to the end of is not opened to be read, and a file of holes takes no memory.
+// Files without an end are not opened for reading, and a file with holes takes no memory.
 func TestEndlessFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/diskspace"
 )
 
-// FS is what the writers of durable files need of a file system. Errors are
-// *fs.PathError or *os.LinkError, so that the path and the errno survive.
+// FS is the interface to the file system for writing durable files. Errors are *fs.PathError or *os.LinkError, so that
+// the path and the errno survive.
 type FS interface {
 	// OpenFile opens name with the flags of package os. A directory is opened
 	// with os.O_RDONLY, to be synced.
@@ -22,8 +22,7 @@ type FS interface {
 	Remove(name string) error
 	// ReadDir returns the names of a directory's entries, sorted.
 	ReadDir(name string) ([]string, error)
-	// Mkdir makes a directory in one that is there. Its error is fs.ErrExist where
-	// name is a directory already.
+	// Mkdir makes a directory within an existing one. Its error is fs.ErrExist if name is already a directory.
 	Mkdir(name string) error
 }
 
@@ -32,9 +31,9 @@ type File interface {
 	io.ReaderAt
 	io.Writer
 	io.Closer
-	// Sync makes the content durable; of a directory, its entries.
+	// Sync makes the content durable; for a directory, its entries.
 	Sync() error
-	// Size returns the present length in bytes.
+	// Size returns the current length in bytes.
 	Size() (int64, error)
 }
 
@@ -59,7 +58,7 @@ func (f osFile) Size() (int64, error) {
 	return fi.Size(), nil
 }
 
-// checkHoles fails for a file that is hardly more than holes: to read it would take memory for nothing.
+// checkHoles returns an error for a file that is mostly holes: reading it would waste memory.
 func (f osFile) checkHoles() error {
 	info, err := f.Stat()
 	if err != nil {
@@ -71,21 +70,21 @@ func (f osFile) checkHoles() error {
 	return nil
 }
 
-// errEndless is of what is no file: a pipe is waited for, and a device need never end.
+// errEndless is the error for pipes, which may block, and devices, which may never end.
 var errEndless = errors.New("expected a file or a folder, not a pipe or a device")
 
-// checkReadable fails for what reading might never come to the end of. Other errors are left to the code that opens it.
+// checkReadable returns an error for files that might have no end. Other errors are left to the code that opens the file.
 func checkReadable(name string, flag int, stat func(string) (fs.FileInfo, error)) error {
 	if flag&(os.O_WRONLY|os.O_RDWR) != 0 {
 		return nil
 	}
 	if info, err := stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return fmt.Errorf("%s: %w", name, errEndless) // no error of reading: it would be there the next time
+		return fmt.Errorf("%s: %w", name, errEndless) // not a read error, which might be temporary
 	}
 	return nil
 }
 
-// OpenFile implements FS. To read, it opens files and folders alone.
+// OpenFile implements FS. For reading it opens only files and folders.
 func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if err := checkReadable(name, flag, os.Stat); err != nil {
 		return nil, err
@@ -97,7 +96,7 @@ func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
-// Open opens a file or a folder as os.Open does, and nothing that reading might never come to the end of.
+// Open opens a file or a folder as os.Open does, but nothing that might have no end.
 func Open(name string) (*os.File, error) {
 	if err := checkReadable(name, os.O_RDONLY, os.Stat); err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func (OS) ReadDir(name string) ([]string, error) {
 
 // Mkdir implements FS.
 func (OS) Mkdir(name string) error {
-	// Asked first: to make a directory that is there may be refused for other reasons.
+	// Stat comes first: making an existing directory may fail for other reasons.
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Op names an operation of a Mem that changes something.
+// Op names an operation that changes a Mem.
 type Op string
 
 // The operations that a fault function sees.
@@ -24,9 +24,9 @@ const (
 	OpMkdir   Op = "mkdir"
 )
 
-// Mem is a file system in memory for tests. It keeps apart what a program sees
-// and what would survive a power cut: content counts as durable after the
-// file's Sync, names after the directory's. The zero value is not usable; call NewMem.
+// Mem is a file system in memory for tests. It separates what a program sees from what
+// survives a power cut: content is durable after the file's Sync, names after the
+// directory's. The zero value is not usable; call NewMem.
 type Mem struct {
 	mu    sync.Mutex
 	seen  map[string]*memNode // by clean path
@@ -35,7 +35,7 @@ type Mem struct {
 	fault func(op Op, path string) error
 }
 
-// memNode is a file or a directory, whatever its names.
+// memNode is a file or a directory, independent of its names.
 type memNode struct {
 	dir     bool
 	data    []byte
@@ -44,13 +44,12 @@ type memNode struct {
 
 // nameOp is one change of names, atomic as in a journaling file system.
 type nameOp struct {
-	dir          string // whose Sync makes it durable
+	dir          string // the directory whose Sync makes it durable
 	link, unlink string // either may be empty
 	node         *memNode
 }
 
-// NewMem returns an empty file system that holds the given directories, which
-// are durable.
+// NewMem returns an empty file system with the given directories, which are durable.
 func NewMem(dirs ...string) *Mem {
 	m := &Mem{seen: map[string]*memNode{}, disk: map[string]*memNode{}}
 	for _, d := range dirs {
@@ -62,9 +61,9 @@ func NewMem(dirs ...string) *Mem {
 	return m
 }
 
-// SetFault installs a function that is asked before every change; the error
-// that it returns is the operation's. A failing write leaves half of its bytes.
-// The function must not call the Mem. Nil removes it.
+// SetFault installs a function that is called before every change; its error becomes
+// the operation's. A failing write leaves half of its bytes. The function must not
+// call the Mem. Nil removes it.
 func (m *Mem) SetFault(f func(op Op, path string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

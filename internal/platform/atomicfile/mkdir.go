@@ -11,8 +11,8 @@ import (
 
 var fpMade = failpoint.New("atomicfile/directory-durable")
 
-// MkdirAll makes a directory and those above it that are missing. Each new one
-// is durable when it returns: what is written below it is not lost with its name.
+// MkdirAll makes a directory and its missing parents. Each new one is durable
+// when it returns, so that files written below it are not lost with its name.
 func MkdirAll(fsys FS, name string) error {
 	name = filepath.Clean(name)
 	err := fsys.Mkdir(name)
@@ -28,7 +28,7 @@ func MkdirAll(fsys FS, name string) error {
 	if err != nil {
 		return err
 	}
-	// Where directories may be made but not listed they cannot be synced either.
+	// If directories may be made but not listed, they cannot be synced either.
 	if err := SyncDir(fsys, filepath.Dir(name)); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is written into new directories, however deep, survives a power cut at any later moment.
+// Files written into new directories, at any depth, survive a power cut at any later moment.
 func TestMkdirAllIsDurable(t *testing.T) {
 	for _, c := range []struct{ there, dir string }{{"/d", "/d/x"}, {"/d", "/d/x/y/z"}, {"/d/x", "/d/x/y/z/"}, {"/", "/x/y"}, {".", "x/y"}} {
 		m := NewMem(c.there)
@@ -32,7 +32,7 @@ func TestMkdirAllIsDurable(t *testing.T) {
 	}
 }
 
-// Each new directory is synced into its parent, from above downwards, and what is there already costs nothing.
+// Each new directory is synced in its parent, from the top down, and existing ones cost nothing.
 func TestMkdirAllSyncs(t *testing.T) {
 	m := NewMem("/d")
 	var seen []string
@@ -57,7 +57,7 @@ func TestMkdirAllSyncs(t *testing.T) {
 	}
 }
 
-// The model is not vacuous: a directory that was not synced may be lost, with all that is in it.
+// The model is not vacuous: an unsynced directory may be lost, with all its content.
 func TestPowerLossFindsMissingSyncOfDirectory(t *testing.T) {
 	m := NewMem("/d")
 	if err := errors.Join(m.Mkdir("/d/x"), WriteFile(m, "/d/x/f", []byte("kept"))); err != nil {
@@ -116,7 +116,7 @@ func TestMkdirAllFails(t *testing.T) {
 	}
 }
 
-// A directory that may be written but not listed takes a new one; nobody can sync it.
+// A directory that may be written but not listed accepts a new one, without a sync.
 func TestMkdirAllWhereNobodyMayList(t *testing.T) {
 	m := NewMem("/d")
 	m.SetFault(func(op Op, path string) error {

@@ -7,19 +7,19 @@ import (
 	"sort"
 )
 
-// contents a file that was not synced may have after a power cut
+// Contents that an unsynced file may have after a power cut.
 const (
-	keepDurable = iota // what the last Sync left
+	keepDurable = iota // the content at the last Sync
 	keepAll            // the kernel happened to write everything
-	keepHalf           // or the first half of it
+	keepHalf           // or only the first half
 	contentChoices
 )
 
 // PowerLosses yields the states in which a power cut now could leave the disk:
 // every subset of the name changes that are not durable, times, for each file
 // with unsynced content, the old content, the new, and half of the new. At most
-// about limit of them are yielded, spread evenly, the first and the last always.
-// The yielded file systems are independent of m and hold no faults.
+// about limit states are yielded, spread evenly, always with the first and the
+// last. The yielded file systems are independent of m and have no faults.
 func (m *Mem) PowerLosses(limit int) iter.Seq[*Mem] {
 	return func(yield func(*Mem) bool) {
 		m.mu.Lock()
@@ -73,8 +73,8 @@ func (m *Mem) dirtyNodes() []*memNode {
 	return dirty
 }
 
-// after builds the state number i: its low bits choose name changes, the rest
-// the contents of the dirty nodes.
+// after builds state number i: its low bits choose name changes, the rest the
+// contents of the dirty nodes.
 func (m *Mem) after(i int, dirty []*memNode) *Mem {
 	names := map[string]*memNode{}
 	for p, n := range m.disk {
@@ -111,7 +111,7 @@ func (m *Mem) after(i int, dirty []*memNode) *Mem {
 	return out
 }
 
-// dropUnreachable removes the names below directories whose own are not there.
+// dropUnreachable removes the names below directories that do not exist.
 func dropUnreachable(names map[string]*memNode) {
 	for p := range names {
 		for above := filepath.Dir(p); !isRoot(above); above = filepath.Dir(above) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Root is the part of the operating system's file system below one directory. No name leads out of it, by links neither.
+// Root is the part of the operating system's file system below one directory. No name leads out of it, not even through links.
 type Root struct {
 	dir  string
 	root *os.Root
@@ -17,7 +17,7 @@ type Root struct {
 
 var _ FS = (*Root)(nil)
 
-// OpenRoot opens a directory. Call Close in the end.
+// OpenRoot opens a directory. The caller must call Close.
 func OpenRoot(dir string) (*Root, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func OpenRoot(dir string) (*Root, error) {
 // Dir returns the absolute path.
 func (r *Root) Dir() string { return r.dir }
 
-// Holds reports whether the name of a file lies below the directory.
+// Holds reports whether a file name is below the directory.
 func (r *Root) Holds(name string) bool {
 	_, err := r.inside(name)
 	return err == nil
@@ -42,7 +42,7 @@ func (r *Root) Holds(name string) bool {
 // Close closes the directory.
 func (r *Root) Close() error { return r.root.Close() }
 
-// inside returns the name as seen from the directory.
+// inside returns the name relative to the directory.
 func (r *Root) inside(name string) (string, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Root) inside(name string) (string, error) {
 	return rel, nil
 }
 
-// OpenFile implements FS. To read, it opens files and folders alone.
+// OpenFile implements FS. For reading it opens only files and folders.
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	rel, err := r.inside(name)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Root) Rename(oldname, newname string) error {
 	return r.root.Rename(from, to)
 }
 
-// checkLink fails where name is a link that leads out. One that is made later is replaced itself, as by every rename.
+// checkLink returns an error if name is a link that leads out. A link that is made later is replaced itself, as by every rename.
 func (r *Root) checkLink(name string) error {
 	info, err := r.root.Lstat(name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {

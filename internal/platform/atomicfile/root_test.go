@@ -67,7 +67,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestRootLinks: a link that leads out is neither followed nor replaced, wherever it is on the way, and while links come and go.
+// TestRootLinks: a link that leads out is neither followed nor replaced, anywhere in the path, even while links are being replaced.
 func TestRootLinks(t *testing.T) {
 	outside := t.TempDir()
 	dir, secret := filepath.Join(outside, "in"), filepath.Join(outside, "secret")

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// mostSmall is how many bytes ReadSmall reads.
+// mostSmall is the most bytes that ReadSmall reads.
 const mostSmall = 16 << 20
 
-// ReadSmall returns the content of a file that people write or name, such as a config, a token or a certificate: at most 16 MiB of it.
-// It may be a pipe. A device that never ends is an error, and takes no more memory than that.
+// ReadSmall returns the content of a file that people write or name, such as a config, a token or a certificate, of at most 16 MiB. It
+// may be a pipe. A device that never ends is an error, and takes no more memory than that.
 func ReadSmall(path string) ([]byte, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -21,7 +21,7 @@ func ReadSmall(path string) ([]byte, error) {
 	return ReadSmallFrom(f, path)
 }
 
-// ReadSmallFrom is ReadSmall of what is open, such as standard input; errors have its name.
+// ReadSmallFrom is ReadSmall for an open reader, such as standard input; name is for errors.
 func ReadSmallFrom(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, mostSmall+1))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// A small file may be a pipe. One byte more than the bound is an error, and so is a device without an end.
+// A small file may be a pipe. One byte above the limit is an error, and so is a device without an end.
 func TestReadSmall(t *testing.T) {
 	const most = 16 << 20
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Cache keeps blocks of objects in a folder of this machine, each in a file of its own, named by a hash of the object's URL, its version and the block's
+// Cache keeps blocks of objects in a local folder, each in its own file, named by a hash of the object's URL, its version and the block's
 // number. Several processes may share a folder. A block that cannot be kept is not an error: it is read from the store again.
 type Cache struct {
 	dir   string
@@ -24,20 +24,20 @@ type Cache struct {
 
 	mu    sync.Mutex
 	used  int64 // by all files, as far as this process knows
-	fresh int64 // of it, what was written since the folder was looked at
+	fresh int64 // part of used that was written since the last look at the folder
 }
 
 const (
 	cachedSuffix = ".block"
 	cachingMark  = ".new-" // begins the name of a file that is being written
-	cacheSum     = 4       // bytes of the checksum behind a block
-	// staleAfter is when a file that is being written counts as one of a process that ended.
+	cacheSum     = 4       // bytes of the checksum after a block
+	// staleAfter is the age at which a file that is being written counts as left by a process that ended.
 	staleAfter = time.Hour
 )
 
 var cacheTable = crc32.MakeTable(crc32.Castagnoli)
 
-// OpenCache opens a folder, which it makes where there is none, for up to that many bytes.
+// OpenCache opens a folder for up to limit bytes, and makes it if necessary.
 func OpenCache(dir string, limit int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("folder for parts of objects: %w", err)
@@ -55,7 +55,7 @@ func (c *Cache) name(object string, v Version, i int64) string {
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+cachedSuffix)
 }
 
-// get returns a block of n bytes, nil where it is not there or damaged.
+// get returns a block of n bytes, or nil if it is missing or damaged.
 func (c *Cache) get(object string, v Version, i int64, n int) []byte {
 	if c == nil {
 		return nil
@@ -66,11 +66,11 @@ func (c *Cache) get(object string, v Version, i int64, n int) []byte {
 		return nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(name, now, now) // it was used: the oldest are dropped first
+	_ = os.Chtimes(name, now, now) // a use: the least recently used are dropped first
 	return text[:n:n]
 }
 
-// put keeps a block.
+// put stores a block.
 func (c *Cache) put(object string, v Version, i int64, data []byte) {
 	if c == nil || int64(len(data)) > c.limit {
 		return
@@ -82,14 +82,14 @@ func (c *Cache) put(object string, v Version, i int64, data []byte) {
 	c.mu.Lock()
 	size := int64(len(data) + len(sum))
 	c.used, c.fresh = c.used+size, c.fresh+size
-	full := c.used > c.limit || c.fresh > c.limit/10 // others write there, too
+	full := c.used > c.limit || c.fresh > c.limit/10 // other processes write there, too
 	c.mu.Unlock()
 	if full {
 		_ = c.trim() // the next block tries again
 	}
 }
 
-// write writes a file that appears once it is whole.
+// write writes a file that appears only when it is complete.
 func (c *Cache) write(name string, parts ...[]byte) error {
 	f, err := os.CreateTemp(c.dir, cachingMark)
 	if err != nil {
@@ -107,12 +107,12 @@ func (c *Cache) write(name string, parts ...[]byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error to report is known
+		_ = os.Remove(f.Name()) // there already is an error to report
 	}
 	return err
 }
 
-// trim drops the blocks that were not used for the longest time, until a tenth of the limit is free again where it was passed.
+// trim drops the least recently used blocks if the limit is exceeded, until a tenth of it is free.
 func (c *Cache) trim() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *Cache) trim() error {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			continue // another process has dropped it, or it is none of ours
+			continue // another process has dropped it, or it is not a cache file
 		}
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, cachingMark) && time.Since(info.ModTime()) > staleAfter:

@@ -18,7 +18,7 @@ func openedCache(t *testing.T, dir string, limit int64) *Cache {
 	return c
 }
 
-// TestCacheKeepsBlocks: blocks are found by object, version and number, after a restart too, and never where the file is damaged.
+// TestCacheKeepsBlocks: blocks are found by object, version and number, even after a restart, but not if the file is damaged.
 func TestCacheKeepsBlocks(t *testing.T) {
 	dir := t.TempDir()
 	c := openedCache(t, dir, 1<<20)
@@ -54,7 +54,7 @@ func TestCacheKeepsBlocks(t *testing.T) {
 	}
 }
 
-// TestCacheIsBounded: the blocks that were not used for the longest time are dropped, and what ended processes left is removed.
+// TestCacheIsBounded: the least recently used blocks are dropped, and files of ended processes are removed.
 func TestCacheIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, cachingMark+"1")
@@ -77,7 +77,7 @@ func TestCacheIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.get("o", Version{}, 0, 100) == nil { // which makes it the newest
+	if c.get("o", Version{}, 0, 100) == nil { // makes it the newest
 		t.Fatal("block 0 is gone")
 	}
 	c.put("o", Version{}, 9, block)
@@ -97,7 +97,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c.put("o", Version{}, 100, block)
 }
 
-// TestCachesShareAFolder: what others write counts.
+// TestCachesShareAFolder: blocks that other processes write count.
 func TestCachesShareAFolder(t *testing.T) {
 	dir := t.TempDir()
 	several := []*Cache{openedCache(t, dir, 1000), openedCache(t, dir, 1000), openedCache(t, dir, 1000)}
@@ -121,7 +121,7 @@ func TestCachedFile(t *testing.T) {
 	if got, err := io.ReadAll(first); err != nil || !bytes.Equal(got, content) {
 		t.Fatalf("got %d bytes, %v", len(got), err)
 	}
-	if err := first.Close(); err != nil { // waits for what is read
+	if err := first.Close(); err != nil { // waits for running reads
 		t.Fatal(err)
 	}
 	second := OpenFile(t.Context(), b, "a", first.version)

@@ -11,17 +11,17 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A File holds at most kept blocks of its object; ahead blocks are read before they are asked for.
+// A File holds at most kept blocks of its object; ahead blocks are read in advance.
 const (
 	blockBytes = 2 << 20
 	ahead      = 3
 	kept       = 8
 )
 
-// File is an object that is open for reading, in blocks of 2 MiB: the last eight stay in memory, and where one follows the one before it,
-// the next three are read ahead. ReadAt may be called concurrently.
+// File is an object open for reading, in blocks of 2 MiB. The last eight blocks stay in memory; when blocks are read in sequence, the next
+// three are read ahead. ReadAt may be called concurrently.
 type File struct {
-	ctx     context.Context // ends what is read
+	ctx     context.Context // ends all reads
 	stop    context.CancelFunc
 	bucket  *blob.Bucket
 	key     string
@@ -29,7 +29,7 @@ type File struct {
 	cache   *Cache // nil: none
 	object  string // its name in the cache
 	pos     int64  // of Read
-	failed  error  // of Read, until Seek: who peeks at a beginning asks several times, and a store that is silent takes long each time
+	failed  error  // of Read, until Seek: format detection reads the start several times, and a silent store is slow each time
 
 	mu     sync.Mutex
 	blocks map[int64]*block
@@ -37,7 +37,7 @@ type File struct {
 	reads  sync.WaitGroup
 }
 
-// block is a part of the object, which is there, or err is set, when done is closed.
+// block is a part of the object. When done is closed, the data is complete or err is set.
 type block struct {
 	done chan struct{}
 	data []byte
@@ -45,14 +45,14 @@ type block struct {
 	used int64
 }
 
-// OpenFile opens an object of a version. All reads end with ctx, and with Close.
+// OpenFile opens a version of an object. All reads end with ctx, and with Close.
 func OpenFile(ctx context.Context, b *blob.Bucket, key string, v Version) *File {
 	f := &File{bucket: b, key: key, version: v, blocks: map[int64]*block{}}
 	f.ctx, f.stop = context.WithCancel(ctx)
 	return f
 }
 
-// Cached makes the file keep its blocks in a cache, and take those that are there. The object's URL names them. Call it before the first read.
+// Cached makes the file use a cache for its blocks, which are named by the object's URL. Call it before the first read.
 func (f *File) Cached(c *Cache, object string) { f.cache, f.object = c, object }
 
 // Size is the number of bytes.
@@ -78,7 +78,7 @@ func (f *File) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// Read implements io.Reader. It returns what the present block has.
+// Read implements io.Reader. It returns data of the current block only.
 func (f *File) Read(p []byte) (int, error) {
 	if len(p) == 0 || f.failed != nil {
 		return 0, f.failed
@@ -140,7 +140,7 @@ func (f *File) block(i int64) *block {
 	return b
 }
 
-// load returns block i, and begins to read it where it is not there. Held: f.mu.
+// load returns block i, and begins to read it if it is missing. Held: f.mu.
 func (f *File) load(i int64) *block {
 	f.clock++
 	b := f.blocks[i]
@@ -153,7 +153,7 @@ func (f *File) load(i int64) *block {
 	return b
 }
 
-// fetch reads a block. One that fails is read again when it is asked for again.
+// fetch reads a block. A failed block is read again at the next request for it.
 func (f *File) fetch(i int64, b *block) {
 	defer close(b.done)
 	size := min(blockBytes, f.version.Size-i*blockBytes)
@@ -174,7 +174,7 @@ func (f *File) fetch(i int64, b *block) {
 	b.data = data
 }
 
-// drop forgets the blocks that have not been used for the longest time. Held: f.mu.
+// drop forgets the least recently used blocks. Held: f.mu.
 func (f *File) drop(present int64) {
 	for len(f.blocks) > kept {
 		oldest := present

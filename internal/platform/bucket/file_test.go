@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pattern is content in which no two places look alike.
+// pattern is content without repetition.
 func pattern(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -45,7 +45,7 @@ func inMemory(t *testing.T, content []byte) (*blob.Bucket, *File) {
 	return b, f
 }
 
-// A file reads, seeks and ends as the standard library expects, at the ends of blocks too.
+// A file reads, seeks and ends as the standard library expects, also at the ends of blocks.
 func TestFile(t *testing.T) {
 	for _, n := range []int{0, 1, 1000, blockBytes - 1, blockBytes, blockBytes + 1, 3*blockBytes + 5} {
 		_, f := inMemory(t, pattern(n))
@@ -61,7 +61,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Reads at any places give what lies there, and hold few blocks.
+// Reads at any offsets return the right data, and keep few blocks.
 func TestReadAt(t *testing.T) {
 	const size = 12*blockBytes + 77
 	want := pattern(size)
@@ -93,7 +93,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// An object that is replaced is not read as if it were the old one.
+// An object that was replaced is not read as if it were the old one.
 func TestReplaced(t *testing.T) {
 	b, f := inMemory(t, pattern(100))
 	if err := b.WriteAll(t.Context(), "a", pattern(101), nil); err != nil {
@@ -114,7 +114,7 @@ func s3Bucket(t *testing.T, name string) *blob.Bucket {
 	return b
 }
 
-// What a store sends is checked, and asked for again where that may help.
+// The store's answers are checked, and requested again if that may help.
 func TestDamaged(t *testing.T) {
 	content := string(pattern(5000))
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A read that waits for a store ends with the context.
+// A read that waits for the store ends with the context.
 func TestContextEndsReads(t *testing.T) {
 	web := s3server.New(t, "data")
 	web.Put("a", "abc")
@@ -226,7 +226,7 @@ func TestStat(t *testing.T) {
 	}
 }
 
-// Patterns find what lies in one folder, over pages, and tell of folders.
+// Patterns find objects in one folder, across pages, and report folders.
 func TestGlob(t *testing.T) {
 	web := s3server.New(t, "data")
 	for i := range 1100 {
@@ -272,12 +272,12 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// An object is whole or not there; a bucket that is missing is told before anything is written.
+// An object is either complete or missing; a missing bucket is reported before anything is written.
 func TestUpload(t *testing.T) {
 	web := s3server.New(t, "data")
 	text := strings.Repeat("0123456789", 1000)
 	b := s3Bucket(t, "data")
-	for range 2 { // the second takes the place of the first
+	for range 2 { // the second replaces the first
 		if err := Upload(t.Context(), b, "out/a.csv", strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestUpload(t *testing.T) {
 		}
 		calls++
 		if calls == 1 {
-			w.WriteHeader(http.StatusBadRequest) // which the driver does not repeat
+			w.WriteHeader(http.StatusBadRequest) // the driver does not repeat it
 		}
 		return calls == 1
 	}
@@ -317,7 +317,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// A driver that the program does not have is told with the tag that adds it.
+// The error for a missing driver names the tag that adds it.
 func TestShared(t *testing.T) {
 	var s Shared
 	a, err := s.Open(t.Context(), "mem://a")

@@ -12,13 +12,13 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Bounds of what is listed of a bucket.
+// Limits on listing a bucket.
 const (
 	maxLooked = 1_000_000
 	maxFound  = 100_000
 )
 
-// Each calls do for all objects and folders of a listing, which comes by pages, until do fails.
+// Each calls do for all objects and folders of a listing, page by page, until do fails.
 func Each(ctx context.Context, b *blob.Bucket, o blob.ListOptions, do func(*blob.ListObject) error) error {
 	for it := b.List(&o); ; {
 		found, err := it.Next(ctx)
@@ -34,10 +34,10 @@ func Each(ctx context.Context, b *blob.Bucket, o blob.ListOptions, do func(*blob
 	}
 }
 
-// IsGlob reports whether a path has a character with a meaning in patterns. A question mark has none: in a URL it ends the path.
+// IsGlob reports whether a path has special characters of patterns. A question mark is not one: in a URL it ends the path.
 func IsGlob(path string) bool { return strings.ContainsAny(path, "*[") }
 
-// Start is what all that matches a pattern begins with.
+// Start is the common prefix of all names that match a pattern.
 func Start(pattern string) string {
 	if first := strings.IndexAny(pattern, `*?[\`); first >= 0 {
 		return pattern[:first]
@@ -45,28 +45,28 @@ func Start(pattern string) string {
 	return pattern
 }
 
-// Glob returns the keys of the objects that match a pattern of path.Match, sorted, of one folder: the pattern has special characters in its
-// last element only. It reports whether folders match as well. The bounds are Below's.
+// Glob returns the keys of the objects that match a pattern of path.Match, sorted. They are in one folder: only the pattern's last element
+// has special characters. Glob also reports whether folders match. The limits are Below's.
 func Glob(ctx context.Context, b *blob.Bucket, pattern string) (found []string, folders bool, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, false, err
 	}
 	found, err = keys(ctx, b, blob.ListOptions{Prefix: Start(pattern), Delimiter: "/"}, func(key string) bool {
 		name, isFolder := strings.CutSuffix(key, "/")
-		match, _ := path.Match(pattern, name) // well formed
+		match, _ := path.Match(pattern, name) // the pattern is valid
 		folders = folders || match && isFolder
 		return match
 	})
 	return found, folders, err
 }
 
-// Below returns the keys of the objects that begin with prefix and match, sorted, whatever folders they lie in. More than a million listed
-// names, or 100,000 matches, are an error.
+// Below returns the keys of the objects that begin with prefix and match, sorted, in any folder. More than a million listed names, or
+// 100,000 matches, are an error.
 func Below(ctx context.Context, b *blob.Bucket, prefix string, match func(key string) bool) ([]string, error) {
 	return keys(ctx, b, blob.ListOptions{Prefix: prefix}, match)
 }
 
-// keys returns the keys of a listing that match, sorted. Folders, whose keys end in a slash, are left out, as are the objects that stand for
+// keys returns the matching keys of a listing, sorted. Folders, whose keys end in a slash, are left out, as are the objects that represent
 // them.
 func keys(ctx context.Context, b *blob.Bucket, o blob.ListOptions, match func(key string) bool) ([]string, error) {
 	var found []string

@@ -12,23 +12,23 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Attempts at a request, and the pause before the second, which doubles. The drivers' own attempts come on top.
+// Attempts at a request, and the pause before the second, which doubles. The drivers' own attempts are within each.
 const (
 	attempts   = 4
 	firstPause = 50 * time.Millisecond
 )
 
-// stall is how long a request may take.
+// stall is the longest time for a request.
 const stall = 30 * time.Second
 
-// Version tells whether an object is still the same.
+// Version identifies the content of an object.
 type Version struct {
 	ETag string // "": the store has none
 	Size int64  // bytes
 	Time time.Time
 }
 
-// Equal reports whether two versions are of the same content, as far as the store tells.
+// Equal reports whether two versions have the same content, as far as the store tells.
 func (v Version) Equal(x Version) bool {
 	return v.ETag == x.ETag && v.Size == x.Size && v.Time.Equal(x.Time)
 }
@@ -40,13 +40,13 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d bytes with ETag %s", v.Size, v.ETag)
 }
 
-// ErrChanged is the error of an object that is replaced while it is read.
+// ErrChanged is the error for an object that is replaced while it is read.
 var ErrChanged = errors.New("the object changed while it was in use: start again, and write new data under other names")
 
-// ErrFolder is the error of a name that is a folder's.
+// ErrFolder is the error for the name of a folder.
 var ErrFolder = fmt.Errorf("%w: this is a folder, expected an object: name the objects in it, for example with /*", fs.ErrNotExist)
 
-// Stat returns the version of an object. The error wraps fs.ErrNotExist where there is none.
+// Stat returns the version of an object. The error wraps fs.ErrNotExist if the object does not exist.
 func Stat(ctx context.Context, b *blob.Bucket, key string) (v Version, err error) {
 	err = retried(ctx, func(ctx context.Context) error {
 		a, err := b.Attributes(ctx, key)
@@ -61,7 +61,7 @@ func Stat(ctx context.Context, b *blob.Bucket, key string) (v Version, err error
 	return v, Explain(err)
 }
 
-// missing tells what is not there: the bucket, or an object; a folder of this name is told, too.
+// missing says what does not exist, the bucket or the object, and whether the name is a folder's.
 func missing(ctx context.Context, b *blob.Bucket, key string, err error) error {
 	ctx, stop := context.WithTimeout(ctx, stall)
 	defer stop()
@@ -74,10 +74,10 @@ func missing(ctx context.Context, b *blob.Bucket, key string, err error) error {
 	case listed == nil:
 		return fmt.Errorf("%w: the bucket has no such object: check the name", fs.ErrNotExist)
 	}
-	return fmt.Errorf("%w: %w", fs.ErrNotExist, err) // the names may not be listed
+	return fmt.Errorf("%w: %w", fs.ErrNotExist, err) // listing may be forbidden
 }
 
-// Explain adds to an error of a store what can be done.
+// Explain adds advice to an error of a store.
 func Explain(err error) error {
 	switch {
 	case err == nil:
@@ -90,7 +90,7 @@ func Explain(err error) error {
 	return err
 }
 
-// retried repeats a request that fails for a reason that may pass, or takes too long.
+// retried repeats a request that fails temporarily or takes too long.
 func retried(ctx context.Context, request func(context.Context) error) error {
 	return retriedWithin(ctx, stall, request)
 }
@@ -140,7 +140,7 @@ func readRange(ctx context.Context, b *blob.Bucket, key string, v Version, at in
 		}
 		n, err := io.ReadFull(r, data)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("the store sent %d bytes from byte %d on, expected %d", n, at, len(data)) // no io.EOF: the object goes on
+			return fmt.Errorf("the store sent %d bytes from byte %d on, expected %d", n, at, len(data)) // not io.EOF: the object continues
 		}
 		return err
 	})

@@ -9,11 +9,11 @@ import (
 	"gocloud.dev/blob"
 )
 
-// drivers are the features that schemes of URLs need.
+// drivers are the features for the schemes of URLs.
 var drivers = map[string]string{"s3": "s3", "gs": "gcs", "azblob": "azure"}
 
-// Open opens the bucket of a URL by the driver that the program imports, such as gocloud.dev/blob/s3blob, which takes credentials and
-// the endpoint from the environment. Where the program has no driver for the scheme, the error names the build tag that adds one.
+// Open opens the bucket of a URL with a driver that the program imports, such as gocloud.dev/blob/s3blob, which takes credentials and the
+// endpoint from the environment. If the program has no driver for the scheme, the error names the build tag that adds it.
 func Open(ctx context.Context, url string) (*blob.Bucket, error) {
 	scheme, _, _ := strings.Cut(url, "://")
 	if name, known := drivers[scheme]; known && !blob.DefaultURLMux().ValidBucketScheme(scheme) {
@@ -24,7 +24,7 @@ func Open(ctx context.Context, url string) (*blob.Bucket, error) {
 	return blob.OpenBucket(ctx, url)
 }
 
-// ranged is the URL of a bucket whose objects are read in parts: S3 has no checksum of a part, and the SDK would warn each time.
+// ranged is the URL of a bucket for reading objects in parts: S3 has no checksums of parts, and the SDK would warn each time.
 func ranged(url string) string {
 	if !strings.HasPrefix(url, "s3://") {
 		return url

@@ -12,27 +12,27 @@ import (
 	"gocloud.dev/blob"
 )
 
-// parameters are what a URL of a scheme may say behind its "?". None names a host: endpoints and credentials are the operator's, by the
-// environment, so that a caller who chooses a URL cannot choose them.
+// parameters are the parameters that a URL of a scheme may have after its "?". None names a host: the operator sets endpoints and
+// credentials in the environment, so that a caller who chooses a URL cannot choose them.
 var parameters = map[string][]string{
 	"s3":     {"region", "use_path_style"},
 	"gs":     {},
 	"azblob": {},
 }
 
-// Place is where something lies in a bucket.
+// Place is a place in a bucket.
 type Place struct {
 	Bucket string // its URL, without a path
-	Path   string // of an object or a folder, without slashes at its ends; "": the bucket itself
+	Path   string // of an object or a folder, without slashes at either end; "": the bucket itself
 }
 
-// IsURL reports whether a name is a URL of something else than a file of this machine.
+// IsURL reports whether a name is a URL of something other than a local file.
 func IsURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && scheme != "file"
 }
 
-// Local is the name of a file of this machine, which may be given as file:///PATH. Other names stay as they are.
+// Local is the name of a local file, which may be given as file:///PATH. Other names are returned unchanged.
 func Local(name string) (string, error) {
 	if !strings.HasPrefix(name, "file://") {
 		return name, nil
@@ -50,7 +50,7 @@ func Local(name string) (string, error) {
 // Parse reads the URL of an object or a folder in S3, Google Cloud Storage or Azure Blob Storage.
 func Parse(name string) (Place, error) { return parse(name, parameters) }
 
-// ParseAny is Parse that also takes the other schemes for which the program has a driver, without parameters.
+// ParseAny is Parse that also accepts the other schemes for which the program has a driver, without parameters.
 func ParseAny(name string) (Place, error) {
 	scheme, _, _ := strings.Cut(name, "://")
 	if _, known := parameters[scheme]; !known && blob.DefaultURLMux().ValidBucketScheme(scheme) {
@@ -83,7 +83,7 @@ func parse(name string, parameters map[string][]string) (p Place, err error) {
 	return p, nil
 }
 
-// Object is the URL of an object of the place's bucket.
+// Object is the URL of an object in the place's bucket.
 func (p Place) Object(key string) string {
 	base, query, parameters := strings.Cut(p.Bucket, "?")
 	name := base + (&url.URL{Path: "/" + key}).EscapedPath()

@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Other schemes count where the program has their driver.
+// Other schemes are accepted if the program has their driver.
 func TestParseAny(t *testing.T) {
 	for name, want := range map[string]string{
 		"s3://b/a?region=x": "{s3://b?region=x a} <nil>",
@@ -52,7 +52,7 @@ func TestParseAny(t *testing.T) {
 	}
 }
 
-// The URL of a key leads back to it.
+// The URL of a key parses back to the key.
 func FuzzObject(f *testing.F) {
 	for _, key := range []string{"a.csv", "dir/a b.csv", "a%20b", "a?b#c", "ü/*[x]", `a\b`} {
 		f.Add(key)
@@ -62,7 +62,7 @@ func FuzzObject(f *testing.F) {
 			name := Place{Bucket: at}.Object(key)
 			p, err := ParseAny(name)
 			if err != nil {
-				continue // a key that URLs do not reach, such as a//b
+				continue // a key that URLs cannot express, such as a//b
 			}
 			if p.Path != key && "/"+p.Path != key && p.Path+"/" != key || p.Bucket != at {
 				t.Errorf("%q is %s, which is %v", key, name, p)

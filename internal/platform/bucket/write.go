@@ -11,10 +11,10 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// slowest is the least number of bytes a second at which an object is written. An attempt that is slower is given up.
+// slowest is the lowest rate at which an object may be written, in bytes per second. Slower attempts are given up.
 const slowest = 64 << 10
 
-// Upload writes an object, which appears once it is whole, in place of one of that name.
+// Upload writes an object, which appears when it is complete and replaces any object of that name.
 func Upload(ctx context.Context, b *blob.Bucket, key string, content io.ReadSeeker) error {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -32,7 +32,7 @@ func Upload(ctx context.Context, b *blob.Bucket, key string, content io.ReadSeek
 	return Explain(err)
 }
 
-// CheckBucket fails where there is no such bucket. One whose objects may not be listed passes: writing may be permitted.
+// CheckBucket returns an error if the bucket does not exist. A bucket that may not be listed passes: it may be writable.
 func CheckBucket(ctx context.Context, b *blob.Bucket) error {
 	ctx, stop := context.WithTimeout(ctx, stall)
 	defer stop()

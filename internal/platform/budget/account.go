@@ -6,34 +6,34 @@ import (
 	"sync"
 )
 
-// An Account is what one request holds. It is safe for concurrent use.
+// An Account tracks the memory of one request. It is safe for concurrent use.
 type Account struct {
 	s *Server
 
 	mu       sync.Mutex
 	requests int64 // how many requests share the account
 	received int64 // their bytes, decompressed
-	inflated int64 // of these, the ones beyond Ratio for each compressed byte
-	expand   int64 // requests that have values which stand for many
+	inflated int64 // the part beyond Ratio for each compressed byte
+	expand   int64 // requests with values that stand for many
 	padding  struct{ rows, elements int }
-	others   int64 // bytes sized by the requests, held by other accounts
-	used     int64 // sized by the requests
-	model    int64 // of the model, for rows that were sent
-	fixed    int64 // of these, what no value sizes
-	most     int64 // that fixed was at any time
-	reserved int64 // of the Server, for both
+	others   int64 // bytes whose size the requests decide, held by other accounts
+	used     int64 // size decided by the requests
+	model    int64 // the model's, for rows that were sent
+	fixed    int64 // part of model whose size no value decides
+	most     int64 // maximum of fixed so far
+	reserved int64 // from the Server, for both
 	closed   bool
 	refused  *Error
 	lasting  bool // see OpenLasting
 }
 
-// An account reserves from the Server in steps of chunk and keeps up to maxUnused bytes that it does not use.
+// An account reserves memory from the Server in steps of chunk and keeps up to maxUnused unused bytes.
 const (
 	chunk     = 16 << 10
 	maxUnused = 256 << 10
 )
 
-// Open begins the account of a request. Close ends it.
+// Open opens the account of a request. Close closes it.
 func (s *Server) Open() *Account {
 	if s == nil {
 		return nil
@@ -49,7 +49,7 @@ func (a *Account) Server() *Server {
 	return a.s
 }
 
-// Combine begins the account of what requests do together. Its limit is the sum of theirs, less what they hold. Close ends it.
+// Combine opens an account for the common work of requests. Its limit is the sum of theirs, minus what they hold. Close closes it.
 func Combine(of []*Account) *Account {
 	var j *Account
 	for _, a := range of {
@@ -70,7 +70,7 @@ func Combine(of []*Account) *Account {
 	return j
 }
 
-// Received notes that n bytes of the request have arrived, decompressed. It does not count them as held.
+// Received records that n bytes of the request have arrived, decompressed. It does not count them as held.
 func (a *Account) Received(n int) {
 	if a == nil {
 		return
@@ -80,7 +80,8 @@ func (a *Account) Received(n int) {
 	a.received += int64(n)
 }
 
-// Unpacked notes that all bytes received came of so many compressed ones. Those beyond Ratio times as many allow themselves, and no multiple.
+// Unpacked records that the received bytes came from packed compressed ones. Bytes beyond Ratio times packed raise the limit once, not
+// Factor times.
 func (a *Account) Unpacked(packed int) {
 	if a == nil {
 		return
@@ -100,7 +101,7 @@ func (a *Account) SentBytesFor(n int) bool {
 	return int64(n) <= a.received
 }
 
-// Pad notes how many rows, and elements of all rows, of the next batch are padding.
+// Pad records how many rows, and elements of all rows, of the next batch are padding.
 func (a *Account) Pad(rows, elements int) {
 	if a == nil {
 		return
@@ -120,7 +121,7 @@ func (a *Account) WithoutPadding(rows, elements int) (int, int) {
 	return max(rows-a.padding.rows, 0), max(elements-a.padding.elements, 0)
 }
 
-// AllowExpansion notes that a few values stand for many; the limit grows by Expansion.
+// AllowExpansion records that a few values stand for many; the limit grows by Expansion.
 func (a *Account) AllowExpansion() {
 	if a == nil {
 		return
@@ -130,14 +131,14 @@ func (a *Account) AllowExpansion() {
 	a.expand = a.requests
 }
 
-// Reserve counts n bytes that are about to be allocated. It fails with an *Error where the limit does not allow them.
+// Reserve counts n bytes that are about to be allocated. It returns an *Error if the limit does not allow them.
 func (a *Account) Reserve(n int) error { return a.reserve(int64(n), false) }
 
-// ReserveModel is Reserve for what a model computes for rows that were sent in full. The size of the request does not
-// bound it.
+// ReserveModel is Reserve for results of a model on rows that were sent in full. The size of the request does not bound them.
 func (a *Account) ReserveModel(n int) error { return a.reserve(int64(n), true) }
 
-// ReserveFixed is ReserveModel of memory that no value of a request sizes. What values make large may be as much again, at any later time.
+// ReserveFixed is ReserveModel for memory whose size no value of a request decides. It raises the limit for value-dependent memory by the
+// same amount, at any later time.
 func (a *Account) ReserveFixed(n int) error {
 	err := a.reserve(int64(n), true)
 	if a == nil || err != nil || n <= 0 {
@@ -150,7 +151,7 @@ func (a *Account) ReserveFixed(n int) error {
 	return nil
 }
 
-// ReserveArray is Reserve of count values of size bytes each.
+// ReserveArray is Reserve for count values of size bytes each.
 func (a *Account) ReserveArray(count, size int) error {
 	if size > 0 && count > math.MaxInt64/2/size {
 		return a.reserve(math.MaxInt64/2, false)
@@ -177,7 +178,7 @@ func (a *Account) tryReserve(n int64, model bool) error {
 	defer a.mu.Unlock()
 	allowed, limit := a.allowed(), a.limit()
 	switch {
-	case a.closed: // nothing would release it
+	case a.closed: // it would never be released
 		return a.refuse(&Error{Asked: n, Received: a.received})
 	case !model && n > allowed-a.used-a.others:
 		return a.refuse(&Error{Asked: n, Held: a.used, Allowed: allowed, Received: a.received})
@@ -207,7 +208,7 @@ func (a *Account) tryReserve(n int64, model bool) error {
 	return nil
 }
 
-// allowed is the limit that follows from the size of the requests, and what the model took for them whatever their values.
+// allowed is the limit that follows from the size of the requests, plus the most that the model has held whatever their values.
 func (a *Account) allowed() int64 {
 	if a.s.limits.Request > 0 {
 		return a.limit()
@@ -216,7 +217,7 @@ func (a *Account) allowed() int64 {
 	return min(n, a.s.limits.Server-a.most) + a.most
 }
 
-// limit is what the requests may hold, independent of their size.
+// limit is the limit that does not depend on the requests' size.
 func (a *Account) limit() int64 {
 	l := a.s.limits
 	if l.Request == 0 || l.Request > l.Server/a.requests {
@@ -225,10 +226,10 @@ func (a *Account) limit() int64 {
 	return l.Request * a.requests
 }
 
-// Fits reports whether Reserve of n bytes would succeed now.
+// Fits reports whether Reserve for n bytes would succeed now.
 func (a *Account) Fits(n int) bool { return a.fits(int64(n), false) }
 
-// FitsModel is Fits of ReserveModel.
+// FitsModel is Fits for ReserveModel.
 func (a *Account) FitsModel(n int) bool { return a.fits(int64(n), true) }
 
 func (a *Account) fits(n int64, model bool) bool {
@@ -259,10 +260,10 @@ func (a *Account) Refused() *Error {
 	return a.refused
 }
 
-// Release gives back n bytes of Reserve.
+// Release releases n bytes from Reserve.
 func (a *Account) Release(n int) { a.release(int64(n), false) }
 
-// ReleaseModel is Release of ReserveModel.
+// ReleaseModel releases n bytes from ReserveModel.
 func (a *Account) ReleaseModel(n int) { a.release(int64(n), true) }
 
 func (a *Account) release(n int64, model bool) {
@@ -274,14 +275,14 @@ func (a *Account) release(n int64, model bool) {
 	a.s.garbage.Add(a.giveBack(n, model))
 }
 
-// collected is release of model memory that the collector has found: it is garbage no more.
+// collected releases model memory that the garbage collector has freed: it is no longer garbage.
 func (a *Account) collected(n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.giveBack(n, true)
 }
 
-// giveBack returns how many bytes were counted and are no more. The mutex is held.
+// giveBack takes n bytes from the account and returns how many were counted. The mutex is held.
 func (a *Account) giveBack(n int64, model bool) int64 {
 	if model {
 		n = min(n, a.model)
@@ -298,7 +299,7 @@ func (a *Account) giveBack(n int64, model bool) int64 {
 	return n
 }
 
-// Detach moves n bytes of Reserve out of the account, which may be closed earlier than they are released by calling release.
+// Detach moves n bytes from Reserve out of the account, which may be closed before release is called to release them.
 func (a *Account) Detach(n int) (release func()) {
 	if a == nil || n <= 0 {
 		return func() {}
@@ -314,8 +315,8 @@ func (a *Account) Detach(n int) (release func()) {
 	})
 }
 
-// Transfer moves the n bytes of a result to another account, as model memory. The Server counts them all the time; the new
-// account reserves what a does not hold.
+// Transfer moves the n bytes of a result to another account, as model memory. The Server counts them throughout; the new account reserves
+// what a does not hold.
 func (a *Account) Transfer(n int, to *Account) error {
 	if a == nil || to == nil {
 		return to.ReserveModel(n)
@@ -329,7 +330,7 @@ func (a *Account) Transfer(n int, to *Account) error {
 	return to.reserve(int64(n)-moved, true)
 }
 
-// withdraw takes up to n bytes out of the account; the Server still counts them.
+// withdraw removes up to n bytes from the account; the Server still counts them.
 func (a *Account) withdraw(n int64) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -342,7 +343,7 @@ func (a *Account) withdraw(n int64) int64 {
 	return model + used
 }
 
-// deposit puts n bytes, which the Server counts already, into the account.
+// deposit adds n bytes, which the Server already counts, to the account.
 func (a *Account) deposit(n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -354,7 +355,7 @@ func (a *Account) deposit(n int64) error {
 	return nil
 }
 
-// Close gives back all that the account still holds. Closing it again does nothing.
+// Close releases everything that the account still holds. Closing it again does nothing.
 func (a *Account) Close() {
 	if a == nil {
 		return
@@ -381,7 +382,7 @@ func With(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, key{}, a)
 }
 
-// Of returns the account of a request by its context, nil where it has none.
+// Of returns the account in a request's context, or nil.
 func Of(ctx context.Context) *Account {
 	a, _ := ctx.Value(key{}).(*Account)
 	return a

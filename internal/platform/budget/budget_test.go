@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLimits draws the edges: exactly the limit is allowed, one byte more is not, and says why.
+// TestLimits checks the edges: exactly the limit is allowed, one byte more is an error that says why.
 func TestLimits(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
@@ -20,7 +20,7 @@ func TestLimits(t *testing.T) {
 		received int
 		expands  bool
 		allowed  int
-		model    int // what a model may take besides nothing else
+		model    int // the most that the model alone may hold
 	}{
 		"by its bytes":          {Limits{Server: 1 << 30}, 0, false, Base, 1 << 30},
 		"by more bytes":         {Limits{Server: 1 << 30}, mib, false, Base + Factor*mib, 1 << 30},
@@ -65,7 +65,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestServerLimit: what one request holds is not there for another, until it gives it back.
+// TestServerLimit: memory that one request holds is not available to another until it is released.
 func TestServerLimit(t *testing.T) {
 	s := NewServer(Limits{Server: 1000})
 	a, b := s.Open(), s.Open()
@@ -94,7 +94,7 @@ func TestServerLimit(t *testing.T) {
 	}
 }
 
-// TestDetach: what is lent outlives its account, and is given back once.
+// TestDetach: detached memory outlives its account, and is released once.
 func TestDetach(t *testing.T) {
 	s := NewServer(Limits{Server: 1000})
 	a := s.Open()
@@ -113,7 +113,7 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestCombine: requests together may hold what their bytes allow, less what each holds already.
+// TestCombine: requests together may hold what their bytes allow, minus what each holds already.
 func TestCombine(t *testing.T) {
 	s := NewServer(Limits{Server: 1 << 30})
 	a, b := s.Open(), s.Open()
@@ -142,7 +142,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestCombinedLimits draws the edges of what requests may hold together: the sum of what each may, and no more than the server.
+// TestCombinedLimits checks the edges of combined limits: the sum of the requests' limits, up to the server's.
 func TestCombinedLimits(t *testing.T) {
 	const mib = 1 << 20
 	for name, c := range map[string]struct {
@@ -187,13 +187,13 @@ func TestCombinedLimits(t *testing.T) {
 	}
 }
 
-// TestTransfer: what a result takes is counted once, by the account that has it; what cannot be handed over is given back.
+// TestTransfer: a result is counted once, by the account that has it; a result that cannot be transferred is released.
 func TestTransfer(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits            Limits
-		used, model, held int // of the one that hands, and of the other
+		used, model, held int // of the sending account, and of the other one
 		n                 int
-		left              int // of the one that hands
+		left              int // in the sending account
 		refused, busy     bool
 	}{
 		"nothing":              {Limits{Server: 1000}, 10, 20, 0, 0, 30, false, false},
@@ -236,7 +236,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// TestPadding: what a batch was filled up with last is not what requests sent.
+// TestPadding: the padding of the last batch does not count as sent.
 func TestPadding(t *testing.T) {
 	a := NewServer(Limits{Server: 1000}).Open()
 	for _, c := range []struct{ rows, elements, wantRows, wantElements int }{{0, 0, 8, 80}, {3, 35, 5, 45}, {0, 80, 8, 0}, {8, 81, 0, 0}, {9, 0, 0, 80}} {
@@ -271,7 +271,7 @@ func TestNoAccount(t *testing.T) {
 	}
 }
 
-// TestDefaults: where nothing is said, the server's limit is part of the machine's memory, and admits requests.
+// TestDefaults: without settings, the server's limit is part of the machine's memory, and allows requests.
 func TestDefaults(t *testing.T) {
 	l := NewServer(Limits{}).Limits()
 	if l.Server <= 0 || l.Request != 0 {
@@ -279,8 +279,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestCounts: whatever is taken and given back, in whatever order, by many at a time, the server counts at least what is held,
-// never more than its limit, and nothing at the end.
+// TestCounts: with any reservations and releases, in any order and concurrently, the server counts at least the memory that is held,
+// never more than its limit, and zero at the end.
 func TestCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(1, 1<<24).Draw(t, "limit")
@@ -343,7 +343,7 @@ func fits(ok bool) error {
 	return errors.New("it does not fit")
 }
 
-// TestFits: what fits can be taken, what does not cannot, whatever is held.
+// TestFits: memory that fits can be reserved, other memory cannot, whatever is held.
 func TestFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewServer(Limits{Server: rapid.SampledFrom([]int64{1 << 16, 1 << 25, 1 << 26}).Draw(t, "limit"), Request: rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "each")})
@@ -371,7 +371,7 @@ func TestFits(t *testing.T) {
 	})
 }
 
-// TestReleaseSince: what was taken since the mark goes back, but for what is kept.
+// TestReleaseSince: memory reserved since the mark is released, except for the part to keep.
 func TestReleaseSince(t *testing.T) {
 	s := NewServer(Limits{Server: 1 << 20})
 	a := s.Open()
@@ -392,7 +392,7 @@ func TestReleaseSince(t *testing.T) {
 	}
 }
 
-// TestFreeing: memory goes back to the system after much was released, and requests do not wait for the lock of that.
+// TestFreeing: memory returns to the system after much was released, and requests do not wait for its lock.
 func TestFreeing(t *testing.T) {
 	for what, begin := range map[string]func(*Server){
 		"a large request": func(s *Server) {
@@ -469,7 +469,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnpacked: of a request that is compressed very much, a multiple of what was received is allowed, and what it became besides once.
+// TestUnpacked: for a highly compressed request, the limit is a multiple of the received bytes plus the decompressed size once.
 func TestUnpacked(t *testing.T) {
 	const mib = 1 << 20
 	for packed, want := range map[int]int{1: Base + Factor*Ratio + mib - Ratio, mib / Ratio: Base + Factor*mib, mib: Base + Factor*mib} {
@@ -491,7 +491,8 @@ func TestUnpacked(t *testing.T) {
 	none.Unpacked(1)
 }
 
-// TestReserveFixed: values may make large what the model takes at once whatever they are, and no more; also later, and with others.
+// TestReserveFixed: values may enlarge what the model holds at once independently of them, by no more than that; also later, and
+// together with others.
 func TestReserveFixed(t *testing.T) {
 	const most = 1 << 20
 	for name, c := range map[string]struct {
@@ -514,7 +515,7 @@ func TestReserveFixed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		want := Base + c.more
-		if name == "the server" { // what the model holds is not there
+		if name == "the server" { // the model's memory is not available
 			want = Base + most
 		}
 		if !a.Fits(int(want)) || a.Fits(int(want)+1) {
@@ -528,7 +529,7 @@ func TestReserveFixed(t *testing.T) {
 	}
 }
 
-// twice takes a piece and gives it back, two times.
+// twice reserves and releases a piece, two times.
 func twice(a *Account, m Mark) error {
 	for range 2 {
 		if err := a.ReserveFixed(1 << 20); err != nil {

@@ -14,12 +14,12 @@ const (
 	SessionFlag = "max-session-memory-bytes" // of lasting accounts
 )
 
-// Error says that a request may not take memory: the request's own limit, or the Server's.
+// Error reports that a request may not use more memory, because of its own limit or the Server's.
 type Error struct {
-	Server   bool  // the Server's limit: another time there may be room
-	Asked    int64 // bytes to be taken
-	Held     int64 // bytes that the request holds, or all requests
-	Allowed  int64 // bytes that it may hold, or all of them
+	Server   bool  // the Server's limit: there may be room later
+	Asked    int64 // bytes requested
+	Held     int64 // bytes that the request, or all requests, hold
+	Allowed  int64 // bytes that it, or all of them, may hold
 	Received int64 // bytes of the request
 	Session  bool  // the account is a lasting one
 }
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 		e.Asked, e.Held, e.Received, e.Allowed, RequestFlag)
 }
 
-// GRPCStatus makes it a status: ResourceExhausted for sessions, and where trying again may help, otherwise InvalidArgument.
+// GRPCStatus returns ResourceExhausted for sessions and if trying again may help, otherwise InvalidArgument.
 func (e *Error) GRPCStatus() *status.Status {
 	if e.Server || e.Session {
 		return status.New(codes.ResourceExhausted, e.Error())

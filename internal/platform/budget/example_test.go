@@ -6,7 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/budget"
 )
 
-// A request of 1000 bytes asks for a tensor of 64 MiB, which is more than 32 MiB and eight times its bytes.
+// A request of 1000 bytes asks for a tensor of 64 MiB, which is above its limit of 32 MiB plus eight times
+// its bytes.
 func Example() {
 	server := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer server.Close()

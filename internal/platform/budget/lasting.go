@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// OpenLasting begins the account of somebody who holds memory from one request to the next, such as a session. It pays for pieces of
-// memory as long as they live (Lend), also after its session has ended: it need not be closed. Its limit is Limits.Request, whatever
-// was received. What it may not take, it tries again when the collector has run.
+// OpenLasting opens the account of a client that holds memory across requests, such as a session. It pays for pieces of memory while
+// they live (Lend), even after its session has ended, so it need not be closed. Its limit is Limits.Request, whatever was received.
+// Reservations that fail are tried again after a garbage collection.
 func (s *Server) OpenLasting() *Account {
 	a := s.Open()
 	if a != nil {
@@ -16,14 +16,14 @@ func (s *Server) OpenLasting() *Account {
 	return a
 }
 
-// loan is what a piece of memory takes.
+// loan is a piece of memory and its account.
 type loan struct {
 	account *Account
 	bytes   int
 }
 
-// Lend makes the account pay n bytes, which were taken with ReserveModel, until the collector finds that nothing refers to the piece of
-// memory which at points into.
+// Lend makes the account pay n bytes, reserved with ReserveModel, until the garbage collector finds that nothing refers to the piece of
+// memory that at points into.
 func Lend[T any](a *Account, at *T, n int) {
 	if a != nil && n > 0 {
 		runtime.AddCleanup(at, func(l loan) { l.account.collected(int64(l.bytes)) }, loan{a, n})
@@ -31,15 +31,15 @@ func Lend[T any](a *Account, at *T, n int) {
 }
 
 const (
-	// collectPause is the least time between attempts to find memory that found little, unless much was taken since.
+	// collectPause is the least time between collections after one that found little, unless much was taken since.
 	collectPause = time.Second
-	// attempts are how often the collector runs for one attempt: what a step has just let go may still be on a stack.
+	// attempts is how often the collector runs each time: memory that a step has just released may still be on a stack.
 	attempts = 3
-	// cleanupTime is how long what the collector found may take to be given back.
+	// cleanupTime is how long the release of memory that the collector found may take.
 	cleanupTime = 30 * time.Millisecond
 )
 
-// collected runs the collector where memory is short, until enough is given back. An attempt that found less than an eighth of the limit
+// collected runs the garbage collector when memory is short, until enough is released. A run that found less than an eighth of the limit
 // is not repeated for a while, unless as much was taken since.
 func (s *Server) collected(enough func() bool) bool {
 	s.collecting.Lock()

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestLasting: a lasting account pays for what lives. What nobody refers to any more makes room, also after others were refused.
+// TestLasting: a lasting account pays for live memory. Memory that is no longer referenced makes room, even after other requests were refused.
 func TestLasting(t *testing.T) {
 	s := NewServer(Limits{Server: 64 << 20, Request: 48 << 20})
 	defer s.Close()
@@ -46,7 +46,7 @@ func TestLasting(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-// TestCollectedIsNoGarbage: what the collector found does not make it run again.
+// TestCollectedIsNoGarbage: memory that the collector has freed does not make it run again.
 func TestCollectedIsNoGarbage(t *testing.T) {
 	s := NewServer(Limits{Server: 64 << 20})
 	defer s.Close()

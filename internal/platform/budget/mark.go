@@ -1,6 +1,6 @@
 package budget
 
-// A Mark is what an account held at some time, or what it took since.
+// A Mark is the memory that an account held at some time, or took since.
 type Mark struct {
 	used, model int64
 	fixed       int64 // of model
@@ -16,15 +16,15 @@ func (a *Account) Mark() (m Mark) {
 	return Mark{a.used, a.model, a.fixed}
 }
 
-// Since returns what was reserved since the mark and is still held.
+// Since returns the memory that was reserved since the mark and is still held.
 func (a *Account) Since(from Mark) Mark { return a.Mark().Since(from) }
 
-// Since returns what is more than at another mark.
+// Since returns the excess over another mark.
 func (m Mark) Since(from Mark) Mark {
 	return Mark{max(m.used-from.used, 0), max(m.model-from.model, 0), max(m.fixed-from.fixed, 0)}
 }
 
-// Return releases what Since returned, and returns what is held then.
+// Return releases m, a result of Since, and returns what is still held.
 func (a *Account) Return(m Mark) (left Mark) {
 	if a == nil {
 		return left
@@ -36,7 +36,7 @@ func (a *Account) Return(m Mark) (left Mark) {
 	return Mark{a.used, a.model, a.fixed}
 }
 
-// ReleaseSince releases what was reserved since the mark, except kept bytes.
+// ReleaseSince releases the memory reserved since the mark, except kept bytes.
 func (a *Account) ReleaseSince(to Mark, kept int) {
 	left := a.Since(to)
 	keep := int64(kept)
@@ -45,7 +45,7 @@ func (a *Account) ReleaseSince(to Mark, kept int) {
 	a.Return(Mark{used, max(left.model-keep, 0), left.fixed})
 }
 
-// Bytes is the sum.
+// Bytes is the total number of bytes.
 func (m Mark) Bytes() int64 { return m.used + m.model }
 
 // Held returns how many bytes are counted.

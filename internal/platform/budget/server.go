@@ -11,26 +11,26 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// What a request may hold where Limits.Request does not say: Base, and Factor times its bytes; Expansion besides where it
-// has values that stand for many. With what the collector has not found yet, and what the transport holds, the
-// process stays below 64 MiB and ten times the bytes, but for what the model takes for rows that were sent (ReserveModel), and as much again as
-// it takes for these at once whatever their values (ReserveFixed).
+// A request may hold the following if Limits.Request is not set: Base, plus Factor times its bytes, plus Expansion if it has values that
+// stand for many. With garbage that is not collected yet, and the transport's memory, the process stays below 64 MiB plus ten times the
+// bytes, apart from model memory for rows that were sent (ReserveModel), and as much again as the most of it held at once whatever their
+// values (ReserveFixed).
 const (
 	Base      = 32 << 20
 	Factor    = 8
 	Expansion = 64 << 20
-	// Ratio is how many bytes of a request Factor holds for, for each compressed one. Texts and numbers seldom become more; what the few
-	// bytes of a bomb become is not multiplied.
+	// Ratio is how many bytes of a request, for each compressed one, are multiplied by Factor. Texts and numbers seldom expand more; the
+	// further bytes of a decompression bomb are not multiplied.
 	Ratio = 32
 )
 
-// Limits are how many bytes requests may hold.
+// Limits are limits on the bytes that requests hold.
 type Limits struct {
-	Server  int64 // all together; 0: three quarters of the memory that the process may use
-	Request int64 // each; 0: as many as its own bytes allow, and no more than Server
+	Server  int64 // all together; 0: three quarters of the memory available to the process
+	Request int64 // each; 0: it depends on the request's bytes, up to Server
 }
 
-// unknown is Limits.Server where the system's memory size is not known.
+// unknown is the default of Limits.Server if the system's memory size is unknown.
 const unknown = 8 << 30
 
 func (l *Limits) setDefaults() {
@@ -46,21 +46,21 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// A Server limits what all requests of a server hold.
+// A Server limits the memory of all requests of a server.
 type Server struct {
 	limits  Limits
 	used    atomic.Int64
-	garbage atomic.Int64 // bytes that became garbage since the collector ran last; not those that it found itself
+	garbage atomic.Int64 // bytes that became garbage since the last collection, except those that the collector found
 
 	collecting sync.Mutex
 	taken      atomic.Int64 // by lasting accounts since the collector was run for them
-	scarce     time.Time    // when the collector was last run for little
-	lastLarge  atomic.Int64 // when a large piece was taken last, in nanoseconds since start
+	scarce     time.Time    // when the collector last found little
+	lastLarge  atomic.Int64 // when a large piece was last taken, in nanoseconds since start
 	start      time.Time
 
 	freeScheduled atomic.Bool // freeTimer runs
 	mu            sync.Mutex
-	freeTimer     *time.Timer // runs when memory may go back to the system; nil: there is nothing to give back
+	freeTimer     *time.Timer // runs when memory may return to the system; nil: there is nothing to return
 	isClosed      bool
 }
 
@@ -73,7 +73,7 @@ func NewServer(l Limits) *Server {
 // Limits returns the limits; only Request may be 0.
 func (s *Server) Limits() Limits { return s.limits }
 
-// Most returns how many bytes all together may hold, 0 where nobody counts.
+// Most returns how many bytes all requests together may hold; 0: unlimited.
 func (s *Server) Most() int64 {
 	if s == nil {
 		return 0
@@ -105,12 +105,12 @@ func (s *Server) release(n int64) { s.used.Add(-n) }
 
 const (
 	largeReserve = 1 << 20  // the smallest reservation before which the collector may run
-	garbageLimit = 32 << 20 // garbage that is tolerated, as is an eighth of what is in use
+	garbageLimit = 32 << 20 // tolerated garbage, as is an eighth of the memory in use
 	freeDelay    = time.Second
 )
 
-// collect runs the garbage collector before a large reservation where much was released: the collector's own trigger, a heap
-// of twice the size, may be far.
+// collect runs the garbage collector before a large reservation if much was released: the collector's own trigger, a heap of twice the
+// size, may be far away.
 func (s *Server) collect() {
 	s.lastLarge.Store(int64(time.Since(s.start)))
 	if s.garbage.Load() <= max(garbageLimit, s.used.Load()/8) || !s.collecting.TryLock() {
@@ -127,7 +127,7 @@ func (s *Server) scheduleFree() {
 	if s.garbage.Load() > garbageLimit {
 		s.lastLarge.Store(int64(time.Since(s.start))) // many small releases count as a large one
 	}
-	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free looks at lastLarge again once it is no longer scheduled
+	if s.lastLarge.Load() == 0 || s.freeScheduled.Load() { // free checks lastLarge again after it is no longer scheduled
 		return
 	}
 	s.mu.Lock()
@@ -144,7 +144,7 @@ func (s *Server) FreeSoon() {
 	s.scheduleFree()
 }
 
-// free returns memory to the system, or waits while large requests are still coming.
+// free returns memory to the system, or waits while large requests keep coming.
 func (s *Server) free() {
 	s.mu.Lock()
 	if s.isClosed {
@@ -163,7 +163,7 @@ func (s *Server) free() {
 	s.mu.Unlock()
 	s.lastLarge.CompareAndSwap(last, 0)
 	s.garbage.Store(0)
-	runtime.GC() // pools keep what they have through one collection
+	runtime.GC() // pools keep their content through one collection
 	debug.FreeOSMemory()
 }
 

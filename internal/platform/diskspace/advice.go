@@ -11,12 +11,12 @@ const (
 	raiseLimit = "raise the largest size of files (ulimit -f) and start again"
 )
 
-// Advises reports whether a text, such as the last one of another process, has an Advice.
+// Advises reports whether a text, such as the last line of another process, contains an Advice.
 func Advises(text string) bool {
 	return strings.Contains(text, freeSpace) || strings.Contains(text, raiseLimit)
 }
 
-// Advice says what a user can do where something could not be written for want of space; "" for other errors.
+// Advice says what a user can do if something could not be written for lack of space; "" for other errors.
 func Advice(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -1,2 +1,2 @@
-// Package diskspace says how much may still be written to a disk, and how much of a file was.
+// Package diskspace tells how much can still be written to a disk, and how much of a file is on it.
 package diskspace

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// action is what an enabled point does.
+// action is the action of an enabled point.
 type action struct {
 	kind string // error, exit, kill, stop
 	text string
 	code int
-	only int64 // passage that counts; 0: every one
+	only int64 // the passage that counts; 0: every one
 	hits atomic.Int64
 }
 

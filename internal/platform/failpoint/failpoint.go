@@ -44,8 +44,8 @@ func New(name string) *Point {
 	return p
 }
 
-// Here is called where the failure is to happen. It returns nil unless the
-// point is enabled with an error.
+// Here marks the place of the failure. It returns nil unless the point is
+// enabled with an error.
 func (p *Point) Here() error {
 	a := p.active.Load()
 	if a == nil {
@@ -68,8 +68,8 @@ func Names(prefix string) []string {
 	return names
 }
 
-// Enable switches a registered point on and returns the function that switches
-// it off. The syntax of an action is in the package comment.
+// Enable enables a registered point and returns a function that disables it.
+// The package comment has the syntax of actions.
 func Enable(name, spec string) (disable func(), err error) {
 	a, err := parseAction(spec)
 	if err != nil {
@@ -85,8 +85,8 @@ func Enable(name, spec string) (disable func(), err error) {
 	return func() { p.active.Store(nil) }, nil
 }
 
-// fromEnv parses the environment. A mistake there ends the process: a test that
-// believes it injected a failure must not pass by accident.
+// fromEnv parses the environment. A mistake there ends the process: a test must
+// not pass because its failure was not injected.
 func fromEnv() map[string]*action {
 	m, err := parseAll(os.Getenv(EnvVar))
 	if err != nil {

@@ -80,7 +80,7 @@ func TestChildProcess(t *testing.T) {
 	}
 }
 
-// TestStop: a process stands still at the point until it is continued.
+// TestStop: a process stops at the point until it is continued.
 func TestStop(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FAILPOINT_CHILD=1", EnvVar+"=failpoint/test=stop")

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// handling is how many times a process that was continued sleeps for a millisecond, so that
-// it handles signals before it continues. One long sleep would pass while it stands still.
+// handling is how many times a continued process sleeps for a millisecond, so that it
+// handles signals before it goes on. The time of one long sleep would pass while the
+// process is stopped.
 const handling = 100
 
 // stop stops this process until it gets SIGCONT.

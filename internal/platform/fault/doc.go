@@ -1,3 +1,3 @@
-// Package fault keeps panics apart from their readers: who asked hears that the
-// server has a defect, and a number; the log has what it was, where, and the same number.
+// Package fault hides the details of panics from clients: they read that the server has a
+// defect, and a number; the log has the panic, its stack, and the same number.
 package fault

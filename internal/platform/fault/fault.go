@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Error is a panic as clients see it: with gRPC's code INTERNAL, and a text that says neither what the panic was nor where.
+// Error is a panic as clients see it: with gRPC's code INTERNAL, and a text that reveals neither the panic nor its place.
 type Error struct {
 	Where string // what panicked, for clients and the log
 	ID    string // finds it in the log
-	Value any    // what the panic said
+	Value any    // the value of the panic
 	Stack []byte
 
 	logged sync.Once
@@ -36,10 +36,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s panicked: the server's log tells more under %s", e.Where, e.ID)
 }
 
-// GRPCStatus is what package status finds.
+// GRPCStatus returns the status for package status.
 func (e *Error) GRPCStatus() *status.Status { return status.New(codes.Internal, e.Error()) }
 
-// Log writes the panic that err is or wraps, if any, once; log nil: slog.Default. More is added as with slog.
+// Log logs the panic that err is or wraps, if any, once; nil log: slog.Default. more has further attributes, as in slog.
 func Log(log *slog.Logger, err error, more ...any) {
 	e := (*Error)(nil)
 	if err == nil || !errors.As(err, &e) {

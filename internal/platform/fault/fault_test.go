@@ -21,7 +21,7 @@ func crash() (err error) {
 	panic("a secret")
 }
 
-// Clients get an id, the log has all of it under that, once, however often the error comes by.
+// Clients get an id; the log has all details under it, once, however often the error is logged.
 func TestError(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))

@@ -1,2 +1,2 @@
-// Package features says what this binary holds: parts that build tags add or leave out.
+// Package features lists the parts of this binary that build tags add or leave out.
 package features

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/features"
 )
 
-// Which parts depend on build tags?
+// The parts that depend on build tags.
 func ExampleList() {
 	for _, f := range features.List() {
 		fmt.Println(f.Name, f.Tag)

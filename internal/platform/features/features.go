@@ -8,9 +8,9 @@ import (
 // A Feature is a part of the program that a build tag adds or leaves out.
 type Feature struct {
 	Name string `json:"name"`
-	What string `json:"what"` // it is for
+	What string `json:"what"` // its purpose
 	Tag  string `json:"tag"`  // of go build
-	Adds bool   `json:"adds"` // the tag adds the part, which a plain build does not have; else it leaves the part out
+	Adds bool   `json:"adds"` // the tag adds the part to a plain build; otherwise it leaves the part out
 	Held bool   `json:"held"` // by this binary
 }
 
@@ -24,10 +24,10 @@ var all = []Feature{
 	{Name: "trace", What: "OpenTelemetry's spans of served requests", Tag: "notrace"},
 }
 
-// held has the names of what this binary holds. A file for each feature, with its build constraint, puts one in.
+// held has the names of the features in this binary. Each feature has a file with its build constraint that adds its name.
 var held = map[string]bool{}
 
-// List returns all features, those of plain builds and those that tags add.
+// List returns all features, those of plain builds and optional ones.
 func List() []Feature {
 	out := slices.Clone(all)
 	for i := range out {
@@ -36,10 +36,10 @@ func List() []Feature {
 	return out
 }
 
-// A MissingError tells that something needs a feature that this binary does not hold.
+// A MissingError reports that a needed feature is not in this binary.
 type MissingError struct{ Feature Feature }
 
-// Error says which tag makes a binary that holds the feature.
+// Error names the tag that builds a binary with the feature.
 func (e *MissingError) Error() string {
 	f := e.Feature
 	if f.Adds {
@@ -48,7 +48,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("this binary does not hold %s (%s): it was built with -tags %s; build one without, see goestimator version", f.Name, f.What, f.Tag)
 }
 
-// Need returns a *MissingError where this binary does not hold a feature. It panics for names that are not in List: they are the program's own.
+// Need returns a *MissingError if this binary does not hold a feature. It panics for names that are not in List, which are bugs.
 func Need(name string) error {
 	for _, f := range List() {
 		if f.Name != name {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTags: each feature has a file of its name whose build constraint is its tag, and its errors name that.
+// TestTags: each feature has a file of its name whose build constraint is its tag, and its errors name the tag.
 func TestTags(t *testing.T) {
 	constraint := regexp.MustCompile(`(?m)^//go:build (\S+)$`)
 	for _, f := range List() {

@@ -3,5 +3,5 @@ package filelock
 
 import "errors"
 
-// ErrHeld is the error of a lock that another process has.
+// ErrHeld is the error for a file that another process has locked.
 var ErrHeld = errors.New("another process uses the file")

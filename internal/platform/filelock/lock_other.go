@@ -4,5 +4,5 @@ package filelock
 
 import "os"
 
-// Try does nothing where files cannot be locked as on Unix.
+// Try does nothing on systems without Unix file locks.
 func Try(*os.File) error { return nil }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try makes this process the only one that has the file, until that is closed. It returns ErrHeld where another one has it. A file system without
-// locks is the user's to coordinate.
+// Try locks the file for this process until it is closed. It returns ErrHeld if another process has locked it. On a file system without
+// locks, the user has to coordinate processes.
 func Try(f *os.File) error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		return ErrHeld

@@ -1,3 +1,3 @@
-// Package freeport finds TCP ports of this machine that nobody uses, and keeps
-// them for the processes that shall listen on them.
+// Package freeport finds unused TCP ports of this machine, and keeps them for
+// the processes that will listen on them.
 package freeport

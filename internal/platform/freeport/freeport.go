@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Reservation keeps ports on 127.0.0.1 until it is closed: the system gives them
-// to nobody who asks for any port, neither to listen nor to connect from. A
-// process that asks for one of them by number gets it, if it sets SO_REUSEADDR as
-// servers do (Go's net package and gRPC among them). This is so on Linux; on other
-// systems the ports were free a moment ago.
+// Reservation keeps ports on 127.0.0.1 until it is closed: the system does not
+// choose them for anyone who asks for any port, to listen or to connect. A process
+// that asks for one of them by number gets it if it sets SO_REUSEADDR, as servers
+// do (Go's net package and gRPC among them). This holds on Linux; on other
+// systems, the ports were merely free a moment ago.
 type Reservation struct {
 	ports []int
 	close []func() error
@@ -34,7 +34,7 @@ func (r *Reservation) Ports() []int { return append([]int(nil), r.ports...) }
 // Address returns the address host:port of the i-th port.
 func (r *Reservation) Address(i int) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[i]) }
 
-// Close gives the ports back. Listeners on them are not affected.
+// Close releases the ports. Listeners on them are not affected.
 func (r *Reservation) Close() error {
 	var errs []error
 	for _, c := range r.close {

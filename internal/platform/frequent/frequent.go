@@ -1,8 +1,8 @@
 // Package frequent counts the most frequent values of a stream in bounded memory.
 //
-// It is the algorithm of J. Misra and D. Gries: Finding repeated elements (1982). Up to a limit
-// of different values all counts are exact. Beyond it a count may be too small by at most the
-// number of values divided by the limit, so that rare values may be lost and frequent ones never are.
+// It is the algorithm of J. Misra and D. Gries, Finding repeated elements (1982). Up to a limit of different values, all counts are
+// exact. Beyond it, a count may be too low by at most the number of values divided by the limit: rare values may be lost, frequent
+// ones never are.
 package frequent
 
 import (
@@ -10,12 +10,12 @@ import (
 	"slices"
 )
 
-// Counter counts values. Its results depend on the values and their order alone.
+// Counter counts values. Its results depend only on the values and their order.
 type Counter[K cmp.Ordered] struct {
 	counts  map[K]*int64
 	limit   int
 	dropped int64
-	size    func(K) int // bytes of a value; nil: they do not count
+	size    func(K) int // bytes of a value; nil: not limited
 	bytes   int         // of all values
 	most    int         // bytes
 }
@@ -25,7 +25,7 @@ func New[K cmp.Ordered](limit int) *Counter[K] {
 	return &Counter[K]{counts: map[K]*int64{}, limit: max(limit, 1)}
 }
 
-// NewOfBytes is New for values that have together at most so many bytes, by their sizes. A value that alone has more is not counted.
+// NewOfBytes is New with a limit on the total bytes of the values. A value that alone exceeds it is not counted.
 func NewOfBytes[K cmp.Ordered](limit, most int, size func(K) int) *Counter[K] {
 	c := New[K](limit)
 	c.size, c.most = size, most
@@ -41,7 +41,7 @@ func (c *Counter[K]) sizeOf(v K) int {
 
 // Add counts a value.
 func (c *Counter[K]) Add(v K) {
-	if n := c.counts[v]; n != nil { // one look at the map for each value that is known
+	if n := c.counts[v]; n != nil { // one map lookup for a known value
 		*n++
 		return
 	}
@@ -67,13 +67,13 @@ func (c *Counter[K]) Add(v K) {
 	}
 }
 
-// Exact reports whether all values and their counts are known.
+// Exact reports whether all values were counted exactly.
 func (c *Counter[K]) Exact() bool { return c.dropped == 0 }
 
-// Len is the number of values that are counted.
+// Len is the number of counted values.
 func (c *Counter[K]) Len() int { return len(c.counts) }
 
-// Count returns the count of a value, 0 where it is not counted.
+// Count returns the count of a value, 0 if it is not counted.
 func (c *Counter[K]) Count(v K) int64 {
 	if n := c.counts[v]; n != nil {
 		return *n
@@ -87,7 +87,7 @@ type Entry[K cmp.Ordered] struct {
 	Count int64
 }
 
-// Top returns the n most frequent values, of equally frequent ones the smaller first. n < 0: all.
+// Top returns the n most frequent values; among equally frequent ones, the smaller first. n < 0: all.
 func (c *Counter[K]) Top(n int) []Entry[K] {
 	out := make([]Entry[K], 0, len(c.counts))
 	for v, count := range c.counts {

@@ -17,7 +17,7 @@ func ExampleCounter() {
 	// Output: [{b 3} {a 2}] 3 true
 }
 
-// TestBounds: a value of more than 1/limit of the stream is never lost, its count is too small by at
+// TestBounds: a value with more than 1/limit of the stream is never lost, its count is too low by at
 // most the number of values over the limit, and memory stays within the limit.
 func TestBounds(t *testing.T) {
 	const limit, n = 50, 20_000
@@ -54,7 +54,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestBytes: long values take no more memory than they may, and frequent ones stay.
+// TestBytes: long values stay within the memory limit, and frequent ones are kept.
 func TestBytes(t *testing.T) {
 	c := frequent.NewOfBytes(1000, 100, func(s string) int { return len(s) })
 	for i := range 300 {

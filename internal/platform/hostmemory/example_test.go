@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/hostmemory"
 )
 
-// A cache is a quarter of the memory, or 1 GiB where the system does not say.
+// A cache uses a quarter of the memory, or 1 GiB if the memory is unknown.
 func Example() {
 	size := int64(1 << 30)
 	if total, ok := hostmemory.Total(); ok {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Total returns the bytes that this process may use: the machine's memory, or the limit of its control group
-// (version 1 or 2) where that is less; false where the system does not say.
+// Total returns the bytes that this process may use: the machine's memory, or the limit of its control group (version
+// 1 or 2) if that is less; false if unknown.
 func Total() (int64, bool) { return totalBelow("/") }
 
-// totalBelow is Total of a system whose files lie below root.
+// totalBelow is Total for a system whose files are below root.
 func totalBelow(root string) (int64, bool) {
 	total, ok := meminfo(root, "MemTotal")
 	if !ok {
@@ -25,7 +25,7 @@ func totalBelow(root string) (int64, bool) {
 		if err != nil {
 			continue
 		}
-		// "max" is none, and version 1 has a number that no machine reaches.
+		// "max" means no limit, and version 1 uses a number that no machine reaches.
 		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && limit > 0 {
 			total = min(total, limit)
 		}
@@ -33,8 +33,8 @@ func totalBelow(root string) (int64, bool) {
 	return total, true
 }
 
-// limitFiles are the files with the limits of the process's control groups and all above them. Within a container the
-// path may be that of the host, which is not mounted: then the topmost is the container's own.
+// limitFiles are the files with the limits of the process's control groups and all their parents. Within a container
+// the path may be the host's, which is not mounted; then the topmost group is the container's own.
 func limitFiles(root string) []string {
 	const top = "sys/fs/cgroup"
 	b, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
@@ -66,7 +66,7 @@ func limitFiles(root string) []string {
 	return files
 }
 
-// Available returns the bytes that can be used without displacing others; false where the system does not say.
+// Available returns the bytes that can be used without swapping; false if unknown.
 func Available() (int64, bool) { return meminfo("/", "MemAvailable") }
 
 // meminfo reads a line of Linux's /proc/meminfo, in bytes.

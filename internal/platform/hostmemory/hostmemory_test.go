@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMemoryOfControlGroups: the least of the machine's memory and the limits of the process's group and those above it.
+// TestMemoryOfControlGroups: the minimum of the machine's memory and the limits of the process's group and its parents.
 func TestMemoryOfControlGroups(t *testing.T) {
 	const gib = 1 << 30
 	machine := map[string]string{"proc/meminfo": "MemTotal:        8388608 kB\nMemAvailable:    4194304 kB\n"}

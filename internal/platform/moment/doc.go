@@ -1,2 +1,2 @@
-// Package moment keeps times that goroutines share and that differences are taken of: they do not change with the machine's clock.
+// Package moment keeps shared times for computing differences, independent of changes to the machine's clock.
 package moment

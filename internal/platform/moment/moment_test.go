@@ -30,7 +30,7 @@ func TestMoment(t *testing.T) {
 	})
 }
 
-// A difference of moments is one of the monotonic clock.
+// The difference of moments is measured by the monotonic clock.
 func TestMonotonic(t *testing.T) {
 	var m Moment
 	m.Note()

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Float takes any number, and text that is one: flags and the environment have text.
+// Float accepts any number, and numeric text: values of flags and the environment
+// are text.
 func Float(x any) (float64, bool) {
 	switch v := x.(type) {
 	case float64:
@@ -29,7 +30,7 @@ func Float(x any) (float64, bool) {
 	return 0, false
 }
 
-// Integer takes any number that is whole.
+// Integer accepts any whole number.
 func Integer(x any) (int, bool) {
 	switch v := x.(type) {
 	case int:
@@ -59,13 +60,13 @@ func truth(x any) (bool, bool) {
 	return false, false
 }
 
-// Text takes a string.
+// Text accepts a string.
 func Text(x any) (string, bool) {
 	s, ok := x.(string)
 	return s, ok
 }
 
-// List takes a list, or text such as "512, 256"; "" is the empty list.
+// List accepts a list, or text such as "512, 256"; "" is the empty list.
 func List[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 	switch v := x.(type) {
 	case []any:
@@ -93,7 +94,7 @@ func List[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 	return nil, false
 }
 
-// OneOrMore takes what List takes, or one item.
+// OneOrMore accepts what List accepts, or a single item.
 func OneOrMore[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 	if one, ok := convert(x); ok {
 		return []T{one}, true
@@ -101,7 +102,8 @@ func OneOrMore[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
 	return List(x, convert)
 }
 
-// words takes a list of anything, as its items print, or words between commas.
+// words accepts a list of anything, as its items print, or words separated by
+// commas.
 func words(x any) ([]string, bool) {
 	if text, ok := x.(string); ok {
 		return strings.Split(text, ","), true

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
-// Reader takes values out of a map of parameters. A getter's name becomes a
-// known one; what is absent or nil has the default. Done reports all that is
-// wrong, and the names that nobody asked for.
+// Reader reads values from a map of parameters. Each getter makes its name known,
+// and returns the default for a missing or nil value. Done reports all errors, and
+// names that no getter asked for.
 type Reader struct {
 	what  string
 	m     map[string]any
 	known []string
-	wrong map[string]bool // parameters that have an error
+	wrong map[string]bool // parameters with an error
 	errs  []error
 }
 
@@ -26,8 +26,8 @@ func Read(what string, m map[string]any) *Reader {
 	return &Reader{what: what, m: m, wrong: map[string]bool{}}
 }
 
-// Fail records what is wrong with the parameters together, unless one of them
-// is wrong itself, which may be the cause.
+// Fail records an error about the parameters as a whole, unless one of them has an
+// error itself, which may be the cause.
 func (r *Reader) Fail(err error) {
 	if len(r.errs) == 0 {
 		r.add(err)
@@ -41,7 +41,7 @@ func (r *Reader) add(err error) {
 	r.errs = append(r.errs, err)
 }
 
-// Refuse records what is wrong with one parameter; its first error counts.
+// Refuse records an error of one parameter; the first one counts.
 func (r *Reader) Refuse(name string, err error) {
 	if !r.wrong[name] {
 		r.wrong[name] = true
@@ -49,7 +49,7 @@ func (r *Reader) Refuse(name string, err error) {
 	}
 }
 
-// Expect refuses a parameter's value; expected says in words what it takes.
+// Expect refuses a parameter's value; expected describes the accepted values.
 func (r *Reader) Expect(name, expected string) {
 	r.Refuse(name, fmt.Errorf("expected %s, got %v (%T)", expected, r.m[name], r.m[name]))
 }
@@ -57,7 +57,7 @@ func (r *Reader) Expect(name, expected string) {
 // Has reports whether the parameter is given.
 func (r *Reader) Has(name string) bool { return r.m[name] != nil }
 
-// Also lets a parameter that is asked for later have another name, too.
+// Also gives a parameter that is read later a second name.
 func (r *Reader) Also(name, other string) {
 	r.known = append(r.known, other)
 	switch {
@@ -70,16 +70,16 @@ func (r *Reader) Also(name, other string) {
 	}
 }
 
-// Any returns a parameter as it is, nil where absent.
+// Any returns a parameter unconverted, or nil if it is missing.
 func (r *Reader) Any(name string) any {
 	r.known = append(r.known, name)
 	return r.m[name]
 }
 
-// Known returns the names that were asked for, sorted.
+// Known returns the names that getters asked for, sorted.
 func (r *Reader) Known() []string { return slices.Compact(slices.Sorted(slices.Values(r.known))) }
 
-// Rest returns the parameters that nobody asked for.
+// Rest returns the parameters that no getter asked for.
 func (r *Reader) Rest() map[string]any {
 	rest := maps.Clone(r.m)
 	for _, name := range r.known {
@@ -88,8 +88,8 @@ func (r *Reader) Rest() map[string]any {
 	return rest
 }
 
-// Get converts a parameter; def is for one that is absent or wrong, expected says
-// in words what convert takes.
+// Get converts a parameter; def is for a missing or wrong one, expected describes
+// what convert accepts.
 func Get[T any](r *Reader, name, expected string, def T, convert func(any) (T, bool)) T {
 	raw := r.Any(name)
 	if raw == nil {
@@ -116,7 +116,7 @@ func (r *Reader) FloatIn(name string, def, min, max float64) float64 {
 	})
 }
 
-// Rate returns a number in 0..1, 1 excluded.
+// Rate returns a number from 0 to 1, without 1.
 func (r *Reader) Rate(name string, def float64) float64 {
 	return Get(r, name, "a number >= 0 and < 1", def, func(x any) (float64, bool) {
 		v, ok := Float(x)
@@ -129,7 +129,7 @@ func (r *Reader) Int(name string, def, min int) int {
 	return Get(r, name, fmt.Sprintf("an integer >= %d", min), def, atLeast(min))
 }
 
-// Bool returns a truth value.
+// Bool returns a boolean.
 func (r *Reader) Bool(name string, def bool) bool {
 	return Get(r, name, "true or false", def, truth)
 }
@@ -149,15 +149,15 @@ func (r *Reader) Ints(name string, min int, def ...int) []int {
 	return Get(r, name, fmt.Sprintf("a list of integers >= %d", min), def, func(x any) ([]int, bool) { return OneOrMore(x, atLeast(min)) })
 }
 
-// Words returns a list of texts, of what YAML took for something else too, or nil.
+// Words returns a list of texts, even if YAML read them as other types, or nil.
 func (r *Reader) Words(name string) []string {
 	return Get(r, name, "a list of words", nil, words)
 }
 
-// Err returns what is wrong with the parameters that were asked for.
+// Err returns the errors of the parameters read so far.
 func (r *Reader) Err() error { return errors.Join(r.errs...) }
 
-// Done returns all errors, parameters that nobody asked for included.
+// Done returns all errors, including one for parameters that no getter asked for.
 func (r *Reader) Done() error {
 	if unknown := slices.Sorted(maps.Keys(r.Rest())); len(unknown) > 0 {
 		noun, takes := "parameter", "it takes none"

@@ -60,8 +60,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// All errors are reported, except those that another may have caused. TestTwoNames:
-// a parameter has either of its names, not both.
+// TestTwoNames: a parameter has either of its names, not both.
 func TestTwoNames(t *testing.T) {
 	for _, c := range []struct {
 		m    map[string]any
@@ -90,6 +89,7 @@ func TestTwoNames(t *testing.T) {
 	}
 }
 
+// TestErrorsAreCollected: all errors are reported, except those that another may have caused.
 func TestErrorsAreCollected(t *testing.T) {
 	mine := errors.New("too small")
 	r := Read("thing", map[string]any{"a": "x", "b": 1, "c": 2})

@@ -1,5 +1,5 @@
 // Package printable shows text of untrusted origin, such as the name of a model
 // in a request, where people and programs read lines: on a terminal, in a log, as
-// the label of a metric. Nothing in it can end the line, move the cursor, change
-// colours or turn the direction of writing.
+// the label of a metric. The shown text cannot end the line, move the cursor,
+// change colours or reverse the direction of writing.
 package printable

@@ -15,7 +15,7 @@ func Text(s string) string {
 	var b []byte
 	for i, r := range s {
 		switch {
-		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"): // a byte that is no UTF-8
+		case r == '\uFFFD' && !strings.HasPrefix(s[i:], "\uFFFD"): // an invalid UTF-8 byte
 			b = append(b, `\x`...)
 			b = append(b, hex[s[i]>>4], hex[s[i]&15])
 		case hidden(r):
@@ -32,8 +32,8 @@ const hex = "0123456789abcdef"
 
 func hidden(r rune) bool { return !strconv.IsGraphic(r) }
 
-// Value returns s as the value of a pair key=value: in quotes, as a Go string,
-// where it could otherwise be taken for more than one value.
+// Value returns s as the value of a key=value pair: quoted as a Go string if it could
+// otherwise be taken for more than one value.
 func Value(s string) string {
 	if s == "" || strings.ContainsAny(s, "=\"") || strings.ContainsFunc(s, unicode.IsSpace) || Text(s) != s {
 		return strconv.QuoteToGraphic(s)
@@ -41,7 +41,7 @@ func Value(s string) string {
 	return s
 }
 
-// Short returns s, or as much of it as most bytes hold and "..." behind that.
+// Short returns s, or its beginning of at most most bytes followed by "...".
 func Short(s string, most int) string {
 	if len(s) <= most {
 		return s

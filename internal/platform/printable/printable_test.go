@@ -43,7 +43,7 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// Whatever comes in, what goes out is printable; a quoted value is read back as it was.
+// Every input becomes printable; a quoted value reads back unchanged.
 func TestNothingHiddenComesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")

@@ -1,4 +1,4 @@
-// Package proc runs child processes that are ended with their parent: each is a
-// process group of its own, signals go to the whole group, and on Linux the kernel
-// kills the child when its parent dies.
+// Package proc runs child processes that end with their parent: each has its own
+// process group, signals go to the whole group, and on Linux the kernel kills the
+// child when its parent dies.
 package proc

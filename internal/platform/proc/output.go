@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// outputs carries what a child writes to its writers.
+// outputs copies a child's output to its writers.
 type outputs struct {
 	write []*os.File // the child's ends
 	read  []*os.File
@@ -42,24 +42,24 @@ func newOutputs(cmd *exec.Cmd, c Command) (*outputs, error) {
 	return o, nil
 }
 
-// copyAll copies until the other end is closed by all who have it, or the
-// deadline of r. Who cannot be written to does not stop the child: the rest is
-// read and dropped.
+// copyAll copies until every holder of the other end has closed it, or until
+// the deadline of r. A failing writer does not stop the child: the rest is read
+// and dropped.
 func copyAll(w io.Writer, r io.Reader) {
 	if _, err := io.Copy(w, r); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		_, _ = io.Copy(io.Discard, r)
 	}
 }
 
-// started closes our copies of the child's ends; the child has its own by now.
+// started closes our copies of the child's ends, since the child has its own.
 func (o *outputs) started() {
 	for _, w := range o.write {
 		w.Close()
 	}
 }
 
-// drain waits for all output, at most this long, and reports whether it came to
-// its end.
+// drain waits for all output, up to the limit, and reports whether it has
+// ended.
 func (o *outputs) drain(limit time.Duration) bool {
 	done := make(chan struct{})
 	go func() { o.wait.Wait(); close(done) }()
@@ -73,8 +73,8 @@ func (o *outputs) drain(limit time.Duration) bool {
 	}
 }
 
-// close ends the reading. What was written by processes that are dead is read
-// first; one that left the group and still writes is cut off.
+// close ends the reading. Output of dead processes is read first; a process
+// that left the group and still writes is cut off.
 func (o *outputs) close() {
 	if !o.drain(outputGrace) {
 		for _, r := range o.read {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Command is what to run.
+// Command is a program to run.
 type Command struct {
-	Args           []string // the program, searched in PATH, and its arguments
-	Env            []string // NAME=VALUE; nil: that of this process
-	Dir            string   // empty: that of this process
+	Args           []string // the program, found through PATH, and its arguments
+	Env            []string // NAME=VALUE; nil: this process's
+	Dir            string   // empty: this process's
 	Stdout, Stderr io.Writer
-	// Linger is how long processes that the child started and left behind may go
-	// on after it has ended: they get SIGTERM at once and SIGKILL then.
+	// Linger is how long processes that the child left behind may live after it
+	// has ended: they get SIGTERM at once and SIGKILL after that time.
 	Linger time.Duration
 }
 
@@ -29,11 +29,11 @@ type Process struct {
 	done chan struct{}
 
 	mu    sync.Mutex
-	ended bool // reaped: its group takes no more signals
+	ended bool // reaped: its group receives no more signals
 	code  int
 }
 
-// ErrEnded is the error of a signal to a process that has ended.
+// ErrEnded is the error for a signal to a process that has ended.
 var ErrEnded = errors.New("the process has ended")
 
 // Start starts a child.
@@ -71,7 +71,7 @@ func (p *Process) run(linger time.Duration, out *outputs, started chan<- error) 
 	}
 	started <- nil
 	reap := awaitExit(p.cmd.Process)
-	_ = signalGroup(p.cmd.Process, syscall.SIGTERM) // it may be empty
+	_ = signalGroup(p.cmd.Process, syscall.SIGTERM) // the group may be empty
 	out.drain(linger)
 	p.mu.Lock()
 	_ = signalGroup(p.cmd.Process, syscall.SIGKILL)
@@ -82,7 +82,7 @@ func (p *Process) run(linger time.Duration, out *outputs, started chan<- error) 
 	close(p.done)
 }
 
-// exitCode is the code that a shell would tell: 128 and the signal where one
+// exitCode is the code that a shell would report: 128 plus the signal if one
 // ended the process.
 func exitCode(state *os.ProcessState, err error) int {
 	if err != nil {
@@ -94,15 +94,15 @@ func exitCode(state *os.ProcessState, err error) int {
 	return state.ExitCode()
 }
 
-// PID returns the process id, which is that of the group too.
+// PID returns the process id, which is also the group's.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended, its group is gone and its output
-// has been written.
+// was written.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// ExitCode returns the exit code of a process that is [Process.Done]; 128 and
-// the signal where one ended it.
+// ExitCode returns the exit code of a process that is [Process.Done]; 128 plus
+// the signal if one ended it.
 func (p *Process) ExitCode() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return signalGroup(p.cmd.Process, s)
 }
 
-// Stop ends the process: by SIGTERM, and by SIGKILL once the grace is over. It
+// Stop ends the process: with SIGTERM, and with SIGKILL after the grace. It
 // returns when the process is done.
 func (p *Process) Stop(grace time.Duration) {
 	if p.Signal(syscall.SIGTERM) != nil {
@@ -131,7 +131,7 @@ func (p *Process) Stop(grace time.Duration) {
 	select {
 	case <-p.done:
 	case <-timer.C:
-		// An error means that it ended in this moment.
+		// An error means that the process has just ended.
 		_ = p.Signal(syscall.SIGKILL)
 		<-p.done
 	}

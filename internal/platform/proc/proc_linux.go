@@ -13,7 +13,7 @@ func attributes() *syscall.SysProcAttr {
 }
 
 // awaitExit returns once the child has ended, but leaves it as a zombie, so that
-// nobody else gets the number of its group before reap is called.
+// no other process gets its group's number before reap is called.
 func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

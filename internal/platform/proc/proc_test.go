@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runParent starts a child, tells its process id and waits.
+// runParent starts a child, prints its process id and waits.
 func runParent() {
 	p, err := Start(Command{Args: []string{"sleep", "600"}})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestChildrenLeftBehindAreEnded(t *testing.T) {
 }
 
 func TestChildrenLeftBehindMayFinish(t *testing.T) {
-	heard := filepath.Join(t.TempDir(), "heard") // there once the child listens to SIGTERM
+	heard := filepath.Join(t.TempDir(), "heard") // created once the child handles SIGTERM
 	p, out := shell(t, "(trap 'sleep 0.2; echo saved; exit' TERM; echo ready; : >"+heard+"; while :; do sleep 0.05; done) & while [ ! -e "+heard+" ]; do sleep 0.01; done", time.Minute)
 	await(t, p)
 	if got := out.String(); got != "ready\nsaved\n" {
@@ -138,7 +138,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	requireExited(t, strings.TrimSpace(string(line[:n])))
 }
 
-// requireExited waits until a process has ended or is a zombie that init has yet to reap.
+// requireExited waits until a process has ended or is a zombie that init has not reaped yet.
 func requireExited(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(pid)

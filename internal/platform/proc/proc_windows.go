@@ -7,5 +7,5 @@ import (
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-// signalGroup ends the process: there are no other signals here.
+// signalGroup kills the process, since this system has no other signals.
 func signalGroup(p *os.Process, _ syscall.Signal) error { return p.Kill() }

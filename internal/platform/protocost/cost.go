@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Of returns about how many bytes m takes once data is read into it, which is not done: two bytes may ask for a message
-// of five hundred. It is an upper bound but for what an allocator adds. The field skipped of m stays as it is, in one piece; 0: none.
+// Of returns the approximate size of m in memory once data is read into it, without reading it: two bytes may ask for a message of
+// five hundred. It is an upper bound apart from the allocator's overhead. The field skipped of m stays in one piece; 0: none.
 func Of(data mem.BufferSlice, m proto.Message, skipped protowire.Number) int {
 	r := Reader{data.Reader()}
 	defer func() { _ = r.Close() }()
@@ -25,18 +25,18 @@ func Of(data mem.BufferSlice, m proto.Message, skipped protowire.Number) int {
 	return n
 }
 
-// What fields take besides their bytes. Slices grow by appending, and are copied then.
+// The memory of fields besides their bytes. Slices that grow by appending are copied.
 const (
-	grownBy     = 5 // a long slice grows by a quarter: with what it was before, it takes five times what it holds
+	grownBy     = 5 // a long slice grows by a quarter: with its old arrays, it takes five times its content
 	pointerCost = 3 * 8
 	stringCost  = 3 * 24  // the header of a string or of bytes
 	entryCost   = 2 * 100 // an entry of a map
-	roundUp     = 16      // by the allocator, of small pieces
+	roundUp     = 16      // by the allocator, for small pieces
 	deepest     = 10_000  // protobuf's own limit
 )
 
-// fields returns what the next n bytes take, which are the fields of a message, but for the field skipped. Where they are
-// malformed the rest is not looked at: reading them fails there too.
+// fields returns the size of the next n bytes, the fields of a message, without the field skipped. The rest of malformed fields is
+// ignored: reading them fails there, too.
 func (r Reader) fields(md protoreflect.MessageDescriptor, n int, skipped protowire.Number, depth int) int {
 	end, cost := r.Remaining()-n, 0
 	for r.Remaining() > end {
@@ -59,7 +59,7 @@ func (r Reader) fields(md protoreflect.MessageDescriptor, n int, skipped protowi
 	return cost
 }
 
-// field1 returns what one field takes, whose tag has been read; a nil f is unknown, and kept as it came.
+// field1 returns the size of one field whose tag was read; f is nil for an unknown field, which is kept as it came.
 func (r Reader) field1(f protoreflect.FieldDescriptor, typ protowire.Type, end, depth int) (int, bool) {
 	switch typ {
 	case protowire.VarintType:
@@ -97,14 +97,14 @@ func (r Reader) bytesField(f protoreflect.FieldDescriptor, n, depth int) (int, b
 	return elementSize(f)*r.varints(n) + roundUp, true
 }
 
-// within returns what a message of n bytes within another one takes.
+// within returns the size of a nested message of n bytes.
 func (r Reader) within(md protoreflect.MessageDescriptor, n, depth int) int {
 	if depth == deepest {
 		return 0
 	}
 	end := r.Remaining() - n
 	cost := sizeOf(md) + r.fields(md, n, 0, depth+1)
-	r.discard(r.Remaining() - end) // of one that is malformed
+	r.discard(r.Remaining() - end) // the rest of a malformed message
 	return cost
 }
 
@@ -135,7 +135,7 @@ func (r Reader) discard(n int) bool {
 	return err == nil && done == n
 }
 
-// elementSize is what a number takes in memory.
+// elementSize is the size of a number in memory.
 func elementSize(f protoreflect.FieldDescriptor) int {
 	if f == nil {
 		return 8
@@ -151,7 +151,7 @@ func elementSize(f protoreflect.FieldDescriptor) int {
 
 var sizes sync.Map // of messages, by descriptor
 
-// sizeOf is what an empty message takes.
+// sizeOf is the size of an empty message.
 func sizeOf(md protoreflect.MessageDescriptor) int {
 	if n, ok := sizes.Load(md); ok {
 		return n.(int)

@@ -1,2 +1,2 @@
-// Package protocost says what a message of Protocol Buffers takes in memory, before it is read.
+// Package protocost estimates the size of a protocol buffer message in memory before it is read.
 package protocost

@@ -30,7 +30,7 @@ func (r Reader) Tag() (protowire.Number, protowire.Type, bool) {
 	return num, typ, ok && num.IsValid()
 }
 
-// Length reads the length of what follows, which must be there.
+// Length reads the length of the following data, which must exist.
 func (r Reader) Length() (int, bool) {
 	v, ok := r.Varint()
 	return int(v), ok && v <= uint64(r.Remaining())

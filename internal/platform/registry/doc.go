@@ -1,4 +1,4 @@
-// Package registry holds things by name: optimizers, schedules, networks,
-// initializers, metrics, models, inputs. A name is registered once, and the error of
-// an unknown one lists those that there are.
+// Package registry holds named things: optimizers, schedules, networks,
+// initializers, metrics, models, inputs. Each name is registered once, and the error
+// for an unknown name lists the known ones.
 package registry

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// ErrUnknown is in the chain of the error of a name that is not registered.
+	// ErrUnknown is wrapped by the error for a name that is not registered.
 	ErrUnknown = errors.New("unknown name")
-	// ErrDuplicate is in the chain of the error of a name that is registered twice.
+	// ErrDuplicate is wrapped by the error for a name that is registered twice.
 	ErrDuplicate = errors.New("name registered twice")
 )
 
@@ -23,8 +23,8 @@ type Registry[V any] struct {
 	entries map[string]V
 }
 
-// New returns a registry of a kind of things, such as "optimizer", with those that
-// there are from the start.
+// New returns a registry for a kind of thing, such as "optimizer", with its first
+// entries.
 func New[V any](kind string, entries map[string]V) *Registry[V] {
 	r := &Registry[V]{kind: kind, entries: maps.Clone(entries)}
 	if r.entries == nil {
@@ -33,7 +33,7 @@ func New[V any](kind string, entries map[string]V) *Registry[V] {
 	return r
 }
 
-// Register adds a thing under a name that no other has.
+// Register adds a thing under a new name.
 func (r *Registry[V]) Register(name string, v V) error {
 	if name == "" {
 		return fmt.Errorf("register %s: expected a name", r.kind)
@@ -47,7 +47,7 @@ func (r *Registry[V]) Register(name string, v V) error {
 	return nil
 }
 
-// Lookup returns the thing of that name; the error of an unknown one lists what there is.
+// Lookup returns the thing with that name; the error for an unknown name lists the known ones.
 func (r *Registry[V]) Lookup(name string) (V, error) {
 	r.mu.RLock()
 	v, ok := r.entries[name]
@@ -71,7 +71,7 @@ func (r *Registry[V]) Names() []string {
 	return slices.Sorted(maps.Keys(r.entries))
 }
 
-// nameError is an error of a name in words of its own.
+// nameError is an error with a text of its own.
 type nameError struct {
 	text string
 	kind error

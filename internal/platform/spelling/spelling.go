@@ -1,11 +1,10 @@
-// Package spelling finds what somebody may have meant by a name that does not exist.
+// Package spelling suggests known names for a name that does not exist.
 package spelling
 
 import "strings"
 
-// Nearest returns the known name most like name, the first of several, or "" where
-// none is like it: the shortest that begins with it, else a name where a third of the
-// letters differ, or two.
+// Nearest returns the first known name most like name, or "" if none is: the shortest that begins with name, otherwise a name that
+// differs in a third of the letters, or in two.
 func Nearest(name string, known []string) string {
 	if whole := beginning(name, known); whole != "" {
 		return whole
@@ -21,7 +20,7 @@ func Nearest(name string, known []string) string {
 
 // beginning returns the shortest known name that begins with name, the first of several.
 func beginning(name string, known []string) string {
-	const least = 3 // letters that say enough
+	const least = 3 // letters that are enough for a guess
 	best := ""
 	for _, k := range known {
 		if len(name) >= least && strings.HasPrefix(k, name) && (best == "" || len(k) < len(best)) {
@@ -31,7 +30,7 @@ func beginning(name string, known []string) string {
 	return best
 }
 
-// Distance counts the insertions, deletions and replacements of bytes, and the exchanges of two neighbors, that make b of a; no byte
+// Distance counts the insertions, deletions and replacements of bytes, and the swaps of two neighbours, that turn a into b; no byte
 // is edited twice (the optimal string alignment distance).
 func Distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

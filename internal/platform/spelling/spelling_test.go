@@ -38,14 +38,14 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// Exchanged neighbors are one edit, so that an exchange beats two replacements.
+// Swapped neighbours are one edit, so a swap beats two replacements.
 func TestNearestExchange(t *testing.T) {
 	if got := Nearest("mpl", []string{"gpt", "mlp"}); got != "mlp" {
 		t.Errorf("got %q, expected mlp", got)
 	}
 }
 
-// Only equal words have no distance, both ways are as far, and one edit is a distance of one.
+// Only equal words have distance zero, the distance is symmetric, and one edit is a distance of one.
 func TestDistanceProperties(t *testing.T) {
 	word := rapid.StringMatching(`[a-c]{0,6}`)
 	rapid.Check(t, func(t *rapid.T) {

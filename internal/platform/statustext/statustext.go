@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Of returns the text of err, where each status that err is or wraps says its message alone. Of nil it is "".
+// Of returns the text of err, in which each status that err is or wraps is reduced to its message. For nil it is "".
 func Of(err error) string {
 	if err == nil {
 		return ""
@@ -18,7 +18,7 @@ func Of(err error) string {
 	return text
 }
 
-// Convert is status.Convert with the text of Of: its code is the first status's in err, Unknown where there is none.
+// Convert is status.Convert with the text of Of: its code is that of the first status in err, or Unknown.
 func Convert(err error) *status.Status {
 	s := status.Convert(err)
 	if err == nil || s.Message() == Of(err) {
@@ -29,7 +29,7 @@ func Convert(err error) *status.Status {
 	return status.FromProto(p)
 }
 
-// each calls f for the statuses that err is or wraps, the outer ones first, with what they say.
+// each calls f for the statuses that err is or wraps, the outer ones first, with their messages.
 func each(err error, f func(s error, message string)) {
 	if s, ok := err.(interface{ GRPCStatus() *status.Status }); ok && s.GRPCStatus() != nil {
 		f(err, s.GRPCStatus().Message())

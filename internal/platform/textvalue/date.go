@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// DateForm states how dates are written: Pattern matches a whole text, and has the groups year, month (its digits), day, midnight (the hour
-// of 24:00), any other hour, minute, the half of the day (am or pm), and names of months, at most one not empty. What is not
-// written is empty.
+// DateForm says how dates are written: Pattern matches a whole text, and has the groups year, month (its digits), day, midnight (the hour
+// of 24:00), any other hour, minute, the half of the day (am or pm), and names of months, at most one of them not empty. Parts that are not
+// written are empty.
 type DateForm struct {
 	Pattern                                        string
 	Year, Month, Day, Midnight, Hour, Minute, Half int // groups
@@ -27,11 +27,11 @@ const (
 	clock      = `(?:(24):00(?::00)?|([01]?[0-9]|2[0-3]):([0-5][0-9])(?::[0-9]{2}(?:[.,][0-9]+)?)?)\s*([AaPp])?(?:[Mm])?\s*(?:Z|UTC|[+-][0-9]{2}:?(?:[0-9]{2})?)?`
 )
 
-// MonthBits are patterns of names of months, that in place k those of months whose number has the bit of 2^k: their sum is the number.
+// MonthBits are patterns for names of months: pattern k matches the months whose number has bit 2^k set, so the matching bits sum to the number.
 var MonthBits = [4]string{`(?i:jan|mar|may|jul|sep|nov).*`, `(?i:feb|mar|jun|jul|oct|nov).*`, `(?i:apr|may|jun|jul|dec).*`, `(?i:aug|sep|oct|nov|dec).*`}
 
-// DateFormOf is the form of dates of an order, with the month as a number or by its English name. Where hours are read there must be a time of
-// day, and there may be a date.
+// DateFormOf is the form of dates in an order, with the month as a number or by its English name. If hours are read, the time of day is
+// required and the date is optional.
 func DateFormOf(o Order, hours bool) DateForm {
 	f := DateForm{Year: 1, Month: 2, Names: []int{3}, Day: 4, Midnight: 5, Hour: 6, Minute: 7, Half: 8}
 	date := `([0-9]{4})(?:` + between + monthForm + `|` + gaps + monthName + `)(?:[-/. ]` + dayForm + `)?`
@@ -51,7 +51,7 @@ func DateFormOf(o Order, hours bool) DateForm {
 	return f
 }
 
-// dateRE are the patterns by order, with and without hours.
+// dateRE has the patterns by order, without and with hours.
 var dateRE = func() map[Order][2]*regexp.Regexp {
 	out := map[Order][2]*regexp.Regexp{}
 	for _, o := range []Order{YMD, DMY, MDY} {
@@ -117,7 +117,7 @@ var monthBits = func() (out [4]*regexp.Regexp) {
 	return out
 }()
 
-// monthOf is the number of a month by its name, 0 of an empty one.
+// monthOf is the number of a month by its name, 0 for an empty one.
 func monthOf(name []byte) int64 {
 	n := int64(0)
 	for i, re := range monthBits {
@@ -128,7 +128,7 @@ func monthOf(name []byte) int64 {
 	return n
 }
 
-// fullYear is the year of two digits that strptime has: those below 69 are of this century.
+// fullYear is the year for two digits as in strptime: below 69 they are in this century.
 func fullYear(y int64) int64 {
 	switch {
 	case y < 69:
@@ -139,8 +139,7 @@ func fullYear(y int64) int64 {
 	return y
 }
 
-// daysOf counts the days since 1970-01-01 of the Gregorian calendar. A year begins in March, so that the day that some years have more is its
-// last one.
+// daysOf counts the days from 1970-01-01 in the Gregorian calendar. Years begin in March, so that a leap day is the last day.
 func daysOf(year, month, day int64) int64 {
 	m := floorMod(month+9, 12)
 	y := year - floorDiv(m, 10)

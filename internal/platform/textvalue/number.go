@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// NumberForm states how numbers are written. A text that Pattern matches as a whole is one: a sign, a currency or another word before
-// it, digits with or without separators of thousands, a fraction, an exponent, and a unit behind it.
+// NumberForm says how numbers are written. A text is a number if Pattern matches all of it: a sign, a currency or another word before
+// it, digits with or without thousands separators, a fraction, an exponent, and a unit after it.
 type NumberForm struct {
 	Pattern    string // groups 1 and 2 are the sign (at most one is not empty), group 3 the digits
 	WithUnit   string // Pattern, with the unit as group 4
-	Minus      string // matches the sign of a negative number, which becomes a hyphen
-	Separators string // matches what stands between digits and is left out
-	Decimal    string // the mark that becomes a point
+	Minus      string // matches the minus sign, which becomes a hyphen
+	Separators string // matches separators between digits, which are dropped
+	Decimal    string // the decimal mark, which becomes a point
 }
 
 const (
 	space = ` \x{a0}\x{202f}`
 	gap   = `[\s` + space + `]*`
-	// minus are the signs of negative numbers: besides the hyphen the minus, the en dash, and the wide and the small hyphen.
+	// minus are the minus signs: the hyphen, the minus, the en dash, and the wide and the small hyphen.
 	minus = `\-\x{2212}\x{2013}\x{ff0d}\x{fe63}`
-	// noWord never is in a word: after digits some of it makes a range, a date or a ratio of them.
+	// noWord are characters that are never in a word: after digits, some of them make a range, a date or a ratio.
 	noWord     = `0-9\s+.,()"':/_\p{Pd}` + minus + space
 	wordBefore = `[^` + noWord + `]{0,8}`
-	unitFirst  = `[^` + noWord + `*×^;|=<>~]` // and calculations and lists
+	unitFirst  = `[^` + noWord + `*×^;|=<>~]` // nor characters of calculations and lists
 	unitBehind = `(?:` + gap + `(?:` + unitFirst + `[^0-9\s]{0,15}|(?:` + unitFirst + `[^0-9\s]{0,13})?[mMtdn]\^?[23])(?:\s[^0-9\s]{1,15})?)?`
 )
 
@@ -50,7 +50,7 @@ var (
 	pointsSeps, commaSeps = regexp.MustCompile(points.Separators), regexp.MustCompile(commas.Separators)
 )
 
-// FormOf is the form of numbers with a decimal mark; "" is ".".
+// FormOf is the form of numbers with a decimal mark; "" means ".".
 func FormOf(decimal string) NumberForm {
 	if decimal == "," {
 		return commas
@@ -89,7 +89,7 @@ func parseNumber(text []byte, decimal, unit string) float64 {
 	return v
 }
 
-// Units are what stands before and behind the digits of a number, but for its sign.
+// Units returns the text before and after the digits of a number, without its sign.
 func Units(text, decimal string) (before, behind string, ok bool) {
 	if !utf8.ValidString(text) {
 		return "", "", false

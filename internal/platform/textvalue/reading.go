@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Reading says what is read of a text. The zero value reads nothing.
+// Reading says what to read from a text. The zero value reads nothing.
 type Reading struct {
 	Part    Part
 	Order   Order  // of dates; "": YMD
 	Decimal string // of numbers: the mark before the fraction, "." or ","; "": "."
-	Unit    string // of numbers: what units of its kind are converted into, see UnitNames; "": the number as it is
+	Unit    string // of numbers: the unit into which they are converted, see UnitNames; "": no conversion
 }
 
-// Part is what is read: a number, or a part of a date.
+// Part is the part that is read: a number, or a part of a date.
 type Part string
 
 // The parts.
@@ -48,7 +48,7 @@ const (
 // Orders are the known orders.
 func Orders() []string { return []string{string(YMD), string(DMY), string(MDY)} }
 
-// Check reports a reading that is not known.
+// Check returns an error for an unknown reading.
 func (r Reading) Check() error {
 	number := r.Part == Number
 	switch {
@@ -68,7 +68,7 @@ func (r Reading) Check() error {
 	return checkUnit(r.Unit)
 }
 
-// String is like number, or month, dmy.
+// String is a form such as number, or month, dmy.
 func (r Reading) String() string {
 	s := string(r.Part)
 	for _, more := range []string{string(r.Order), r.Decimal, r.Unit} {
@@ -79,8 +79,8 @@ func (r Reading) String() string {
 	return s
 }
 
-// Parse returns what is read of a text, NaN where it is not written so. One that is not UTF-8 is none: in TensorFlow's regular
-// expressions nothing matches its bytes.
+// Parse returns the value read from a text, or NaN if it does not have the form. Text that is not UTF-8 never has it: in
+// TensorFlow's regular expressions nothing matches its bytes.
 func (r Reading) Parse(text []byte) float64 {
 	if !utf8.Valid(text) {
 		return math.NaN()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestNumbers: what is written as a number is read, and nothing else is.
+// TestNumbers: all forms of numbers are read, and nothing else is.
 func TestNumbers(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestConverted: numbers of several units become numbers of one; other units give none.
+// TestConverted: numbers in several units are converted into one; unknown units give NaN.
 func TestConverted(t *testing.T) {
 	for _, c := range []struct {
 		text, unit string
@@ -49,7 +49,7 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-// TestCommonUnit: units of one kind have one, and those that may mean several things have none.
+// TestCommonUnit: units of one kind have a common one, ambiguous ones have none.
 func TestCommonUnit(t *testing.T) {
 	for _, c := range []struct {
 		units []string
@@ -81,7 +81,7 @@ func TestScalesApart(t *testing.T) {
 	}
 }
 
-// TestUnitsOfBytes: what is not UTF-8 has no units.
+// TestUnitsOfBytes: text that is not UTF-8 has no units.
 func TestUnitsOfBytes(t *testing.T) {
 	if b, a, ok := Units("\xff12", ""); ok {
 		t.Errorf("got %q and %q", b, a)
@@ -105,7 +105,7 @@ func TestDates(t *testing.T) {
 		{"12 Mar 2021", Reading{Part: Days, Order: DMY}, 18698}, {"March 3, 2021", Reading{Part: Month, Order: MDY}, 3}, {"12MAR21", Reading{Part: Year, Order: DMY}, 2021}, {"Fri, 3rd of September 1999", Reading{Part: Month, Order: DMY}, 9},
 		{"Dec-2015", Reading{Part: Month, Order: MDY}, 12}, {"Dec-2015", Reading{Part: Day, Order: MDY}, 1}, {"2021-Mar-12 10:30", Reading{Part: Day}, 12}, {"12-Mar-21 3:05 PM", Reading{Part: Hour, Order: DMY}, 15 + 5./60}, {"sept. 1st, 2020", Reading{Part: Month, Order: MDY}, 9},
 		{"12 Mar 2021", Reading{Part: Days, Order: MDY}, nan}, {"12 Max 2021", Reading{Part: Days, Order: DMY}, nan}, {"Mar", Reading{Part: Month, Order: MDY}, nan}, {"32 May 2021", Reading{Part: Day, Order: DMY}, nan}, {"12 Mars 2021", Reading{Part: Day, Order: DMY}, nan},
-		// A day that a month does not have counts on.
+		// A day beyond the end of its month counts into the next.
 		{"2023-02-30", Reading{Part: Days}, 19418}, {"2023-03-02", Reading{Part: Days}, 19418},
 	} {
 		got := c.r.Parse([]byte(c.text))
@@ -115,7 +115,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestMonthNames: short and long names of all months, in small and in large letters.
+// TestMonthNames: short and long names of all months, in lower and upper case.
 func TestMonthNames(t *testing.T) {
 	for m := time.January; m <= time.December; m++ {
 		for _, name := range []string{m.String(), m.String()[:3], strings.ToUpper(m.String()), strings.ToLower(m.String()[:3])} {
@@ -126,7 +126,7 @@ func TestMonthNames(t *testing.T) {
 	}
 }
 
-// TestDays: days and days of the week are those of package time, from 1600 to 2400.
+// TestDays: days and weekdays agree with package time, from 1600 to 2400.
 func TestDays(t *testing.T) {
 	at := time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC)
 	for at.Year() < 2400 {
@@ -141,7 +141,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestCheck: readings that say nothing are refused.
+// TestCheck: invalid readings are refused.
 func TestCheck(t *testing.T) {
 	for _, r := range []Reading{{}, {Part: "minute"}, {Part: Number, Order: DMY}, {Part: Days, Decimal: ","}, {Part: Days, Order: "ydm"}, {Part: Number, Decimal: ";"}, {Part: Number, Unit: "stone"}, {Part: Days, Unit: "kg"}} {
 		if r.Check() == nil {
@@ -153,7 +153,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestUnits: what stands around the digits.
+// TestUnits: the text around the digits.
 func TestUnits(t *testing.T) {
 	for text, want := range map[string][2]string{"$1,234.50": {"$", ""}, "12 kg": {"", "kg"}, "3.5%": {"", "%"}, "-€ 5 per hour": {"€", "per hour"}, "7": {"", ""}, "5\u00a0kg": {"", "kg"},
 		"\u2212$5": {"$", ""}, "5 sq ft ": {"", "sq ft"}} {

@@ -12,11 +12,11 @@ import (
 // Scale is a unit from which numbers are converted. Pattern matches its names, in any case of letters.
 type Scale struct {
 	Pattern string
-	Factor  float64 // that a number of this unit is multiplied by
+	Factor  float64 // by which a number in this unit is multiplied
 }
 
-// scales are the units that can be converted, by the unit that they are converted into. No two patterns of one match the same text, since exports
-// try them in another order.
+// scales are the units that can be converted, by target unit. No two patterns for a target match the same text, since exports try them in
+// another order.
 var scales = map[string][]Scale{
 	"one": {{`k|thousand`, 1e3}, {`m|mn|mio|mil|mln|millions?`, 1e6}, {`b|bn|bln|billions?`, 1e9}, {`t|tn|trillions?`, 1e12}},
 	"kg": {{`kgs?|kilos?|kilograms?`, 1}, {`g|grs?|grams?`, 1e-3}, {`mg|milligrams?`, 1e-6}, {`t|tons?|tonnes?`, 1e3},
@@ -32,7 +32,7 @@ var scales = map[string][]Scale{
 // UnitNames are the units that numbers can be converted into, sorted.
 func UnitNames() []string { return slices.Sorted(maps.Keys(scales)) }
 
-// ScalesOf returns the units that can be converted into a unit, nil for an unknown one.
+// ScalesOf returns the units that can be converted into unit, nil for an unknown one.
 func ScalesOf(unit string) []Scale {
 	list := slices.Clone(scales[unit])
 	for i := range list {
@@ -41,7 +41,7 @@ func ScalesOf(unit string) []Scale {
 	return list
 }
 
-// NoUnit matches what stands behind a number without a unit, which is not converted.
+// NoUnit matches the text after a number without a unit, which is not converted.
 const NoUnit = gap
 
 var scaleREs = func() map[string][]*regexp.Regexp {
@@ -56,7 +56,7 @@ var scaleREs = func() map[string][]*regexp.Regexp {
 
 var noUnitRE = regexp.MustCompile(`^(?:` + NoUnit + `)$`)
 
-// factorOf is what a number with some text behind it is multiplied by, NaN where the text is no unit that can be converted.
+// factorOf is the factor for a number with the text behind after it, NaN if the text is not a convertible unit.
 func factorOf(behind []byte, unit string) float64 {
 	if noUnitRE.Match(behind) {
 		return 1
@@ -69,8 +69,8 @@ func factorOf(behind []byte, unit string) float64 {
 	return math.NaN()
 }
 
-// CommonUnit returns the unit into which all of these units can be converted. ok is false where there is none, or where they may mean several
-// things: m alone may be metres or millions.
+// CommonUnit returns the unit into which all of these units can be converted. ok is false if there is none, or if they are ambiguous: m
+// alone may mean metres or millions.
 func CommonUnit(behind []string) (unit string, ok bool) {
 	sure := func(s string) bool { return s == "M" || len(s) > 1 || strings.ContainsAny(s, "kKgGhd") }
 	if !slices.ContainsFunc(behind, sure) || slices.Contains(behind, "M") && slices.Contains(behind, "m") {

@@ -1,3 +1,3 @@
-// Package timeline records what the process does, event by event, while somebody captures it. Start begins a capture, one at a
-// time; code that is worth showing calls Begin, or Add for what is over. Without a capture they cost an atomic load.
+// Package timeline records the events of the process during a capture. Start begins a capture, one at a time; code that is
+// worth showing calls Begin, or Add for a finished event. Without a capture they cost an atomic load.
 package timeline

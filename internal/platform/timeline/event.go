@@ -2,7 +2,7 @@ package timeline
 
 import "time"
 
-// Line says where events are shown: those of one line are beside each other, what overlaps on further lines of the same name.
+// Line is the line on which events are shown; events that overlap go to further lines with the same name.
 type Line string
 
 // The lines of the process.
@@ -17,15 +17,15 @@ const (
 type Event struct {
 	Line     Line
 	Name     string
-	Op       string // of a node, whose name is Name: "MatMul", "MatMul+BiasAdd"; "": it is no node
+	Op       string // of a node with name Name: "MatMul", "MatMul+BiasAdd"; "": not a node
 	Start    time.Time
 	Duration time.Duration
 	Stats    []Stat
-	// Task is the same for events that are parts of one thing, such as a run and its nodes; 0: it stands alone. Begin sets it.
+	// Task is the same for events that are parts of one thing, such as a run and its nodes; 0: none. Begin sets it.
 	Task uint64
 }
 
-// Stat is a value that belongs to an event: a text, or a number where Text is "".
+// Stat is a value of an event: a text, or a number if Text is "".
 type Stat struct {
 	Name   string
 	Text   string

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// ErrBusy says that a capture is going on already.
+// ErrBusy is the error for a capture during another one.
 var ErrBusy = errors.New("another capture of this process is going on: expected one at a time; wait for its end")
 
-// Recorder takes the events of a capture. It is safe for concurrent use.
+// Recorder collects the events of a capture. It is safe for concurrent use.
 type Recorder struct {
 	start time.Time
 	most  int
@@ -27,7 +27,7 @@ var (
 	tasks  atomic.Uint64
 )
 
-// Start begins a capture of at most so many events. The error is ErrBusy.
+// Start begins a capture of at most that many events. Its error is ErrBusy.
 func Start(most int) (*Recorder, error) {
 	r := &Recorder{start: time.Now(), most: most}
 	if !active.CompareAndSwap(nil, r) {
@@ -36,10 +36,10 @@ func Start(most int) (*Recorder, error) {
 	return r, nil
 }
 
-// Active returns the recorder of the capture that is going on, nil where there is none.
+// Active returns the recorder of the running capture, or nil.
 func Active() *Recorder { return active.Load() }
 
-// End ends the capture and returns what it recorded. What has not ended by then is left out. A second End returns nothing.
+// End ends the capture and returns it, without events that have not ended. A second End returns nothing.
 func (r *Recorder) End() Capture {
 	active.CompareAndSwap(r, nil)
 	r.mu.Lock()
@@ -49,7 +49,7 @@ func (r *Recorder) End() Capture {
 	return c
 }
 
-// Add records an event that is over.
+// Add records a finished event.
 func (r *Recorder) Add(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,8 +65,8 @@ func (r *Recorder) Add(e Event) {
 // taskKey is the key of a context's task.
 type taskKey struct{}
 
-// Begin begins an event, which end records if a capture is going on. Events that begin within the context that it returns are parts of the
-// same task. Of e the line and the name are used, and what describes it.
+// Begin begins an event, which end records if a capture is running. Events that begin within the returned context are parts of the same
+// task. Begin uses the line, the name and the description in e.
 func Begin(ctx context.Context, e Event) (within context.Context, end func()) {
 	if Active() == nil {
 		return ctx, nothing

@@ -50,7 +50,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// Captures follow each other while others record; none gets events of another.
+// Captures follow each other while other goroutines record; none gets events of another capture.
 func TestConcurrentCaptures(t *testing.T) {
 	stop := make(chan struct{})
 	var working sync.WaitGroup

@@ -11,7 +11,7 @@ import (
 // Interval is the time between two reports.
 const Interval = 10 * time.Second
 
-// Target is a task, or something else, that is waited for.
+// Target is a task, or something else, that someone waits for.
 type Target struct {
 	Name   string // "/job:ps/task:1 at host:port"
 	Reason string // "connection refused"; "": unknown
@@ -43,7 +43,7 @@ func (w *Wait) Due(now time.Time) (waited time.Duration, due bool) {
 	return now.Sub(w.began), true
 }
 
-// Report logs what the caller waits for, where a report is due.
+// Report logs the targets that the caller waits for, if a report is due.
 func (w *Wait) Report(log *slog.Logger, targets func() []Target) {
 	if waited, due := w.Due(time.Now()); due {
 		report(log, targets(), waited)
@@ -56,8 +56,8 @@ func report(log *slog.Logger, list []Target, waited time.Duration) {
 	}
 }
 
-// ReportEvery logs every Interval, until stop is called, what the caller waits for.
-// It asks targets each time.
+// ReportEvery logs the targets that the caller waits for, every Interval until stop
+// is called. It calls targets each time.
 func ReportEvery(log *slog.Logger, targets func(context.Context) []Target) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -30,7 +30,7 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// TestWhile tells in the tenth second and every ten seconds from then on, until it is stopped.
+// TestWhile: a report after ten seconds and every ten seconds after that, until it is stopped.
 func TestWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b text
@@ -64,7 +64,7 @@ func TestWhile(t *testing.T) {
 	})
 }
 
-// TestStopWhileAsked: the check that runs at the moment is canceled, and nothing is reported.
+// TestStopWhileAsked: the running check is cancelled, and nothing is reported.
 func TestStopWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b text

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fast is a network of 10 Gbit/s and a model of 100 MB.
+// fast is a network with 10 Gbit/s and a model of 100 MB.
 func fast(workers, servers int) (Cluster, Job) {
 	return Cluster{Network{Latency: 50e-6, Bandwidth: 1.25e9}, workers, servers},
 		Job{Compute: 0.1, Forward: 0.3, Dense: 100e6, Buckets: 4}
@@ -73,13 +73,13 @@ func TestFormulasAgreeWithTheSimulation(t *testing.T) {
 			for _, s := range []Strategy{RingStrategy, SynchronousStrategy} {
 				p, got := predict(t, s, c, j), simulate(t, s, c, j)
 				tolerance := 0.1
-				if name == "small" { // all is the handling of messages, which overlaps a little
+				if name == "small" { // all time is message handling, which overlaps a little
 					tolerance = 0.2
 				}
 				near(t, name+" "+s.String()+" step", p.Step, got.Step, tolerance)
 			}
-			// What the workers do without each other, and what one resource allows, bound
-			// the rate from above; queues cost some of it.
+			// The rate of the workers on their own, and the limit of each resource, bound
+			// the rate from above; queues reduce it further.
 			p, got := predict(t, AsynchronousStrategy, c, j), simulate(t, AsynchronousStrategy, c, j)
 			if ratio := got.Rate / p.Rate; ratio > 1.1 || ratio < 0.6 {
 				t.Errorf("%s, %d workers, asynchronous: %v steps/s simulated, %v predicted", name, workers, got.Rate, p.Rate)
@@ -127,7 +127,7 @@ func TestSameSeedSameResult(t *testing.T) {
 	}
 }
 
-// TestBetterMachinesAreNotSlower: a faster network or less to send never lengthens a step.
+// TestBetterMachinesAreNotSlower: a faster network or fewer bytes never lengthen a step.
 func TestBetterMachinesAreNotSlower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Cluster{Network{Latency: rapid.Float64Range(0, 1e-3).Draw(t, "latency"), Bandwidth: rapid.Float64Range(1e6, 1e10).Draw(t, "bandwidth")},

@@ -9,13 +9,13 @@ type engine struct {
 	queue  events
 	c      Cluster
 	shared resource
-	cores  resource // that handle messages
+	cores  resource // handle messages
 	random *rand.Rand
 }
 
 type event struct {
 	at    float64
-	order int // of those at the same time
+	order int // among events at the same time
 	do    func()
 }
 
@@ -56,13 +56,13 @@ func (q *events) pop() event {
 	}
 }
 
-// after runs do so much later.
+// after runs do after a delay.
 func (e *engine) after(delay float64, do func()) {
 	e.queue.push(event{e.now + delay, e.count, do})
 	e.count++
 }
 
-// run ends when stop says so, or when nothing is left to happen.
+// run ends when stop returns true, or when no events are left.
 func (e *engine) run(stop func() bool) {
 	for len(e.queue) > 0 && !stop() {
 		next := e.queue.pop()
@@ -71,12 +71,12 @@ func (e *engine) run(stop func() bool) {
 	}
 }
 
-// resource serves one after the other, first come, first served.
+// resource serves one request at a time, first come, first served.
 type resource struct{ free float64 }
 
-// take occupies the resource from start on, or when it is free, for so long, and
-// tells when that begins and ends. Bytes that come from a slower resource, which ends
-// at end, end no earlier; between them there is room for others.
+// take occupies the resource for a duration from start on, or from when it is free, and
+// returns when that begins and ends. Bytes from a slower resource, which ends at end, end no
+// earlier; in between there is room for others.
 func (r *resource) take(start, long, end float64) (from, to float64) {
 	from = max(start, r.free)
 	r.free = from + long
@@ -86,13 +86,13 @@ func (r *resource) take(start, long, end float64) (from, to float64) {
 // port is the link of a task.
 type port struct{ in, out resource }
 
-// send moves bytes from a to b and then calls arrived. They pass the sender's
-// link, what is shared and the receiver's link, each as soon as the one before begins.
+// send moves bytes from a to b and then calls arrived. They pass the sender's link, the
+// shared resource and the receiver's link, each as soon as the previous one begins.
 func (e *engine) send(a, b *port, bytes float64, arrived func()) {
 	e.pass(a, b, bytes, e.handle, func() {}, arrived)
 }
 
-// share is send in pieces, between which others have their turn, as connections share a link.
+// share is send in pieces, which alternate with others as connections share a link.
 func (e *engine) share(a, b *port, bytes float64, pieces int, arrived func()) {
 	if pieces == 1 {
 		e.send(a, b, bytes, arrived)
@@ -103,7 +103,7 @@ func (e *engine) share(a, b *port, bytes float64, pieces int, arrived func()) {
 	e.pass(a, b, piece, latency, func() { e.share(a, b, bytes-piece, pieces-1, arrived) }, func() {})
 }
 
-// pass is send that tells also when the bytes have left.
+// pass is send that also reports when the bytes have left.
 func (e *engine) pass(a, b *port, bytes float64, latency func() float64, left, arrived func()) {
 	from, to := a.out.take(e.now, per(bytes, e.c.Bandwidth), 0)
 	e.after(to-e.now, left)
@@ -116,7 +116,7 @@ func (e *engine) pass(a, b *port, bytes float64, latency func() float64, left, a
 	})
 }
 
-// handle is how long the handling of one more message takes from now on.
+// handle is the time to handle one more message from now on.
 func (e *engine) handle() float64 {
 	if e.c.Cores == 0 {
 		return e.c.Latency

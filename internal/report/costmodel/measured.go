@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Recording is what the model reads of a file of bench/results.
+// Recording is the part of a file in bench/results that the model reads.
 type Recording struct {
 	Subject string `json:"subject"`
 	Unit    string `json:"unit"`
@@ -44,7 +44,7 @@ func Load(dir, subject string) (*Recording, error) {
 	return &r, nil
 }
 
-// rate is the median of a case in bytes per second, with the fewest threads there are, 0 if it was not measured.
+// rate is the median of a case in bytes per second, with the smallest number of threads, or 0 if it was not measured.
 func (r *Recording) rate(name string) float64 {
 	best, threads := 0.0, math.MaxInt
 	for _, x := range r.Rows {
@@ -55,8 +55,8 @@ func (r *Recording) rate(name string) float64 {
 	return best
 }
 
-// The cases of the subjects allreduce (WORKERSxSIZE, rate of what a worker sends) and
-// ps (SERVERSps, rate of what one worker receives and sends of a model of modelBytes).
+// The cases of the subjects allreduce (WORKERSxSIZE, rate of the bytes a worker sends) and ps (SERVERSps, rate
+// of the bytes one worker receives and sends, for a model of modelBytes).
 const (
 	latencyCase   = "2x4KB"
 	bandwidthCase = "2x100MB"
@@ -64,10 +64,9 @@ const (
 	modelBytes    = 100e6
 )
 
-// Fit takes the network of one machine from two all-reduces of two workers: a small
-// one, which is one hop, and a large one, which is the rate of a link. On one
-// machine messages and links are the work of its cores, so that at most as many
-// run at once as there are cores.
+// Fit derives the network of one machine from two all-reduces of two workers: a small one gives the latency of a
+// hop, a large one the rate of a link. On one machine, cores do the work of messages and links, so at most as
+// many run at once as there are cores.
 func Fit(r *Recording) (Network, error) {
 	small, large := r.rate(latencyCase), r.rate(bandwidthCase)
 	if small <= 0 || large <= 0 {

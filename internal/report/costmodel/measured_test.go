@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// record writes what the model itself says as if it had been measured.
+// record writes the model's own predictions as if they had been measured.
 func record(t *testing.T, dir string, n Network) {
 	t.Helper()
 	r := map[string]any{"subject": "allreduce", "unit": "GB/s", "cores": 2}

@@ -2,58 +2,58 @@ package costmodel
 
 import "math"
 
-// Network is what is between tasks.
+// Network is the network between tasks.
 type Network struct {
-	Latency   float64 // from sending a message to its arrival, if it had no bytes; software included
-	Bandwidth float64 // of the link of a task, in each direction
-	Shared    float64 // of all messages together, 0 if nothing is shared; tasks of one machine share its memory and cores
-	Cores     int     // tasks of one machine handle so many messages at once, each for Latency; 0 if every task has its own machine
+	Latency   float64 // from sending an empty message to its arrival, software included
+	Bandwidth float64 // of a task's link, in each direction
+	Shared    float64 // of all messages together, 0 if nothing is shared; tasks on one machine share its memory and cores
+	Cores     int     // tasks on one machine handle at most this many messages at once, each for Latency; 0 if every task has its own machine
 }
 
-// Cluster is who takes part.
+// Cluster is the set of tasks.
 type Cluster struct {
 	Network
 	Workers int
-	Servers int // parameter servers; none take part in an all-reduce
+	Servers int // parameter servers; an all-reduce uses none
 }
 
-// Job is what every worker does in a step.
+// Job is the work of each worker in a step.
 type Job struct {
 	Compute float64 // forward and backward pass of a worker's batch, on average
 	Forward float64 // share of Compute after which the first gradient is complete
 	Jitter  float64 // standard deviation of Compute over its mean (log-normal)
-	Dense   float64 // bytes of the dense gradients, and of the variables they belong to
+	Dense   float64 // bytes of the dense gradients, and of their variables
 	Rows    float64 // bytes of the rows of sparse gradients, ids included
-	Buckets int     // the dense gradients go around the ring in so many parts
-	Direct  float64 // buckets of at most so many bytes go from each worker to each other, in one hop (groups of at most meshSize)
+	Buckets int     // number of parts in which the dense gradients go around the ring
+	Direct  float64 // buckets of up to this many bytes go from each worker to all others, in one hop (groups of at most meshSize)
 	Overlap bool    // with the backward pass (all-reduce)
-	Backup  int     // synchronous ps: a step waits for all workers but these
-	Add     float64 // rate at which a worker adds arriving gradients, 0: at no cost
+	Backup  int     // synchronous ps: number of workers that a step does not wait for
+	Add     float64 // rate at which a worker adds received gradients, 0: at no cost
 	Apply   float64 // rate at which a ps adds and applies gradients, 0: at no cost
 }
 
-// Prediction is one step of all workers.
+// Prediction describes one step of all workers.
 type Prediction struct {
-	Step        float64 // time of a step of a worker
-	Rate        float64 // steps of all workers, added up
-	Exposed     float64 // the part of Step in which a worker neither computes nor waits for others' computing
-	WorkerBytes float64 // sent by a worker in a step; it receives as many
-	ServerBytes float64 // sent by a ps while every worker does a step; it receives as many
+	Step        float64 // time of a worker's step
+	Rate        float64 // steps of all workers per second
+	Exposed     float64 // the part of Step in which a worker neither computes nor waits for others' computations
+	WorkerBytes float64 // sent by a worker in a step; it receives the same amount
+	ServerBytes float64 // sent by a ps while every worker does a step; it receives the same amount
 	Bound       string  // what to improve first
 }
 
-// Efficiency is the share of the step that is computing.
+// Efficiency is the share of the step that a worker computes.
 func (p Prediction) Efficiency(j Job) float64 { return j.Compute / p.Step }
 
-// meshSize is the largest group in which each worker has a link to each other.
+// meshSize is the largest group in which each worker has a link to every other one.
 const meshSize = 16
 
-// direct tells whether the buckets go to all at once.
+// direct reports whether each bucket goes to all workers at once.
 func (j Job) direct(workers int) bool {
 	return workers <= meshSize && j.Dense/float64(j.buckets()) <= j.Direct
 }
 
-// latency is that of so many messages at once.
+// latency is the latency of that many messages at once.
 func (n Network) latency(messages float64) float64 {
 	if n.Cores == 0 {
 		return n.Latency
@@ -61,7 +61,7 @@ func (n Network) latency(messages float64) float64 {
 	return n.Latency * max(1, messages/float64(n.Cores))
 }
 
-// per is bytes over rate, 0 if there is no limit.
+// per is bytes divided by rate, 0 if there is no limit.
 func per(bytes, rate float64) float64 {
 	if rate <= 0 {
 		return 0
@@ -69,8 +69,8 @@ func per(bytes, rate float64) float64 {
 	return bytes / rate
 }
 
-// straggle is the expectation of the n-th fastest of all workers' computing: Blom's
-// approximation of the order statistics of the normal distribution, through the log-normal.
+// straggle is the expected computing time of the n-th fastest worker: Blom's approximation
+// of normal order statistics, mapped to the log-normal distribution.
 func (j Job) straggle(n, workers int) float64 {
 	if j.Jitter == 0 || workers == 1 {
 		return j.Compute

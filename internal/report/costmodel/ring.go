@@ -1,7 +1,7 @@
 package costmodel
 
-// Ring predicts synchronous training by ring all-reduce; sparse gradients are
-// all-gathered behind the dense ones.
+// Ring predicts synchronous training with ring all-reduce; sparse gradients are
+// all-gathered after the dense ones.
 func Ring(c Cluster, j Job) Prediction {
 	n := float64(c.Workers)
 	slowest := j.straggle(c.Workers, c.Workers)
@@ -24,9 +24,9 @@ func Ring(c Cluster, j Job) Prediction {
 	return p
 }
 
-// allReduce is the time of one bucket: 2(n-1) rounds. In each round every
-// worker sends an n-th of it to the next; in half of the rounds it adds what arrives. Or,
-// if it is small, one round in which every worker sends it to all others.
+// allReduce is the time of one bucket: 2(n-1) rounds. In each round every worker sends
+// one n-th of it to the next worker; in half of the rounds it adds the received part. A
+// small bucket takes one round instead, in which every worker sends it to all others.
 func (c Cluster) allReduce(j Job) float64 {
 	bytes, n := j.Dense/float64(j.buckets()), float64(c.Workers)
 	switch {
@@ -38,7 +38,7 @@ func (c Cluster) allReduce(j Job) float64 {
 	return 2*(n-1)*c.round(1, bytes/n) + (n-1)*per(bytes/n, j.Add)
 }
 
-// allGather is the time of n-1 rounds; in each every worker sends one worker's rows.
+// allGather is the time of n-1 rounds; in each, every worker sends one worker's rows.
 func (c Cluster) allGather(bytes float64) float64 {
 	if bytes == 0 {
 		return 0
@@ -46,7 +46,7 @@ func (c Cluster) allGather(bytes float64) float64 {
 	return float64(c.Workers-1) * c.round(1, bytes)
 }
 
-// round is the time in which every worker sends bytes in so many messages.
+// round is the time for every worker to send bytes in that many messages.
 func (c Cluster) round(messages, bytes float64) float64 {
 	n := float64(c.Workers)
 	return c.latency(n*messages) + max(per(bytes, c.Bandwidth), per(n*bytes, c.Shared))

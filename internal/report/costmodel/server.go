@@ -2,14 +2,14 @@ package costmodel
 
 import "math"
 
-// Synchronous predicts synchronous training with parameter servers: all push, the
-// servers apply the sum of the first Workers-Backup, all pull.
+// Synchronous predicts synchronous training with parameter servers: all workers push, the
+// servers apply the sum of the first Workers-Backup, all workers pull.
 func Synchronous(c Cluster, j Job) Prediction {
 	n, used := float64(c.Workers), float64(c.Workers-j.Backup)
 	wait := j.straggle(c.Workers-j.Backup, c.Workers)
 	bytes := j.Dense + j.Rows
 	arrive, apply := c.spread(bytes, used), per(bytes/float64(c.Servers), j.Apply)
-	// Applying overlaps with receiving: the slower of the two, and one message of the other.
+	// Applying overlaps with receiving: the time is the slower of the two, plus one message of the other.
 	single := per(bytes/float64(c.Servers), c.Bandwidth)
 	latency := c.latency(n * float64(c.Servers))
 	push := 2*latency + max(arrive+apply, single+used*apply)
@@ -20,10 +20,10 @@ func Synchronous(c Cluster, j Job) Prediction {
 	return p
 }
 
-// Asynchronous predicts asynchronous training with parameter servers: the rate is what
-// one resource, used by all, allows, or what the workers would do without each
-// other, whichever is less. Near where these cross, queues make it up to a third
-// less: Simulate tells.
+// Asynchronous predicts asynchronous training with parameter servers. The rate is the lower
+// of two: the limit of the busiest shared resource, and the rate of the workers on their
+// own. Near the point where these are equal, queues reduce it by up to a third; Simulate
+// shows this.
 func Asynchronous(c Cluster, j Job) Prediction {
 	n, s := float64(c.Workers), float64(c.Servers)
 	bytes := j.Dense + j.Rows
@@ -43,12 +43,12 @@ func Asynchronous(c Cluster, j Job) Prediction {
 	return p
 }
 
-// spread is the time in which so many workers each move bytes to or from all servers.
+// spread is the time in which that many workers each move bytes to or from all servers.
 func (c Cluster) spread(bytes, workers float64) float64 {
 	return max(per(bytes, c.Bandwidth), per(workers*bytes/float64(c.Servers), c.Bandwidth), per(workers*bytes, c.Shared))
 }
 
-// served completes a prediction of either kind with servers.
+// served completes a prediction with servers, of either kind.
 func (c Cluster) served(j Job, p *Prediction, apply float64) {
 	n := float64(c.Workers)
 	p.WorkerBytes = j.Dense + j.Rows
@@ -59,7 +59,7 @@ func (c Cluster) served(j Job, p *Prediction, apply float64) {
 	})
 }
 
-// bound names the largest part of a step: computing, if the rest is less, else of the rest.
+// bound names the largest part of a step: computing if it takes longer than the rest, otherwise the largest part of the rest.
 func bound(p Prediction, j Job, parts map[string]float64) string {
 	name, most := "compute", 0.0
 	if p.Exposed <= j.Compute {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// Strategy is how gradients become updates.
+// Strategy says how gradients become updates.
 type Strategy int
 
 // The strategies of the model.
@@ -16,7 +16,7 @@ const (
 	AsynchronousStrategy
 )
 
-// String is the name that plots have.
+// String is the name in plots.
 func (s Strategy) String() string {
 	switch s {
 	case RingStrategy:
@@ -43,15 +43,15 @@ func Predict(s Strategy, c Cluster, j Job) (Prediction, error) {
 	return Ring(c, j), nil
 }
 
-// Simulated is what a simulation saw.
+// Simulated is the result of a simulation.
 type Simulated struct {
-	Step    float64 // mean time of a step of a worker
-	Rate    float64 // steps of all workers, added up, whose gradients were used
-	Dropped float64 // share of the gradients that came too late for their step
+	Step    float64 // mean time of a worker's step
+	Rate    float64 // steps of all workers per second whose gradients were used
+	Dropped float64 // share of the gradients that arrived too late for their step
 	Bytes   float64 // sent by all tasks, per step of a worker
 }
 
-// Simulate lets every worker do steps on average; the same seed gives the same result.
+// Simulate simulates steps for every worker on average; the same seed gives the same result.
 func Simulate(s Strategy, c Cluster, j Job, steps int, seed uint64) (Simulated, error) {
 	if err := check(s, c, j); err != nil {
 		return Simulated{}, err

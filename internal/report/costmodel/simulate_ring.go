@@ -1,20 +1,20 @@
 package costmodel
 
-// ringWorker is one worker of a simulated ring; it sends to the one after it. Buckets are counted over all steps.
+// ringWorker is one worker of a simulated ring; it sends to the next one. Buckets are counted over all steps.
 type ringWorker struct {
 	port
-	ready  int         // buckets whose gradients of its own are complete
-	bucket int         // the one that it works at
-	sent   int         // rounds of that
-	got    map[int]int // rounds that arrived and were added, by bucket: the neighbour may be ahead
+	ready  int         // buckets whose local gradients are complete
+	bucket int         // the current bucket
+	sent   int         // rounds of the current bucket
+	got    map[int]int // rounds that were received and added, by bucket: the neighbour may be ahead
 }
 
 // ring is a simulated all-reduce job.
 type ring struct {
 	e       *engine
 	j       Job
-	parts   int // buckets of a step; the sparse gradients are the last, if there are any
-	done    int // steps of workers
+	parts   int // buckets of a step; sparse gradients, if any, are the last
+	done    int // workers' steps
 	bytes   float64
 	workers []*ringWorker
 }
@@ -50,12 +50,12 @@ func (r *ring) step(i int) {
 	}
 }
 
-// shape is how a bucket goes around.
+// shape is how a bucket is reduced.
 type shape struct {
 	sends, gets int // messages
 	bytes       float64
 	direct      bool // to all others at once
-	adds        int  // so many of the messages are added where they arrive
+	adds        int  // how many of the messages the receiver adds
 }
 
 func (r *ring) shape(bucket int) shape {
@@ -71,7 +71,7 @@ func (r *ring) shape(bucket int) shape {
 	return shape{sends: 2 * (n - 1), gets: 2 * (n - 1), bytes: bytes / float64(n), adds: n - 1}
 }
 
-// advance lets a worker do all that it can.
+// advance lets a worker do as much as it can.
 func (r *ring) advance(i int) {
 	w := r.workers[i]
 	for w.bucket < w.ready {

@@ -1,15 +1,15 @@
 package costmodel
 
-// pieces is how fine the messages between a task and several others alternate: those to
-// many servers are short as they are.
+// pieces is the number of pieces in which messages between a task and several others
+// alternate; messages to many servers are short anyway.
 func pieces(servers int) int { return max(1, 16/servers) }
 
 // psWorker is one worker of a simulated job with parameter servers.
 type psWorker struct {
 	port
 	index   int
-	version int // of the values that it pulled
-	pending int // messages until it continues
+	version int // of the pulled values
+	pending int // messages until the worker continues
 }
 
 // psServer is one parameter server.
@@ -26,10 +26,10 @@ type psJob struct {
 	pieces  int
 	part    float64 // bytes of a message with gradients or values
 	servers []*psServer
-	waiting []*psWorker // for the next version
-	version int         // steps that were applied
+	waiting []*psWorker // workers that wait for the next version
+	version int         // steps applied
 	arrived int         // workers whose gradients of the current version were applied
-	steps   int         // of workers
+	steps   int         // workers' steps
 	dropped int
 	bytes   float64
 }
@@ -48,7 +48,7 @@ func simulateServers(e *engine, j Job, steps int, sync bool) Simulated {
 	return Simulated{Step: e.now * float64(n) / done, Rate: (done - float64(p.dropped)) / e.now, Dropped: float64(p.dropped) / done, Bytes: p.bytes / done}
 }
 
-// each calls do for every server, each worker beginning with another one.
+// each calls do for every server; each worker begins with a different one.
 func (p *psJob) each(w *psWorker, do func(*psServer)) {
 	w.pending = len(p.servers)
 	for i := range p.servers {
@@ -56,14 +56,14 @@ func (p *psJob) each(w *psWorker, do func(*psServer)) {
 	}
 }
 
-// arrive continues when the last of a worker's messages has come.
+// arrive calls then when the last of a worker's messages has arrived.
 func (w *psWorker) arrive(then func()) {
 	if w.pending--; w.pending == 0 {
 		then()
 	}
 }
 
-// pull asks all servers for their values, and computes when they are there.
+// pull requests the values of all servers, and computes once they have arrived.
 func (p *psJob) pull(w *psWorker) {
 	w.version = p.version
 	p.each(w, func(s *psServer) {

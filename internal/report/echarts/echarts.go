@@ -1,5 +1,5 @@
-// Package echarts holds Apache ECharts, which draws the charts of our pages:
-// inside the binary, so that no page needs a network.
+// Package echarts embeds Apache ECharts, which draws the charts of the web
+// pages, so that no page needs a network.
 package echarts
 
 import _ "embed" // for Script

@@ -1,2 +1,2 @@
-// Package plot draws lines over logarithmic axes as an SVG picture, for documents.
+// Package plot draws lines over logarithmic axes as an SVG image for documents.
 package plot

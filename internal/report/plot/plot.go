@@ -13,21 +13,21 @@ import (
 type Panel struct {
 	Title string
 	Lines []Line
-	Label func(float64) string // writes the values of the vertical axis; nil: three digits
+	Label func(float64) string // formats the values of the vertical axis; nil: three digits
 }
 
-// Line joins points, sorted by the first coordinate. The places of the first line's
-// points are written along the horizontal axis.
+// Line joins points, sorted by the first coordinate. The first line's points are the
+// ticks of the horizontal axis.
 type Line struct {
 	Name   string
 	Points [][2]float64
-	Rings  [][2]float64 // what is compared with the line: circles of its colour
+	Rings  [][2]float64 // values to compare with the line, drawn as circles of its colour
 }
 
-// The measures of a panel, in pixels.
+// The dimensions of a panel, in pixels.
 const (
 	width, height = 320, 340
-	side          = 230 // of the square that the points lie in
+	side          = 230 // of the square with the points
 )
 
 // SVG draws panels side by side.
@@ -60,7 +60,7 @@ func (p Panel) draw(b *bytes.Buffer, left int) {
 	x0, x1 := p.span(0)
 	y0, y1 := p.span(1)
 	if !(x0 > 0 && y0 > 0 && x1 <= math.MaxFloat64 && y1 <= math.MaxFloat64) {
-		return // nothing that has a place
+		return // no finite range
 	}
 	place := func(xy [2]float64) (float64, float64) {
 		return float64(left) + 60 + side*math.Log(xy[0]/x0)/math.Log(x1/x0), 280 - side*math.Log(xy[1]/y0)/math.Log(y1/y0)

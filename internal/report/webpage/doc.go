@@ -1,3 +1,3 @@
-// Package webpage has what our web pages share: files that do not change, and
-// headers by which a browser loads nothing from elsewhere.
+// Package webpage has shared parts of the web pages: static files, and headers
+// that forbid a browser to load anything from elsewhere.
 package webpage

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Secure sets the headers of every answer: scripts and styles of the page's own
-// origin alone, no frames, no form that leads elsewhere.
+// Secure sets the headers of every answer: scripts and styles only from the
+// page's own origin, no frames, no forms that lead elsewhere.
 func Secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; "+
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -16,7 +16,7 @@ func Secure(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// Static serves a text that does not change while the process lives.
+// Static serves a text that does not change while the process runs.
 func Static(kind, text string) http.Handler {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256([]byte(text)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,6 +27,6 @@ func Static(kind, text string) http.Handler {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write([]byte(text)) // the reader may have gone
+		_, _ = w.Write([]byte(text)) // the reader may have disconnected
 	})
 }

@@ -4,7 +4,7 @@ import "github.com/goestimator/goestimator/tensor"
 
 type complexNumber interface{ complex64 | complex128 }
 
-// ofComplex converts complex numbers: to each other, or their real parts.
+// ofComplex converts complex numbers to another complex type, or their real parts to other types.
 func ofComplex[S complexNumber](to tensor.DType) Func {
 	switch to {
 	case tensor.Complex64:

@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Func converts the elements of src, as they lie in memory, into dst, which has room for as many.
+// Func converts the elements of src, in their memory layout, into dst, which must have room for as many elements.
 type Func func(dst, src []byte)
 
-// Between returns the conversion of one element type to another, nil where there is
-// none. Floats are truncated toward zero, as in C, and of complex
-// numbers the real part is taken; what does not fit is undefined, as in
-// TensorFlow. The two types of 16 bits convert to float32 and back alone.
+// Between returns the conversion of one element type to another, nil if there is
+// none. As in C, floats are truncated toward zero. Complex numbers convert by their
+// real parts. As in TensorFlow, values that do not fit give undefined results. The
+// two 16-bit float types convert only to and from float32.
 func Between(from, to tensor.DType) Func {
 	switch [2]tensor.DType{from, to} {
 	case [2]tensor.DType{tensor.Float32, tensor.BFloat16}:
@@ -52,7 +52,7 @@ func Between(from, to tensor.DType) Func {
 		return into[int32](to)
 	case tensor.Int64:
 		return into[int64](to)
-	case tensor.Uint8, tensor.Bool: // a branch on what booleans say would mostly be predicted wrong
+	case tensor.Uint8, tensor.Bool: // without a branch on booleans, which would often be mispredicted
 		return into[uint8](to)
 	case tensor.Uint16:
 		return into[uint16](to)
@@ -78,7 +78,7 @@ func widen(h kernels.Half) Func {
 	}
 }
 
-// number is what Go converts between.
+// number is the types that Go converts between.
 type number interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
@@ -122,7 +122,7 @@ func each[S, D number](dst, src []byte) {
 	}
 }
 
-// by is the conversion that a kernel does.
+// by is the conversion by a kernel.
 func by[D, S number](kernel func(dst []D, x []S)) Func {
 	return func(dst, src []byte) { kernel(view[D](dst), view[S](src)) }
 }

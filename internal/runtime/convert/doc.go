@@ -1,3 +1,3 @@
-// Package convert changes the types of elements, as the operation Cast does, and reads
-// integers of either width.
+// Package convert changes the types of elements, as the op Cast does, and reads int32 and
+// int64 tensors as ints.
 package convert

@@ -16,7 +16,7 @@ type buffer struct {
 	n int
 }
 
-// Alloc returns zeroed memory of the GPU, aligned to 256 bytes. Its error is a device.ErrMemory where there is no more.
+// Alloc returns zeroed memory of the GPU, aligned to 256 bytes. Its error is a device.ErrMemory if there is not enough.
 func (d *Device) Alloc(bytes int) (device.Buffer, error) {
 	if bytes < 0 {
 		return nil, fmt.Errorf("allocate on %s: expected a size >= 0, got %d bytes", d.name, bytes)
@@ -54,10 +54,10 @@ func (d *Device) zero(p driver.Ptr, bytes int) error {
 // Len returns the size in bytes.
 func (b *buffer) Len() int { return b.n }
 
-// Address is where the buffer lies.
+// Address returns the buffer's address.
 func (b *buffer) Address() driver.Ptr { return b.p }
 
-// Free gives the memory back.
+// Free frees the memory.
 func (b *buffer) Free() error {
 	b.d.mu.Lock()
 	ok := b.d.buffers[b]

@@ -21,32 +21,32 @@ type code struct {
 	fault  driver.Ptr    // the fault record
 	record driver.Pinned // a copy of it
 
-	bound []*bound // the one in use first
+	bound []*bound // most recently used first
 }
 
-// maxBound is for how many batch sizes a program keeps its launches.
+// maxBound is the number of batch sizes for which a program keeps its launches.
 const maxBound = 4
 
-// bound is a program's launches for a batch size.
+// bound has a program's launches for a batch size.
 type bound struct {
 	batch    int
 	launches [][]lower.Launch // by operation
 	replays  map[*segment]*replay
 }
 
-// replay is a segment's launches as a graph.
+// replay is a segment's launches, captured as a graph if possible.
 type replay struct {
 	launches []lower.Launch
 	launched bool
-	direct   bool // something cannot be captured
+	direct   bool // not captured: a single launch, or something that cannot be captured
 	graph    driver.Graph
 }
 
 // Supports implements engine.Accelerator.
 func (d *Device) Supports(o *engine.Operation) error { return lower.Supports(o) }
 
-// Lower implements engine.Accelerator. Kernels that are generated for the program are compiled as one module, and stay for
-// other programs.
+// Lower implements engine.Accelerator. Kernels generated for the program are compiled as one module, and kept for other
+// programs.
 func (d *Device) Lower(ops []*engine.Operation, how engine.LowerOptions) (engine.Code, error) {
 	if err := d.alive(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (c *code) lower(ops []*engine.Operation, how engine.LowerOptions) error {
 	return c.d.Generate(context.Background(), chains...)
 }
 
-// Generate compiles those generated kernels as one module that the device does not have yet. Lower does it for its program.
+// Generate compiles the chains that the device does not have yet as one module. Lower does so for its program.
 func (d *Device) Generate(ctx context.Context, chains ...*kernels.Chain) error {
 	var missing []*kernels.Chain
 	for _, c := range chains {
@@ -131,7 +131,7 @@ func (c *code) Bind(batch int, moved bool) error {
 	return c.drop(maxBound)
 }
 
-// drop keeps the first n of what is bound.
+// drop keeps only the first n of bound.
 func (c *code) drop(n int) error {
 	var errs []error
 	for len(c.bound) > n {
@@ -153,7 +153,7 @@ func (c *code) Close() error {
 	ok := c.d.programs[c]
 	delete(c.d.programs, c)
 	c.d.mu.Unlock()
-	if !ok || c.d.alive() != nil { // gone with the context, whose calls may not even return
+	if !ok || c.d.alive() != nil { // freed with the context, whose calls may not even return
 		return nil
 	}
 	errs := []error{c.drop(0)}
@@ -168,16 +168,16 @@ func (c *code) Close() error {
 // readFault copies the fault record to the host.
 func (c *code) readFault(s driver.Stream) error { return s.Download(c.record.Bytes(), c.fault) }
 
-// foundFault says what the record holds.
+// foundFault returns the record's fault as an error.
 func (c *code) foundFault() error { return lower.Fault(lower.ReadFault(c.record.Bytes()), c.steps) }
 
-// segment is operations of a program that are launched as one.
+// segment is operations of a program that are launched together.
 type segment struct {
 	c   *code
 	ops []int
 }
 
-// launch issues the segment: one by one the first time for a batch, captured as a graph from the second time on.
+// launch issues the segment: launch by launch the first time for a batch size, and as a captured graph from the second time on.
 func (g *segment) launch(s *Stream) error {
 	c := g.c
 	if len(c.bound) == 0 {
@@ -210,7 +210,7 @@ func (g *segment) launch(s *Stream) error {
 	return r.issue(s.s)
 }
 
-// launches returns the launches of the segment's operations, merged where they can be.
+// launches returns the launches of the segment's operations, merged where possible.
 func (g *segment) launches(b *bound) []lower.Launch {
 	var all []lower.Launch
 	for _, i := range g.ops {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// program is y = (x + x) * x as two operations, and a lookup of labels that can go wrong.
+// program is y = (x + x) * x as two operations, and a lookup of labels that can have faults.
 type program struct {
 	r        *rig
 	code     engine.Code
@@ -67,7 +67,7 @@ func (p *program) run(s *Stream, batch int, first float32) {
 	}
 }
 
-// graphs counts what is captured.
+// graphs counts the captured graphs.
 func (p *program) graphs() (n int) {
 	for _, b := range p.code.(*code).bound {
 		for _, r := range b.replays {
@@ -112,7 +112,7 @@ func TestSegmentsBecomeGraphs(t *testing.T) {
 	r.ok(errors.Join(p.code.Close(), p.code.Close(), r.d.Close(), r.f.Leaks()))
 }
 
-// TestSteadyLaunches sees that nothing is allocated on the GPU, and that a graph costs one call.
+// TestSteadyLaunches checks that nothing is allocated on the GPU, and that a graph costs one call.
 func TestSteadyLaunches(t *testing.T) {
 	r := newRig(t)
 	p, s := newProgram(r, 8), r.stream()
@@ -129,7 +129,7 @@ func TestSteadyLaunches(t *testing.T) {
 	}
 }
 
-// TestEmptyProgram is a program that the host does alone.
+// TestEmptyProgram is a program that runs only on the host.
 func TestEmptyProgram(t *testing.T) {
 	r := newRig(t)
 	c, err := r.d.Lower(nil, engine.LowerOptions{})

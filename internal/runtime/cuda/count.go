@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// Count returns how many GPUs this process may use; its error is that of GPUs.
+// Count returns how many GPUs this process may use. Its error is the error of GPUs.
 func Count() (int, error) {
 	all, err := GPUs()
 	return len(all), err
 }
 
-// GPUs returns those that this process may use, in the order of their numbers. Where there are none the error tells why; it
-// is a driver.ErrNoDevice unless a driver is there and something is the matter with it.
+// GPUs returns the GPUs that this process may use, in the order of their numbers. If there are none, the error says why. It
+// is a driver.ErrNoDevice unless there is a driver and something is wrong with it.
 func GPUs() ([]driver.Info, error) {
 	if !held {
 		return nil, fmt.Errorf("%w: %w", driver.ErrNoDevice, features.Need("gpu"))

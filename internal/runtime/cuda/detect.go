@@ -16,14 +16,14 @@ import (
 // VisibleVariable names CUDA's environment variable that lists the GPUs a process may see.
 const VisibleVariable = "CUDA_VISIBLE_DEVICES"
 
-// oldest is the CUDA version that a driver must support: the first with what package libcuda calls.
+// oldest is the CUDA version that a driver must support: the first with all functions that package libcuda calls.
 const oldest = 11040
 
-// Report is what a machine offers.
+// Report says what a machine has.
 type Report struct {
 	GPUs    []driver.Info
-	Version int    // newest CUDA version that the driver supports, 1000*major + 10*minor; 0 where there is no driver
-	Why     string // there is no GPU to use, "" where there is one
+	Version int    // newest CUDA version that the driver supports, 1000*major + 10*minor; 0 without a driver
+	Why     string // why there is no usable GPU, "" if there is one
 
 	Libraries []Library
 }
@@ -31,12 +31,12 @@ type Report struct {
 // Library is a library that was looked for.
 type Library struct {
 	Name    dylib.Name
-	Path    string // "" where it was not found
-	Version int    // of the compiler; 0 where it was not asked
-	Why     string // it cannot be used
+	Path    string // "" if not found
+	Version int    // the compiler's; 0 if unknown
+	Why     string // why it cannot be used
 }
 
-// Detect looks at this machine. Finding nothing is no error.
+// Detect examines this machine. Finding nothing is not an error.
 func Detect() Report {
 	if !held {
 		return Report{Why: features.Need("gpu").Error()}
@@ -49,7 +49,7 @@ func Detect() Report {
 	return r
 }
 
-// examine asks a driver, or says why there is none.
+// examine asks a driver, or reports why there is none.
 func examine(d driver.Driver, opened error, env func(string) (string, bool)) (r Report) {
 	if opened != nil {
 		r.Why = why(opened, env)
@@ -76,7 +76,7 @@ func examine(d driver.Driver, opened error, env func(string) (string, bool)) (r 
 	return r
 }
 
-// why puts a reason into words. No GPU means something else where the user has hidden them all.
+// why puts an error into words. "No GPU" has another meaning if the user has hidden them all.
 func why(err error, env func(string) (string, bool)) string {
 	visible, set := env(VisibleVariable)
 	if errors.Is(err, driver.ErrNoDevice) && set {
@@ -109,10 +109,10 @@ func look(name dylib.Name) Library {
 	return l
 }
 
-// VersionText writes a CUDA version: 12040 is 12.4.
+// VersionText formats a CUDA version: 12040 is 12.4.
 func VersionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// Describe is a GPU in a line.
+// Describe describes a GPU in one line.
 func Describe(g driver.Info) string {
 	return fmt.Sprintf("%s, sm_%d%d, %.1f GiB, %d multiprocessors", g.Name, g.Major, g.Minor, float64(g.Memory)/(1<<30), g.Multiprocessors)
 }

@@ -26,7 +26,7 @@ func TestExamine(t *testing.T) {
 	for name, c := range map[string]struct {
 		d       driver.Driver
 		opened  error
-		visible []string // CUDA_VISIBLE_DEVICES, where it is set
+		visible []string // CUDA_VISIBLE_DEVICES, if set
 		why     string
 	}{
 		"a GPU":          {fake.New(fake.Default), nil, nil, ""},

@@ -31,11 +31,11 @@ type Device struct {
 	library *kernels.Library
 	parts   Parts
 	using   Libraries
-	closers []func() error // of parts that the device opened
+	closers []func() error // close the parts that the device opened
 	zeroing zeroing
 
 	mu       sync.Mutex
-	lost     error // why the GPU is of no more use
+	lost     error // why the GPU cannot be used any more
 	closed   bool
 	used     int64 // bytes of buffers
 	buffers  map[*buffer]bool
@@ -52,7 +52,7 @@ type zeroing struct {
 	s driver.Stream
 }
 
-// Parts are what a Device is made of.
+// Parts are the components of a Device.
 type Parts struct {
 	Name     string // for messages: "GPU 0 (NVIDIA H200)"
 	Compiler nvrtc.Compiler
@@ -61,8 +61,8 @@ type Parts struct {
 	Convs    lower.Convolutions // nil for own kernels
 }
 
-// New makes a device of a context, which it closes in the end. It compiles and loads the kernels that every program can
-// use. A context that New fails with is left open.
+// New makes a device from a context and compiles and loads the kernels that every program can use. Device.Close closes the
+// context. If New fails, it leaves the context open.
 func New(ctx context.Context, c driver.Context, p Parts) (*Device, error) {
 	d := &Device{name: p.Name, context: c, parts: p, buffers: map[*buffer]bool{}, pinned: map[*hostBuffer]bool{}, streams: map[*Stream]bool{}, programs: map[*code]bool{}}
 	var err error
@@ -78,7 +78,7 @@ func New(ctx context.Context, c driver.Context, p Parts) (*Device, error) {
 // Kind returns Kind.
 func (d *Device) Kind() string { return Kind }
 
-// Context is the driver's context: libraries of CUDA work in it.
+// Context returns the driver's context, for CUDA's libraries.
 func (d *Device) Context() driver.Context { return d.context }
 
 // Used returns the bytes of all buffers.
@@ -88,7 +88,7 @@ func (d *Device) Used() int64 {
 	return d.used
 }
 
-// NewStream returns an idle stream. It has a Close besides device.Stream's methods; Device.Close closes those left.
+// NewStream returns an idle stream. Besides device.Stream's methods it has a Close; Device.Close closes the remaining streams.
 func (d *Device) NewStream() (device.Stream, error) {
 	if err := d.alive(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (d *Device) NewStream() (device.Stream, error) {
 	return n, nil
 }
 
-// Close gives everything back. Of a lost GPU the driver takes nothing back: that is no error.
+// Close frees everything. On a lost GPU nothing can be freed, which is not an error.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	closed := d.closed
@@ -136,7 +136,7 @@ func (d *Device) Close() error {
 	return errors.Join(errs...)
 }
 
-// left lists what is not given back yet.
+// left lists the objects in a set of the device's open ones.
 func left[T comparable](d *Device, of map[T]bool) []T {
 	d.mu.Lock()
 	defer d.mu.Unlock()

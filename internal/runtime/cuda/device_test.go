@@ -117,7 +117,7 @@ func TestMisuse(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestStaging sends more than the staging memory holds both ways at once.
+// TestStaging sends more data than fits the staging memory, in both directions at once.
 func TestStaging(t *testing.T) {
 	r := newRig(t)
 	const n = stagingBytes*(stagingBlocks+3) + 77
@@ -150,7 +150,7 @@ func TestStaging(t *testing.T) {
 	}
 }
 
-// TestPinned sees that page-locked memory needs no staging.
+// TestPinned checks that page-locked memory needs no staging.
 func TestPinned(t *testing.T) {
 	r := newRig(t)
 	h, err := r.d.AllocHost(1000)
@@ -169,7 +169,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// TestEvents lets one stream wait for another, and goroutines for events; events that nobody waits for cost nothing.
+// TestEvents makes one stream wait for another, and goroutines for events. Events that nobody waits for cost nothing.
 func TestEvents(t *testing.T) {
 	r := newRig(t)
 	b, from, to := r.alloc(8), r.stream(), r.stream()
@@ -200,7 +200,7 @@ func TestEvents(t *testing.T) {
 	r.ok(errors.Join(from.Close(), to.Close(), b.Free(), r.d.Close(), r.f.Leaks()))
 }
 
-// TestLost sees that a sticky error ends the device's use, and that everything says so.
+// TestLost checks that after a sticky error the device is unusable, and that all calls return ErrLost.
 func TestLost(t *testing.T) {
 	r := newRig(t)
 	b, s := r.alloc(8), r.stream()
@@ -217,7 +217,7 @@ func TestLost(t *testing.T) {
 	r.ok(errors.Join(b.Free(), r.d.Close()))
 }
 
-// TestFailures lets calls of the driver fail that do not end its use.
+// TestFailures makes driver calls fail with errors that leave the device usable.
 func TestFailures(t *testing.T) {
 	r := newRig(t)
 	boom := errors.New("boom")

@@ -2,5 +2,5 @@
 
 package cuda
 
-// held reports whether this binary holds what GPUs take; where it does not, none is looked for.
+// held reports whether this binary has the code for GPUs. Without it, no GPU is looked for.
 const held = true

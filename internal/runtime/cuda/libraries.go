@@ -10,16 +10,16 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 )
 
-// Libraries says which of NVIDIA's libraries a device uses where they are found; own kernels do the rest.
+// Libraries says which of NVIDIA's libraries a device uses if they are found. Own kernels do the rest.
 type Libraries struct {
 	CuBLASLt bool // matrix products
 	CuDNN    bool // convolutions
 }
 
-// AllLibraries are those that Open uses.
+// AllLibraries are the libraries that Open uses.
 var AllLibraries = Libraries{CuBLASLt: true, CuDNN: true}
 
-// useLibraries takes those that are wanted and found.
+// useLibraries opens the libraries that are wanted and found.
 func (d *Device) useLibraries(use Libraries) error {
 	if use.CuBLASLt {
 		p, err := cublaslt.Open(d.context, lower.OwnProducts(d.library))
@@ -40,7 +40,7 @@ func (d *Device) useLibraries(use Libraries) error {
 	return nil
 }
 
-// unlessMissing is no error where a library is not there.
+// unlessMissing returns nil if the error is a missing library.
 func (d *Device) unlessMissing(err error) error {
 	var missing *dylib.NotFoundError
 	if errors.As(err, &missing) {
@@ -49,5 +49,5 @@ func (d *Device) unlessMissing(err error) error {
 	return fmt.Errorf("%s: %w", d.name, err)
 }
 
-// Using tells which of NVIDIA's libraries the device uses.
+// Using returns which of NVIDIA's libraries the device uses.
 func (d *Device) Using() Libraries { return d.using }

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// LostError tells that a GPU is of no more use to this process: the driver refuses all calls after an error of that kind.
+// LostError means that this process cannot use a GPU any more: after an error of that kind, the driver refuses all calls.
 // errors.Is finds device.ErrLost.
 type LostError struct {
 	GPU string
-	Err error // what the driver said first
+	Err error // the driver's first error
 }
 
 // Error implements error.
@@ -20,13 +20,13 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("%s is lost for this process: start it again, it goes on from the last checkpoint: %v", e.GPU, e.Err)
 }
 
-// Unwrap returns what the driver said.
+// Unwrap returns the driver's error.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // Is makes errors.Is find device.ErrLost.
 func (e *LostError) Is(target error) bool { return target == device.ErrLost }
 
-// check marks the device lost where an error says so.
+// check marks the device lost if the error says so.
 func (d *Device) check(err error) error {
 	var e *driver.Error
 	if err == nil || !errors.As(err, &e) || !e.Sticky() {
@@ -40,7 +40,7 @@ func (d *Device) check(err error) error {
 	return d.lost
 }
 
-// alive fails where the device was lost.
+// alive fails if the device is lost.
 func (d *Device) alive() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

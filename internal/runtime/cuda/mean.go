@@ -15,41 +15,41 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Value is one of the values that a Mean is taken of.
+// Value describes one of the values of a Mean.
 type Value struct {
 	Type  tensor.DType // float32 or float64
 	Count int          // elements
 }
 
-// Mean takes the mean of values over GPUs, which stay on them. It is used by one goroutine at a time. Its results are the
-// same bits on every GPU.
+// Mean takes the mean of values over GPUs, without moving them to the host. One goroutine at a time may use it. Its results
+// are the same bits on every GPU.
 type Mean struct {
-	gpus    []meanGPU // of this process
+	gpus    []meanGPU // this process's
 	types   []meanType
-	places  []int         // of values, in bytes
-	reducer peers.Reducer // of GPUs of this process alone
-	group   peers.Group   // of GPUs of several processes, one of each; the caller's
+	places  []int         // offsets of values, in bytes
+	reducer peers.Reducer // if all GPUs are this process's
+	group   peers.Group   // for GPUs of several processes; the caller closes it
 }
 
-// meanGPU is the memory of one GPU: the values one after the other.
+// meanGPU is the memory on one GPU, with the values one after the other.
 type meanGPU struct {
 	d      *Device
 	stream *Stream
 	buf    *buffer
 }
 
-// meanType is where the values of a type are.
+// meanType is the range of the values of a type.
 type meanType struct {
 	t      tensor.DType
 	offset int // bytes
 	count  int // elements, gaps included
 }
 
-// meanAlign is what values begin at multiples of, in bytes.
+// meanAlign is the alignment of values, in bytes.
 const meanAlign = 256
 
-// NewMean makes memory for the values on every GPU of this process. It sums by NCCL where that is found, else by copies
-// between the GPUs, else through the host.
+// NewMean allocates memory for the values on every GPU of this process. It sums with NCCL if found, else by copies between
+// the GPUs, else through the host.
 func NewMean(devices []*Device, values []Value) (*Mean, error) {
 	m, err := newMean(devices, values)
 	if err == nil {
@@ -61,7 +61,7 @@ func NewMean(devices []*Device, values []Value) (*Mean, error) {
 	return m, nil
 }
 
-// newMean makes a mean that cannot sum yet.
+// newMean makes a mean without a reducer or group.
 func newMean(devices []*Device, values []Value) (*Mean, error) {
 	m := &Mean{places: make([]int, len(values))}
 	for i, v := range values {
@@ -90,7 +90,7 @@ func newMean(devices []*Device, values []Value) (*Mean, error) {
 	return m, nil
 }
 
-// join takes in a GPU.
+// join adds a GPU.
 func (m *Mean) join(d *Device, size int) error {
 	b, err := d.Alloc(size)
 	if err != nil {
@@ -104,7 +104,7 @@ func (m *Mean) join(d *Device, size int) error {
 	return nil
 }
 
-// newReducer chooses how to sum.
+// newReducer chooses the way to sum.
 func newReducer(devices []*Device) (peers.Reducer, error) {
 	var all []peers.Device
 	var contexts []driver.Context
@@ -129,25 +129,25 @@ func newReducer(devices []*Device) (peers.Reducer, error) {
 	return nil, err
 }
 
-// Place is where a value lies on a GPU. It may be read after Take.
+// Place returns the place of a value on a GPU, which may be read after Take.
 func (m *Mean) Place(gpu, value int) engine.Resident {
 	return engine.Resident{Buffer: m.gpus[gpu].buf, Offset: m.places[value]}
 }
 
-// Put brings a value of that many bytes of a GPU to its place; it may be changed after Take.
+// Put copies that many bytes of a GPU to a value's place. The source may be changed after Take.
 func (m *Mean) Put(gpu, value int, from engine.Resident, bytes int) error {
 	g := &m.gpus[gpu]
 	return g.stream.Copy(g.buf, m.places[value], from.Buffer, from.Offset, bytes)
 }
 
-// Clear makes a GPU's values zero, where it has none of its own.
+// Clear sets a GPU's values to zero, for a GPU without values of its own.
 func (m *Mean) Clear(gpu int) error {
 	g := &m.gpus[gpu]
 	return g.stream.done("clear", g.stream.s.Fill(g.buf.p, 0, g.buf.n))
 }
 
-// Take sums what was put over the GPUs and divides by how many replicas brought values. It waits for the result: for other
-// processes as long as ctx lasts.
+// Take sums the values over the GPUs and divides by the number of replicas that brought values. It waits for the result, and
+// for other processes until ctx ends.
 func (m *Mean) Take(ctx context.Context, by int) error {
 	err := m.sum(ctx, by)
 	if m.group != nil {
@@ -196,7 +196,7 @@ func (m *Mean) reduce(ctx context.Context, parts []peers.Part) error {
 	return m.reducer.AllReduce(parts)
 }
 
-// blame marks GPUs lost where an error says so: it does not say which, and none can go on without the others.
+// blame marks all GPUs lost if the error says that one is: it does not say which, and none can go on without the others.
 func (m *Mean) blame(err error) error {
 	for i := range m.gpus {
 		if lost := m.gpus[i].d.check(err); errors.Is(lost, device.ErrLost) {
@@ -206,7 +206,7 @@ func (m *Mean) blame(err error) error {
 	return err
 }
 
-// Close gives the memory back.
+// Close frees the memory.
 func (m *Mean) Close() error {
 	var errs []error
 	if m.reducer != nil {

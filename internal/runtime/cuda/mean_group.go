@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 )
 
-// checkEvery is how often a sum that goes on is looked at: whether the other processes are still there.
+// checkEvery is the interval at which a running sum checks that the other processes are still there.
 const checkEvery = 5 * time.Millisecond
 
-// abortPatience is how long a GPU may take to end what was aborted.
+// abortPatience is how long a GPU may take to end aborted work.
 var abortPatience = 10 * time.Second
 
-// NewSharedMean makes memory for the values on GPUs that take means with the values of other processes, which bring as many of
-// the same types. The group, which has joined the same GPUs, is the caller's to close; after a failed Take it is of no more use.
+// NewSharedMean allocates memory for the values on GPUs that take means with other processes, which must have the same number of
+// values of the same types. The group must have joined the same GPUs. The caller closes it; after a failed Take it is unusable.
 func NewSharedMean(devices []*Device, values []Value, g peers.Group) (*Mean, error) {
 	m, err := newMean(devices, values)
 	if err != nil {
@@ -26,10 +26,10 @@ func NewSharedMean(devices []*Device, values []Value, g peers.Group) (*Mean, err
 	return m, nil
 }
 
-// await waits for a sum that was issued, unless err says that it was not. A stream that waits for a process which is gone
-// does not end by itself: where the group or ctx has ended, it is aborted.
+// await waits for a sum that was issued, unless err says that it was not. A stream that waits for a vanished process does not
+// end by itself, so await aborts the group if it fails or ctx ends.
 func (m *Mean) await(ctx context.Context, err error) error {
-	if err != nil { // the group may still be issuing it
+	if err != nil { // the group may still be issuing the sum
 		err = errors.Join(err, m.group.Abort())
 		return m.drain(m.synchronized(), err)
 	}
@@ -49,7 +49,7 @@ func (m *Mean) await(ctx context.Context, err error) error {
 	return m.drain(done, errors.Join(err, m.group.Abort()))
 }
 
-// synchronized tells when the work of all GPUs is over.
+// synchronized returns a channel that gets the error when the work of all GPUs is over.
 func (m *Mean) synchronized() <-chan error {
 	done, streams := make(chan error, 1), make([]*Stream, len(m.gpus))
 	for i := range m.gpus {
@@ -65,7 +65,7 @@ func (m *Mean) synchronized() <-chan error {
 	return done
 }
 
-// drain waits for the end of what was aborted for why. GPUs that do not end it are lost.
+// drain waits for the end of work that was aborted because of why. GPUs that do not end it are lost.
 func (m *Mean) drain(done <-chan error, why error) error {
 	limit := time.NewTimer(abortPatience)
 	defer limit.Stop()
@@ -81,7 +81,7 @@ func (m *Mean) drain(done <-chan error, why error) error {
 	}
 }
 
-// abandon marks a GPU lost when its calls do not return: nothing waits for it any more, or gives anything of it back.
+// abandon marks a GPU lost when its calls do not return: nothing waits for it or frees its memory any more.
 func (d *Device) abandon(err error) error {
 	for _, s := range left(d, d.streams) {
 		s.mu.Lock()

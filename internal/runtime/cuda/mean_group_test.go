@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sharedMeans makes a mean of every GPU as if each were of another process.
+// sharedMeans makes a mean for every GPU as if each belonged to another process.
 func sharedMeans(t *testing.T, all []*Device, values []Value) []*Mean {
 	t.Helper()
 	n := peers.NewMemory()
@@ -39,7 +39,7 @@ func sharedMeans(t *testing.T, all []*Device, values []Value) []*Mean {
 	return means
 }
 
-// TestSharedMean takes means of three GPUs of several processes; one brings nothing.
+// TestSharedMean takes means of three GPUs of several processes; one has no values.
 func TestSharedMean(t *testing.T) {
 	_, all := several(t, 3, func(c driver.Context) driver.Context { return c })
 	means := sharedMeans(t, all, []Value{{tensor.Float32, 70}, {tensor.Float64, 1}})
@@ -83,11 +83,11 @@ func TestSharedMean(t *testing.T) {
 	}
 }
 
-// stuck is a group whose sums do not end before it is aborted.
+// stuck is a group whose sums only end when it is aborted.
 type stuck struct {
 	failed  error
 	aborted chan struct{}
-	deaf    chan struct{} // not nil: what the stream waits for instead
+	deaf    chan struct{} // if not nil, the stream waits for this instead
 }
 
 func (g *stuck) Reduce(_ context.Context, parts []peers.Part) error {
@@ -115,7 +115,7 @@ func (s *waiting) Synchronize() error {
 	return s.Stream.Synchronize()
 }
 
-// patient is a context of such streams.
+// patient is a context whose streams are waiting.
 type patient struct{ driver.Context }
 
 func (c patient) NewStream() (driver.Stream, error) {
@@ -123,8 +123,8 @@ func (c patient) NewStream() (driver.Stream, error) {
 	return &waiting{Stream: s}, err
 }
 
-// TestSharedMeanOfOneThatIsGone: a sum in the GPU's stream that waits for a process which is gone ends when the context does,
-// or when the group hears of it.
+// TestSharedMeanOfOneThatIsGone: a sum in the GPU's stream that waits for a vanished process ends when the context ends, or when
+// the group reports the failure.
 func TestSharedMeanOfOneThatIsGone(t *testing.T) {
 	gone := errors.New("gone")
 	for _, told := range []bool{false, true} {
@@ -150,7 +150,7 @@ func TestSharedMeanOfOneThatIsGone(t *testing.T) {
 	}
 }
 
-// TestSharedMeanOfAStuckGPU: a GPU that does not end what was aborted is lost, and nobody waits for it to close it.
+// TestSharedMeanOfAStuckGPU: a GPU that does not end aborted work is lost, and closing it does not wait.
 func TestSharedMeanOfAStuckGPU(t *testing.T) {
 	abortPatience = 10 * time.Millisecond
 	defer func() { abortPatience = 10 * time.Second }()

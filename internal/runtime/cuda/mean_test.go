@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lonely hides that contexts can work with each other.
+// lonely is a context that cannot work with other contexts.
 type lonely struct{ driver.Context }
 
 // several makes emulated GPUs.
@@ -51,14 +51,14 @@ func several(t *testing.T, n int, wrap func(driver.Context) driver.Context) (*fa
 				t.Error(err)
 			}
 		}
-		if err := f.Leaks(); err != nil && all[0].alive() == nil { // of a lost GPU nothing can be given back
+		if err := f.Leaks(); err != nil && all[0].alive() == nil { // nothing of a lost GPU can be freed
 			t.Error(err)
 		}
 	})
 	return f, all
 }
 
-// TestMean takes means of values of two types over three GPUs, one of them without values, by copies between them and
+// TestMean takes means of values of two types over three GPUs, one of them without values, by copies between GPUs and
 // through the host.
 func TestMean(t *testing.T) {
 	for name, wrap := range map[string]func(driver.Context) driver.Context{

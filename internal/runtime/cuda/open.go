@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// Open returns a GPU, by its place among those that CUDA_VISIBLE_DEVICES leaves visible. It fails where the machine or the
-// binary lacks what it takes, and says what: driver.ErrUnavailable, driver.ErrNoDevice, or a *dylib.NotFoundError of the CUDA
-// compiler. The first process on a machine compiles the kernels, which takes seconds; later ones find them in the user's
-// cache directory.
+// Open opens a GPU by its place among the GPUs that CUDA_VISIBLE_DEVICES leaves visible. If the machine or the binary cannot
+// use GPUs, its error says why: driver.ErrUnavailable, driver.ErrNoDevice, or a *dylib.NotFoundError for the CUDA compiler.
+// The first process on a machine compiles the kernels, which takes seconds; later processes find them in the user's cache
+// directory.
 func Open(ctx context.Context, ordinal int) (*Device, error) {
 	return OpenWith(ctx, ordinal, AllLibraries)
 }
 
-// OpenWith is Open with a choice of libraries: tests see that own kernels and NVIDIA's do the same.
+// OpenWith is Open with a choice of libraries, for tests that own kernels and NVIDIA's give the same results.
 func OpenWith(ctx context.Context, ordinal int, use Libraries) (*Device, error) {
 	if !held {
 		return nil, fmt.Errorf("GPU %d: %w: %w", ordinal, driver.ErrNoDevice, features.Need("gpu"))
@@ -53,7 +53,7 @@ func OpenWith(ctx context.Context, ordinal int, use Libraries) (*Device, error) 
 	return opened, nil
 }
 
-// reason is an error in the words of Report.Why.
+// reason is an error with the text of Report.Why.
 type reason struct {
 	why string
 	err error
@@ -61,7 +61,7 @@ type reason struct {
 
 func (r *reason) Error() string { return r.why }
 
-// Unwrap returns the cause; where the driver itself had nothing to say, there is no GPU.
+// Unwrap returns the cause. If the driver returned no error, there is no GPU.
 func (r *reason) Unwrap() error {
 	if r.err == nil {
 		return driver.ErrNoDevice

@@ -7,5 +7,5 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/gorgoniacu"
 )
 
-// openDriver goes through gorgonia.org/cu.
+// openDriver uses gorgonia.org/cu.
 func openDriver() (driver.Driver, error) { return gorgoniacu.Open() }

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// TestOpen opens this machine's GPU, or sees what is said where it has none.
+// TestOpen opens this machine's GPU, or checks the error if it has none.
 func TestOpen(t *testing.T) {
 	d, err := Open(t.Context(), 0)
 	if err == nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// hostBuffer is page-locked memory that a Device gave out.
+// hostBuffer is page-locked memory that a Device allocated.
 type hostBuffer struct {
 	d *Device
 	p driver.Pinned
 }
 
-// AllocHost returns zeroed page-locked memory: copies from and to it go without staging.
+// AllocHost returns zeroed page-locked memory. Copies from and to it need no staging.
 func (d *Device) AllocHost(bytes int) (device.HostBuffer, error) {
 	if bytes < 0 {
 		return nil, fmt.Errorf("allocate page-locked memory: expected a size >= 0, got %d bytes", bytes)
@@ -40,7 +40,7 @@ func (d *Device) AllocHost(bytes int) (device.HostBuffer, error) {
 // Bytes returns the memory.
 func (b *hostBuffer) Bytes() []byte { return b.p.Bytes() }
 
-// Free gives the memory back.
+// Free frees the memory.
 func (b *hostBuffer) Free() error {
 	b.d.mu.Lock()
 	ok := b.d.pinned[b]
@@ -52,7 +52,7 @@ func (b *hostBuffer) Free() error {
 	}
 	b.d.hosts.remove(b.p.Bytes())
 	if lost {
-		return nil // gone with the context
+		return nil // freed with the context
 	}
 	return b.d.check(b.p.Free())
 }

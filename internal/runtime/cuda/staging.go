@@ -13,8 +13,8 @@ const (
 	stagingAlign  = 64
 )
 
-// ring is a stream's page-locked memory, through which copies from and to other memory go: blocks that are filled one after
-// the other, and used again when the stream has done with them.
+// ring is a stream's page-locked memory, through which copies from and to other memory go. Its blocks are filled one after
+// the other, and reused when the stream is done with them.
 type ring struct {
 	d      *Device
 	blocks []*stage
@@ -26,17 +26,17 @@ type ring struct {
 type stage struct {
 	mem  driver.Pinned
 	used int
-	done driver.Event // behind the block's last copy, once the next block is filled
+	done driver.Event // after the block's last copy, once the next block is filled
 	out  []arrival
 }
 
-// arrival is a download that waits in a stage.
+// arrival is a download that waits in a stage to be copied to its destination.
 type arrival struct {
 	dst, src []byte
-	number   int // of the copy
+	number   int // number of the copy
 }
 
-// acquire returns up to n bytes of a block, and the block. It waits for the stream where all are in use.
+// acquire returns up to n bytes of a block, and the block. If all blocks are in use, it waits for the stream.
 func (r *ring) acquire(s driver.Stream, n int) ([]byte, *stage, error) {
 	if len(r.blocks) == 0 {
 		if err := r.grow(); err != nil {
@@ -57,7 +57,7 @@ func (r *ring) acquire(s driver.Stream, n int) ([]byte, *stage, error) {
 	return mem, b, nil
 }
 
-// advance goes to the next block: a new one, or the oldest, when the stream has done with it.
+// advance moves to the next block: a new one, or the oldest once the stream is done with it.
 func (r *ring) advance(s driver.Stream) (*stage, error) {
 	if err := s.Record(r.blocks[r.at].done); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (r *ring) advance(s driver.Stream) (*stage, error) {
 	return b, nil
 }
 
-// grow adds a block behind the present one, and goes there.
+// grow adds a block after the current one, and moves to it.
 func (r *ring) grow() error {
 	mem, err := r.d.context.AllocHost(stagingBytes)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *ring) arrive(until int) {
 	}
 }
 
-// reset makes all blocks free, since the stream has done all copies. Downloads that did not arrive never will.
+// reset makes all blocks free, since the stream has done all copies. Downloads that have not arrived are dropped.
 func (r *ring) reset() {
 	for _, b := range r.blocks {
 		clear(b.out)
@@ -129,7 +129,7 @@ func (r *ring) reset() {
 	r.at = 0
 }
 
-// close gives the memory back.
+// close frees the memory.
 func (r *ring) close() error {
 	var errs []error
 	for _, b := range r.blocks {

@@ -10,22 +10,22 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// Stream is a stream of a GPU. Copies from and to memory that is not page-locked go through staging memory: Upload is done
-// with src when it returns, unless src is of Device.AllocHost.
+// Stream is a stream of a GPU. Copies from and to memory that is not page-locked go through staging memory. When Upload
+// returns, it does not need src any more, unless src is memory of Device.AllocHost.
 type Stream struct {
 	d *Device
 	s driver.Stream
 
-	mu     sync.Mutex // of what follows: events are waited for by any goroutine
+	mu     sync.Mutex // guards the fields below: any goroutine may wait for events
 	ring   ring
-	events []*event // that stand for work which may not be done
+	events []*event // events of work that may not be done
 	spare  []driver.Event
 	closed bool
 
 	programs []*code // launched since the last Synchronize
 }
 
-// Native is the driver's stream: libraries of CUDA issue their work to it.
+// Native returns the driver's stream, to which CUDA's libraries issue work.
 func (s *Stream) Native() driver.Stream { return s.s }
 
 // Upload copies src to a buffer.
@@ -53,7 +53,7 @@ func (s *Stream) Upload(dst device.Buffer, offset int, src []byte) error {
 	return nil
 }
 
-// Download copies from a buffer to dst, which is valid once the stream was waited for.
+// Download copies from a buffer to dst, which is valid after waiting for the stream.
 func (s *Stream) Download(dst []byte, src device.Buffer, offset int) error {
 	p, err := s.begin(src, offset, len(dst))
 	if err != nil {
@@ -103,10 +103,10 @@ func (s *Stream) Launch(k device.Kernel) error {
 	return s.done("launch", g.launch(s))
 }
 
-// maxEvents is how many events may stand for work of a stream before Record waits for the oldest.
+// maxEvents is the most events of unfinished work; then Record waits for the oldest.
 const maxEvents = 64
 
-// Record returns an event behind the work issued so far.
+// Record returns an event after the work issued so far.
 func (s *Stream) Record() (device.Event, error) {
 	if err := s.d.alive(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Stream) Record() (device.Event, error) {
 	return e, nil
 }
 
-// retire takes the driver's events of the first n that nobody waits for: their work is done.
+// retire takes back the driver's events of the first n events, whose work is done, unless somebody waits for them.
 func (s *Stream) retire(n int) {
 	rest := s.events[:0]
 	for i, e := range s.events {
@@ -152,7 +152,7 @@ func (s *Stream) retire(n int) {
 	s.events = rest
 }
 
-// After lets later work wait for an event of any stream of the same GPU.
+// After makes later work wait for an event of any stream of the same GPU.
 func (s *Stream) After(v device.Event) error {
 	e, ok := v.(*event)
 	if !ok || e.s.d != s.d {
@@ -166,7 +166,7 @@ func (s *Stream) After(v device.Event) error {
 	return s.done("wait for an event", s.s.Wait(e.native))
 }
 
-// Synchronize waits for the work issued so far. Its error is the driver's, or the *engine.FaultError of a program.
+// Synchronize waits for the work issued so far. Its error is the driver's, or a program's *engine.FaultError.
 func (s *Stream) Synchronize() error {
 	if err := s.d.alive(); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (s *Stream) Synchronize() error {
 	return nil
 }
 
-// finish ends what waits for the stream's work, which is over: whether well or not.
+// finish releases everything that waits for the stream's work, which is over. well says whether it succeeded.
 func (s *Stream) finish(well bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *Stream) finish(well bool) {
 	s.retire(len(s.events))
 }
 
-// Close waits for the work and gives the stream back.
+// Close waits for the work and closes the stream.
 func (s *Stream) Close() error {
 	s.d.mu.Lock()
 	delete(s.d.streams, s)
@@ -225,7 +225,7 @@ func (s *Stream) Close() error {
 	return s.done("close a stream", errors.Join(append(errs, s.ring.close())...))
 }
 
-// begin is the start of every copy.
+// begin checks a copy's buffer and returns its address.
 func (s *Stream) begin(b device.Buffer, offset, n int) (driver.Ptr, error) {
 	if err := s.d.alive(); err != nil {
 		return 0, err
@@ -233,7 +233,7 @@ func (s *Stream) begin(b device.Buffer, offset, n int) (driver.Ptr, error) {
 	return s.d.window(b, offset, n)
 }
 
-// done says what failed.
+// done returns err with a description of what failed.
 func (s *Stream) done(what string, err error) error {
 	if err == nil {
 		return nil
@@ -244,14 +244,14 @@ func (s *Stream) done(what string, err error) error {
 // event is a point in a stream.
 type event struct {
 	s      *Stream
-	copies int // through staging, before it
+	copies int // copies through staging before it
 
 	// Under s.mu:
-	native  driver.Event // nil once the stream was waited for
+	native  driver.Event // nil once the stream has been waited for
 	waiting int
 }
 
-// Wait waits for the work before the event. What was downloaded before it has arrived then.
+// Wait waits for the work before the event. Downloads before it have then arrived.
 func (e *event) Wait() error {
 	s := e.s
 	if err := s.d.alive(); err != nil {

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adviseHugePages asks for large pages; it is as well without them.
+// adviseHugePages asks for huge pages, which are optional.
 func adviseHugePages(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }
 
-// discardPages gives the pages that lie within b back to the system, which has zeros there when they are used again.
+// discardPages gives the whole pages within b back to the system. They read as zeros when used again.
 func discardPages(b []byte) bool {
 	page := os.Getpagesize()
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(page-1))

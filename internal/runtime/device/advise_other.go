@@ -5,5 +5,5 @@ package device
 // adviseHugePages does nothing: other systems choose by themselves.
 func adviseHugePages([]byte) {}
 
-// discardPages does nothing: elsewhere advice may leave the contents, or the memory, as they are.
+// discardPages does nothing: other systems may keep the contents, or the memory, despite such advice.
 func discardPages([]byte) bool { return false }

@@ -5,9 +5,9 @@ import "unsafe"
 // Alignment of every buffer, in bytes: a cache line, the widest vector load.
 const Alignment = 64
 
-// hugePage is the size of a large page of the processors that there are; buffers
-// of several are made of such pages where the system has them. Rows at random
-// places of a table cost a fraction then: their addresses are found in the cache.
+// hugePage is the size of a huge page on common processors. Buffers of several
+// huge pages use them if the system has them. Reading random rows of a table then
+// costs a fraction, since address translations stay in the cache.
 const hugePage = 2 << 20
 
 // alignedBytes returns n zeroed bytes of the Go heap that start at a multiple of Alignment.

@@ -10,21 +10,21 @@ const (
 
 // Device owns memory and makes streams. It is safe for concurrent use.
 type Device interface {
-	// Kind names the sort of device: it decides which kernels run on it.
+	// Kind returns the kind of device, which decides which kernels run on it.
 	Kind() string
 	// Alloc returns a zeroed buffer, aligned for every element type and for vector loads.
 	Alloc(bytes int) (Buffer, error)
 	// NewStream returns an idle stream.
 	NewStream() (Stream, error)
-	// Close frees what is still allocated. The device's buffers and streams must no longer be used.
+	// Close frees all that is still allocated. The device's buffers and streams must not be used afterwards.
 	Close() error
 }
 
-// Buffer is memory of one device, opaque to the host. Devices whose kernels are Go code implement Mapped besides.
+// Buffer is memory of one device, opaque to the host. Buffers of devices with Go kernels also implement Mapped.
 type Buffer interface {
 	// Len returns the size in bytes.
 	Len() int
-	// Free gives the memory back; the buffer must not be used by work still in a stream.
+	// Free frees the memory. Work still in a stream must not use the buffer.
 	Free() error
 }
 
@@ -38,15 +38,15 @@ type HostAllocator interface {
 type HostBuffer interface {
 	// Bytes returns the memory. It may be used until Free.
 	Bytes() []byte
-	// Free gives the memory back; no copy from or to it may be under way.
+	// Free frees the memory. No copy from or to it may be under way.
 	Free() error
 }
 
-// Discarder is a Buffer whose memory may go back to the system while nobody needs what is in it.
+// Discarder is a Buffer whose memory can go back to the system while nobody needs its contents.
 type Discarder interface {
 	Buffer
-	// Discard gives the memory back, false where that is not possible. The address stays; what is there must be written
-	// before it is read again.
+	// Discard gives the memory back and reports whether it could. The address stays valid, but the contents must be
+	// written before they are read again.
 	Discard() bool
 }
 
@@ -65,16 +65,16 @@ type Stream interface {
 	Upload(dst Buffer, offset int, src []byte) error
 	// Download copies from src at the byte offset to dst, which is valid once the stream has been waited for.
 	Download(dst []byte, src Buffer, offset int) error
-	// Copy copies bytes from one buffer of the device to another, which do not overlap.
+	// Copy copies bytes from one buffer of the device to another. The two ranges must not overlap.
 	Copy(dst Buffer, dstOffset int, src Buffer, srcOffset, bytes int) error
 	// Launch runs k on the device. It fails with ErrKernel for a kernel of another kind of device.
 	Launch(k Kernel) error
-	// Record returns an event that is done once all work issued so far is.
+	// Record returns an event that is done once all work issued so far is done.
 	Record() (Event, error)
-	// After lets all work issued from now on wait for an event of a stream of the same device, which may be another
-	// goroutine's. The event's error is that stream's: it does not surface here.
+	// After makes all work issued from now on wait for an event of another stream of the same device, even another
+	// goroutine's stream. An error of the event surfaces in its own stream, not here.
 	After(e Event) error
-	// Synchronize waits for all work issued so far and returns its first error. The stream is usable afterwards.
+	// Synchronize waits for all work issued so far and returns its first error. The stream stays usable.
 	Synchronize() error
 }
 
@@ -93,16 +93,16 @@ type GoKernel interface {
 }
 
 var (
-	// ErrKernel tells that a kernel is not of the device's kind.
+	// ErrKernel means that a kernel is not for the device's kind.
 	ErrKernel = errors.New("kernel of another kind of device")
-	// ErrBuffer tells that a buffer is of another device, or freed.
+	// ErrBuffer means that a buffer belongs to another device, or was freed.
 	ErrBuffer = errors.New("buffer of another device")
-	// ErrEvent tells that an event is of another device.
+	// ErrEvent means that an event belongs to another device.
 	ErrEvent = errors.New("event of another device")
-	// ErrMemory tells that more was asked for than the machine has. (The Go runtime would end the process.)
+	// ErrMemory means that a request exceeds the machine's memory. (The Go runtime would end the process.)
 	ErrMemory = errors.New("the machine has less memory: make the batch or the model smaller")
-	// ErrRange tells that a copy goes beyond its buffer.
+	// ErrRange means that a copy goes beyond its buffer.
 	ErrRange = errors.New("copy outside of the buffer")
-	// ErrLost tells that a device is of no more use to this process, which has to be started again.
+	// ErrLost means that this process cannot use the device any more and has to be restarted.
 	ErrLost = errors.New("the device is lost")
 )

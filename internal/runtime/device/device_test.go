@@ -67,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestAfter sees that a stream waits for another one.
+// TestAfter checks that a stream waits for another one.
 func TestAfter(t *testing.T) {
 	each(t, func(t *testing.T, d Device) {
 		a, b := must(d.Alloc(4)), must(d.Alloc(4))
@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestFakeDefers sees that nothing happens before the stream is waited for.
+// TestFakeDefers checks that nothing happens before the stream is waited for.
 func TestFakeDefers(t *testing.T) {
 	d := NewFake()
 	b, s := must(d.Alloc(1)), must(d.NewStream())
@@ -147,7 +147,7 @@ func TestFakeDefers(t *testing.T) {
 	}
 }
 
-// TestFakeFaults sees that the host cannot touch the fake device's memory.
+// TestFakeFaults checks that the host cannot touch the fake device's memory.
 func TestFakeFaults(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("skipped: no memory protection on this system")

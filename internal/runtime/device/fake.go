@@ -7,13 +7,13 @@ import (
 )
 
 // NewFake returns the host's twin with an address space of its own. Its memory faults when touched outside of a
-// stream's work (on systems that can protect memory), and its streams put all work off until they are waited for.
+// stream's work (on systems that can protect memory), and its streams defer all work until they are waited for.
 func NewFake() Device { return &fakeDevice{buffers: map[*fakeBuffer]struct{}{}} }
 
 // fakeDevice protects all its buffers together: they are open while any of its streams works.
 type fakeDevice struct {
 	streams sync.Mutex // one works at a time
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	buffers map[*fakeBuffer]struct{}
 	working int
 }
@@ -51,7 +51,7 @@ func (d *fakeDevice) Close() error {
 	return errors.Join(errs...)
 }
 
-// open makes the memory reachable, close the opposite; they nest.
+// open makes the memory reachable, and close unreachable again; calls nest.
 func (d *fakeDevice) open() error  { return d.shift(+1) }
 func (d *fakeDevice) close() error { return d.shift(-1) }
 

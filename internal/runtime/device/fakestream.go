@@ -2,11 +2,11 @@ package device
 
 import "fmt"
 
-// fakeStream queues everything and works only when it is waited for: the latest that the interface allows.
+// fakeStream queues all work until it is waited for, as late as the interface allows.
 type fakeStream struct {
 	dev   *fakeDevice
 	queue []command
-	head  int // of the queue: those before are done
+	head  int // of the queue; commands before it are done
 	done  int // commands begun since the stream was made
 }
 
@@ -68,7 +68,7 @@ func (s *fakeStream) After(e Event) error {
 	if !ok || f.s.dev != s.dev {
 		return fmt.Errorf("wait for %T: %w", e, ErrEvent)
 	}
-	if f.s != s { // what precedes it on this stream is done before anyway
+	if f.s != s { // on this stream, earlier work is done first anyway
 		s.add(command{after: &f})
 	}
 	return nil
@@ -84,7 +84,7 @@ func (s *fakeStream) add(c command) {
 
 type fakeEvent struct {
 	s  *fakeStream
-	at int // commands that precede it
+	at int // number of commands before it
 }
 
 func (e fakeEvent) Wait() error { return e.s.work(e.at) }
@@ -97,15 +97,15 @@ func (s *fakeStream) memory(b Buffer, offset, n int) ([]byte, error) {
 	return window(f.mem, offset, n)
 }
 
-// work does queued commands up to the one numbered at since the stream was made, -1 for all. After an error those left of
-// them are dropped.
+// work does queued commands up to number at, counted since the stream was made, or all for -1. After an error it drops the
+// rest of them.
 func (s *fakeStream) work(at int) error {
 	s.dev.streams.Lock()
 	defer s.dev.streams.Unlock()
 	return s.workLocked(at)
 }
 
-// workLocked is work while no other stream of the device does any.
+// workLocked is work while no other stream of the device works.
 func (s *fakeStream) workLocked(at int) (err error) {
 	if at < 0 {
 		at = s.done + len(s.queue) - s.head
@@ -142,7 +142,7 @@ func (c *command) do() error {
 	case c.kernel != nil:
 		return c.kernel.Run()
 	case c.after != nil:
-		_ = c.after.s.workLocked(c.after.at) // its error is reported to those who wait for that stream
+		_ = c.after.s.workLocked(c.after.at) // its error is reported when that stream is waited for
 	default:
 		copy(c.to, c.from)
 	}

@@ -96,7 +96,7 @@ func (s *hostStream) Launch(k Kernel) error {
 
 func (s *hostStream) Record() (Event, error) { return hostEvent{s.err}, nil }
 
-// After has nothing to wait for: what precedes an event is done.
+// After has nothing to wait for: the work before an event is done.
 func (s *hostStream) After(e Event) error {
 	if _, ok := e.(hostEvent); !ok {
 		return fmt.Errorf("wait for %T: %w", e, ErrEvent)

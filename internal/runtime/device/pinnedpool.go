@@ -8,12 +8,12 @@ import (
 	"unsafe"
 )
 
-// minPinned is the size from which a request is served from pinned memory: less is copied faster than it is tracked.
+// minPinned is the smallest request served from pinned memory: less is copied faster than it is tracked.
 const minPinned = 64 << 10
 
-// PinnedPool is a pool of page-locked ("pinned") memory: to make such memory takes longer than to fill it. It is an allocator
-// as Arrow's libraries expect, so that records can be made there. Small requests, and what goes beyond its limit or is refused by
-// the device, are ordinary memory. Memory comes as it was left, and must be returned by Free. It is safe for concurrent use.
+// PinnedPool is a pool of page-locked ("pinned") memory, which takes longer to allocate than to fill. It implements Arrow's
+// allocator interface, so that records can be made in it. Small requests, requests beyond its limit, and requests that the device
+// refuses get ordinary memory. Memory is not cleared, and must be returned by Free. A PinnedPool is safe for concurrent use.
 type PinnedPool struct {
 	from HostAllocator
 
@@ -24,7 +24,7 @@ type PinnedPool struct {
 	inUse      map[*byte]HostBuffer // by the first byte
 	closed     bool
 	onReturned func(error) // after Close, when the last block was returned
-	freeErr    error       // of blocks that the device did not free
+	freeErr    error       // errors of blocks that the device did not free
 }
 
 // NewPinnedPool returns a pool of at most limit bytes of the device's memory.
@@ -42,7 +42,7 @@ func (p *PinnedPool) Allocate(size int) []byte {
 	return alignedBytes(size)
 }
 
-// acquire returns a block, nil where there is no room.
+// acquire returns a block, nil if there is no room.
 func (p *PinnedPool) acquire(size int) HostBuffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *PinnedPool) acquire(size int) HostBuffer {
 	}
 	b, err := p.from.AllocHost(size)
 	if err != nil {
-		p.limit = p.total // so much is what there is
+		p.limit = p.total // the device has no more
 		return nil
 	}
 	p.total += size
@@ -69,7 +69,7 @@ func (p *PinnedPool) acquire(size int) HostBuffer {
 	return b
 }
 
-// fits reports whether a new block can be had, if need be at the cost of free ones. The pool is locked.
+// fits reports whether a new block fits into the limit once all free blocks are evicted. The pool is locked.
 func (p *PinnedPool) fits(size int) bool {
 	spare := 0
 	for other, blocks := range p.free {
@@ -78,7 +78,7 @@ func (p *PinnedPool) fits(size int) bool {
 	return p.total-spare+size <= p.limit
 }
 
-// evict frees blocks of other sizes as long as a new one does not fit. The pool is locked.
+// evict frees blocks of other sizes until a new one fits, and reports whether it can. The pool is locked.
 func (p *PinnedPool) evict(size int) bool {
 	if !p.fits(size) {
 		return false
@@ -100,7 +100,7 @@ func sizeOfBlock(size int) int {
 	return (size + step - 1) / step * step
 }
 
-// Reallocate returns size bytes that begin as b does, which is freed.
+// Reallocate returns size bytes that begin with b's contents, and frees b.
 func (p *PinnedPool) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) {
 		return b[:size]
@@ -118,7 +118,7 @@ func (p *PinnedPool) Free(b []byte) {
 	}
 }
 
-// release returns Close's callback, and its argument, after the last block.
+// release takes a block back. After the last one it returns Close's callback and the callback's argument.
 func (p *PinnedPool) release(at *byte) (func(error), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *PinnedPool) release(at *byte) (func(error), error) {
 	return onReturned, err
 }
 
-// Prefers reports whether b would be copied to the device faster from memory of the pool.
+// Prefers reports whether b's bytes would be copied to the device faster from the pool's memory.
 func (p *PinnedPool) Prefers(b []byte) bool {
 	if len(b) < minPinned {
 		return false
@@ -157,11 +157,11 @@ func (p *PinnedPool) Prefers(b []byte) bool {
 	return !p.closed && p.fits(sizeOfBlock(len(b)))
 }
 
-// ErrPinnedInUse tells that memory of a pool that was closed is still in use.
+// ErrPinnedInUse means that memory of a closed pool is still in use.
 var ErrPinnedInUse = errors.New("page-locked memory is still lent")
 
-// Close frees the memory; later requests are served from ordinary memory. Where some is in use still, the error is ErrPinnedInUse: the
-// device must then stay open until the last of it was returned, when onReturned is called with the error of freeing it.
+// Close frees the memory; later requests get ordinary memory. If some is still in use, the error is ErrPinnedInUse. The device must
+// then stay open until all of it is returned, when Free calls onReturned with the error of freeing it.
 func (p *PinnedPool) Close(onReturned func(error)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ type locked struct {
 	left int
 	held map[*lockedBlock]bool
 	made int
-	// of every Free, which is done nonetheless
+	// stuck is the error of every Free, which frees nonetheless.
 	stuck error
 }
 
@@ -105,7 +105,7 @@ func TestPinnedPoolReuses(t *testing.T) {
 	}
 }
 
-// TestPinnedPoolBeyondItsLimit sees that ordinary memory takes over, and that free blocks make room for others.
+// TestPinnedPoolBeyondItsLimit checks that ordinary memory is used then, and that free blocks make room for others.
 func TestPinnedPoolBeyondItsLimit(t *testing.T) {
 	for name, l := range map[string]struct{ device, limit int }{"the limit": {1 << 30, 256 << 10}, "the device": {256 << 10, 1 << 30}} {
 		d := newLocked(l.device)
@@ -161,7 +161,7 @@ func TestPinnedPoolClosedWhileInUse(t *testing.T) {
 	}
 }
 
-// TestPinnedPoolProperty allocates and frees at random, by several goroutines too, and looks for memory that two have.
+// TestPinnedPoolProperty allocates and frees at random, also by several goroutines, and looks for memory that two users got.
 func TestPinnedPoolProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newLocked(rapid.IntRange(0, 4<<20).Draw(t, "device"))

@@ -7,12 +7,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// acceleratorExecutor does a plan by kernels of an accelerator, and by Go code beside it.
+// acceleratorExecutor executes a plan with an accelerator's kernels and with Go code on the host.
 type acceleratorExecutor struct {
 	*state
 	low      *lowering
 	code     Code
-	moved    bool // places are others than those that code knows
+	moved    bool // places have changed since code's last Bind
 	ahead    aheads
 	enqueued bool // runs may be under way
 }
@@ -22,10 +22,10 @@ var (
 	_ pipeline = (*acceleratorExecutor)(nil)
 )
 
-// acceleratorAlignment is what the wide loads of an accelerator want.
+// acceleratorAlignment is the alignment in bytes that an accelerator's wide loads need.
 const acceleratorAlignment = 256
 
-// load makes the kernels, and brings the constants that operations or the caller read to the device.
+// load makes the kernels, and uploads the constants that operations or the caller read.
 func (a *acceleratorExecutor) load() (err error) {
 	if a.code, err = a.low.dev.Lower(a.operations, LowerOptions{TF32: a.precision == TF32}); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *acceleratorExecutor) reserve(rows int) error {
 	if err := a.checkSizes(rows); err != nil {
 		return err
 	}
-	if a.enqueued { // runs that use what is laid out anew
+	if a.enqueued { // runs in flight use the old layout
 		if err := a.wait(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (a *acceleratorExecutor) reserve(rows int) error {
 	return nil
 }
 
-// workspaces returns what operations need for themselves, as values that live for one step.
+// workspaces returns the operations' workspaces, as values that live for one step.
 func (a *acceleratorExecutor) workspaces(capacity int) []*value {
 	var all []*value
 	for _, s := range a.steps {
@@ -82,7 +82,7 @@ func (a *acceleratorExecutor) workspaces(capacity int) []*value {
 		if n == 0 {
 			continue
 		}
-		at := -1 // beside the feeds
+		at := -1 // placed beside the feeds
 		if s.op.frequency == perRun {
 			at = s.index
 		}
@@ -92,7 +92,7 @@ func (a *acceleratorExecutor) workspaces(capacity int) []*value {
 	return all
 }
 
-// outgrown reports whether an operation needs a larger workspace for a batch than was planned.
+// outgrown reports whether an operation needs a larger workspace for a batch than planned.
 func (a *acceleratorExecutor) outgrown(batch int) bool {
 	grown := false
 	for _, s := range a.steps {
@@ -106,7 +106,7 @@ func (a *acceleratorExecutor) outgrown(batch int) bool {
 	return grown
 }
 
-// locate sets where operations find their operands in a new arena.
+// locate sets the places of all operands in a new arena.
 func (a *acceleratorExecutor) locate() {
 	for v, o := range a.low.operands {
 		base := v.base()
@@ -177,7 +177,7 @@ func (a *acceleratorExecutor) bind(batch int) error {
 	return nil
 }
 
-// kind is the accelerator's.
+// kind returns the accelerator's kind.
 func (a *acceleratorExecutor) kind() string { return a.low.dev.Kind() }
 
 // feed uploads the feeds that the accelerator needs; the host reads them where they are.

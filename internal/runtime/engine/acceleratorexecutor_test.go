@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// refusing is a twin without kernels for the given ops.
+// refusing returns a twin without kernels for the given ops.
 func refusing(ops ...string) *twin {
 	d := newTwin()
 	d.refuses = func(o *Operation) bool {
@@ -68,7 +68,7 @@ func closeTo(t *testing.T, what string, got, want *tensor.Tensor, tol float64) {
 	}
 }
 
-// TestTrainsAsTheHost sees that an accelerator trains as the host does, whichever ops it unsupported, in every mode.
+// TestTrainsAsTheHost checks that an accelerator trains like the host in every mode, whichever ops it does not support.
 func TestTrainsAsTheHost(t *testing.T) {
 	want, loss, _ := train(t, device.NewHost(), Options{})
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ type roomy struct{ *twin }
 
 func (d roomy) Alloc(n int) (device.Buffer, error) { return d.twin.Alloc(min(n, 1<<10)) }
 
-// TestVariableTooLargeForTheHost sees that a step on the host is refused a variable that only the accelerator has room for.
+// TestVariableTooLargeForTheHost checks that a host step on a variable that fits only on the accelerator is refused.
 func TestVariableTooLargeForTheHost(t *testing.T) {
 	d := roomy{refusing("L2Loss")}
 	vars := ok(NewVariables(d))
@@ -154,7 +154,7 @@ func TestHardPlacement(t *testing.T) {
 	}
 }
 
-// TestFaults sees that what a kernel finds wrong names the node and leaves the variables, and that the program goes on.
+// TestFaults checks that a kernel's fault names the node and leaves the variables unchanged, and that the program goes on.
 func TestFaults(t *testing.T) {
 	for _, unsupported := range []string{"", "BiasAddGrad"} {
 		m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestStopsBeforeUpdates cancels in a step on the host: what comes before the updates is left, and nothing is lost.
+// TestStopsBeforeUpdates cancels in a step on the host, before the updates: no variable changes.
 func TestStopsBeforeUpdates(t *testing.T) {
 	for _, c := range []struct {
 		node, unsupported string
@@ -206,7 +206,7 @@ func TestStopsBeforeUpdates(t *testing.T) {
 	}
 }
 
-// TestPanicOnTheHostSide sees that a panic of a step on the host names it and leaves the accelerator idle.
+// TestPanicOnTheHostSide checks that a panic in a step on the host names the step and leaves the accelerator idle.
 func TestPanicOnTheHostSide(t *testing.T) {
 	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := refusing("BiasAddGrad")
@@ -234,7 +234,7 @@ func TestWorkspaceGrows(t *testing.T) {
 	}
 }
 
-// TestAcceleratorNumerics names nodes, variables and feeds, on either side.
+// TestAcceleratorNumerics checks that errors name nodes, variables and feeds, on either side.
 func TestAcceleratorNumerics(t *testing.T) {
 	for _, unsupported := range []string{"", "Log"} {
 		d := refusing(unsupported)
@@ -260,7 +260,7 @@ func TestAcceleratorNumerics(t *testing.T) {
 
 func nan() float32 { z := float32(0); return z / z }
 
-// TestAnySplit compares random graphs on the host with the twin that unsupported a random set of ops.
+// TestAnySplit compares random graphs on the host and on a twin without kernels for a random set of ops.
 func TestAnySplit(t *testing.T) {
 	host := device.NewHost()
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,7 +298,7 @@ func closeRapid(t *rapid.T, got, want *tensor.Tensor) {
 	}
 }
 
-// TestFusionsAreConvex sees that an op between two others of a fusion keeps them apart.
+// TestFusionsAreConvex checks that two ops are not fused if an op outside of the fusion lies between them.
 func TestFusionsAreConvex(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	row := batchType(tensor.Float32, 4)

@@ -7,12 +7,12 @@ import (
 // acceleratorTarget is an accelerator as compilation sees it.
 type acceleratorTarget struct {
 	dev Accelerator
-	low *lowering // of the plan: made by place, for open
+	low *lowering // of the plan; made by place for open
 }
 
 var _ target = (*acceleratorTarget)(nil)
 
-// bind leaves the decision where a step runs to place; ops without steps are checked here.
+// bind only checks ops without steps; place decides where steps run.
 func (t *acceleratorTarget) bind(p *plan, s *step, shared *sharedWeights) error {
 	if s.op.def.alias {
 		return s.bind(p, s.op, p.changing, shared)

@@ -12,18 +12,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// maxAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
+// maxAhead is how many batches may be on the device at once: one running and two waiting to run.
 const maxAhead = 3
 
-// ErrAhead means that so many batches are ahead already that one has to be run, or dropped, before the next.
+// ErrAhead means that the maximum of batches is on the device: run or drop one before bringing the next.
 var ErrAhead = fmt.Errorf("%d batches are on the device", maxAhead)
 
-// Ahead is a batch that is brought to the device while other batches run.
+// Ahead is a batch that is uploaded to the device while other batches run.
 type Ahead struct {
 	p     *Program
 	batch int
 	feeds []*tensor.Tensor
-	set   *feedSet // nil where Go code reads feeds in place
+	set   *feedSet // nil if Go code reads the feeds in place
 	used  bool
 }
 
@@ -34,11 +34,11 @@ type feedSet struct {
 	size    int
 	offsets []int
 	late    []bool       // feeds that come with the run
-	ready   device.Event // it is uploaded
-	taken   device.Event // a run has copied it
+	ready   device.Event // done when the batch is uploaded
+	taken   device.Event // done when a run has copied the batch
 }
 
-// aheads are the sets of a program, which go round.
+// aheads are the feed sets of a program, used in turn.
 type aheads struct {
 	a      *acceleratorExecutor
 	mu     sync.Mutex
@@ -47,10 +47,10 @@ type aheads struct {
 	closed bool
 }
 
-// Ahead begins to bring a batch to the device, for RunAhead, beside runs that go on: it may be called while another
-// goroutine runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned; one that
-// is not known yet is nil, and Set gives it. It does not wait; at most two batches can be ahead beside one that runs, a
-// fourth is ErrAhead.
+// Ahead starts to upload a batch to the device, for RunAhead. It does not wait, and may be called while another goroutine
+// runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned. A feed that is not
+// known yet is nil; Set provides it later. Besides the batch that runs, two batches can be ahead; another one fails with
+// ErrAhead.
 func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	a := &Ahead{p: p, batch: batch, feeds: feeds}
 	if batch < 1 {
@@ -70,7 +70,7 @@ func (p *Program) Ahead(batch int, feeds []*tensor.Tensor) (*Ahead, error) {
 	return a, nil
 }
 
-// Set gives a feed that was nil, before the run, until whose end it must stay unchanged.
+// Set provides a feed that was nil. It must be called before the run, and t must stay unchanged until the run's end.
 func (a *Ahead) Set(feed int, t *tensor.Tensor) { a.feeds[feed] = t }
 
 func (a *acceleratorExecutor) upload(feeds []*tensor.Tensor) (*feedSet, error) {
@@ -92,7 +92,7 @@ func (a *acceleratorExecutor) upload(feeds []*tensor.Tensor) (*feedSet, error) {
 	return set, nil
 }
 
-// open makes what Ahead needs when it is first called.
+// open makes the stream and the sets on first use.
 func (h *aheads) open() (err error) {
 	if h.closed {
 		return ErrClosed
@@ -138,7 +138,7 @@ func (s *feedSet) upload(stream device.Stream, feeds []*tensor.Tensor) error {
 	return err
 }
 
-// reserve makes the set large enough, once the run before has copied it.
+// reserve makes the set large enough, once the previous run has copied it.
 func (s *feedSet) reserve(size int) (err error) {
 	if size <= s.size {
 		return nil
@@ -158,7 +158,7 @@ func (s *feedSet) reserve(size int) (err error) {
 	return nil
 }
 
-// RunAhead is Run of a batch that was brought to the device before. Each batch can be run once.
+// RunAhead is Run for a batch that Ahead has brought to the device. Each batch can be run once.
 func (p *Program) RunAhead(ctx context.Context, a *Ahead) error {
 	if a.p != p || a.used {
 		return errors.New("run ahead: expected a batch of this program that has not been run")
@@ -168,11 +168,11 @@ func (p *Program) RunAhead(ctx context.Context, a *Ahead) error {
 		return p.Run(ctx, a.batch, a.feeds)
 	}
 	err := p.runBatch(ctx, a.batch, a.feeds, a.set)
-	// An error of the copies is the stream's on which they were made.
+	// An error of the uploads surfaces in their own stream, by release.
 	return errors.Join(err, a.set.release())
 }
 
-// Drop gives up a batch that is not to be run. It does nothing after RunAhead.
+// Drop gives up a batch without running it. It does nothing after RunAhead.
 func (a *Ahead) Drop() error {
 	if a.used || a.set == nil {
 		a.used = true
@@ -204,7 +204,7 @@ func (s *feedSet) free() error {
 	return err
 }
 
-// feed brings the set's feeds to where the program reads them.
+// feed copies the set's feeds to where the program reads them.
 func (s *feedSet) feed(feeds []*tensor.Tensor) error {
 	a := s.a
 	if err := a.stream.After(s.ready); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestAhead trains from batches that another goroutine brings to the device, and compares with feeding them each time.
+// TestAhead trains on batches that another goroutine uploads, and compares with feeding each batch to Run.
 func TestAhead(t *testing.T) { onSplits(t, AheadOn) }
 
 // AheadOn is TestAhead on one device.

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// attentionOps weigh values by how queries and keys agree.
+// attentionOps are scaled dot-product attention and its gradient.
 var attentionOps = map[*ops.Def]opDef{
 	ops.Attention:     {compile: floats(compileAttention[float32], compileAttention[float64])},
 	ops.AttentionGrad: {compile: floats(compileAttentionGrad[float32], compileAttentionGrad[float64])},
@@ -21,7 +21,7 @@ var attentionOps = map[*ops.Def]opDef{
 type attention struct {
 	q, k, v, out, lse *value
 	mask              *value // nil for none
-	key, counter      *value // of dropout, nil for none
+	key, counter      *value // dropout's, nil for none
 	causal            bool
 	drop              float64
 }
@@ -56,7 +56,7 @@ func compileAttentionGrad[T kernels.Float](c *binding) (runFunc, error) {
 	}, err
 }
 
-// read takes the attributes and the operands that not all have, and checks shapes.
+// read reads the attributes and the optional operands, and checks shapes.
 func (a *attention) read(c *binding, more []*value) error {
 	for i, v := range []*value{a.q, a.k, a.v, a.out} {
 		if err := checkRank(fmt.Sprint("operand ", i), v, 4); err != nil {
@@ -107,7 +107,7 @@ func (a *attention) checkMask() error {
 	return nil
 }
 
-// attentionArgs are the operands at the current batch.
+// attentionArgs returns the operands for the current batch.
 func attentionArgs[T kernels.Float](a *attention) kernels.Attention[T] {
 	q, k, v := a.q.dims, a.k.dims, a.v.dims
 	g := kernels.Attention[T]{Batch: q[0], Heads: q[2], Groups: k[2], Queries: q[1], Keys: k[1], Depth: q[3], Width: v[3],

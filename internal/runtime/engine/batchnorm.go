@@ -37,15 +37,15 @@ type batchNorm[T kernels.Float] struct {
 	epsilon      float64
 	factor       float64 // exponential_avg_factor
 	scale, shift []T
-	center       []T    // the mean of what is scaled and shifted: x, or where that is far from 0, x-mean
-	from         []T    // that, for addRows
+	center       []T    // mean of what is scaled and shifted: x or, if means are far from 0, x-mean
+	from         []T    // what is scaled and shifted, for addRows
 	relu         bool   // activation_mode of the fused op
 	add          *value // its side input, nil for none
 	blocks       func(n int)
 }
 
 // compileBatchNorm takes x, scale, offset, mean, variance and gives y, mean, variance (with Bessel's correction) and
-// the reserves: mean and plain variance, and one that is not used.
+// the reserves: mean, plain variance, and an unused one.
 func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(5, 6); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (b *batchNorm[T]) train() error {
 	return nil
 }
 
-// average sets dst to new*k, or to the moving average of it with the old value.
+// average sets dst to now*k, or to the moving average of now*k and the old value.
 func (b *batchNorm[T]) average(dst []T, old *value, now []T, k float64) {
 	for i, e := range now {
 		v := float64(e) * k
@@ -113,8 +113,8 @@ func (b *batchNorm[T]) infer() error {
 	return nil
 }
 
-// farMean is from how many standard deviations on a mean is far from 0: x*scale and mean*scale are then large numbers whose
-// difference has lost digits, so that x-mean is computed first, as TensorFlow does always.
+// farMean is the number of standard deviations from which a mean is far from 0. Then x*scale and mean*scale are large numbers
+// whose difference loses digits, so x-mean is computed first, as TensorFlow always does.
 const farMean = 4
 
 // far reports whether some mean is far from 0.
@@ -135,7 +135,7 @@ func centered[T kernels.Float](y, x, mean, negative []T) {
 	kernels.ScaleShift(y, x, nil, negative, false)
 }
 
-// fitted is scratch of n elements, as many as there are channels: the batch may decide how many that are.
+// fitted returns s with n elements, one for each channel. The number of channels may depend on the batch size.
 func fitted[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -143,8 +143,8 @@ func fitted[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// normalize sets y = (x-mean)/sqrt(variance+epsilon)*gamma + beta. Where the moments are those of the batch's rows (not 0), it
-// takes from them what rounding has added.
+// normalize sets y = (x-mean)/sqrt(variance+epsilon)*gamma + beta. If rows is not 0, mean and variance are the batch's own,
+// and normalize corrects their rounding error where means are far from 0.
 func (b *batchNorm[T]) normalize(mean, variance []T, rows int) {
 	x, y := view[T](b.in[0]), view[T](b.out[0])
 	n := len(mean)
@@ -175,7 +175,7 @@ func (b *batchNorm[T]) normalize(mean, variance []T, rows int) {
 	kernels.ScaleShift(y, x, b.scale, b.shift, b.relu)
 }
 
-// correct sets center to the mean of y, which is x less a mean that was rounded, and adds it to that.
+// correct sets center to the mean of y, which is x minus a rounded mean, adds it to mean, and recomputes variance.
 func (b *batchNorm[T]) correct(mean, variance []T, rows int) {
 	y, cols := view[T](b.out[0]), len(mean)
 	kernels.ColSum(b.center, y, rows, cols)
@@ -185,7 +185,7 @@ func (b *batchNorm[T]) correct(mean, variance []T, rows int) {
 	kernels.Binary(kernels.Add, mean, mean, b.center)
 }
 
-// addRows sets rows of y with the side input, some that stay in the L1 cache at a time.
+// addRows sets rows of y with the side input, in blocks that stay in the L1 cache.
 func (b *batchNorm[T]) addRows(lo, hi int) {
 	cols := len(b.shift)
 	block := max(1, blockElements/max(1, cols))
@@ -207,11 +207,11 @@ type batchNormGrad[T kernels.Float] struct {
 	epsilon float64
 	coef    [3][]T
 
-	negative []T // means, for x-mean where they are far from 0
+	negative []T // negative means, for x-mean where means are far from 0
 }
 
 // compileBatchNormGrad takes dy, x, scale, reserve_1 (mean), reserve_2 (variance), reserve_3 and gives dx, dscale,
-// doffset and two reserves that are not used.
+// doffset and two unused reserves.
 func compileBatchNormGrad[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(5, 3); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func (b *batchNormGrad[T]) run(training bool) {
 			b.coef[2][i] = T(-g/std*float64(dbeta[i])/n - k*m)
 		}
 	}
-	if !training { // x, which may be infinite, takes no part
+	if !training { // x, which may be infinite, is not used
 		kernels.ScaleShift(view[T](b.out[0]), dy, b.coef[0], b.coef[2], false)
 		return
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestNormOfMeansFarFromZero sees that columns such as years and incomes keep their digits: by given moments, by those of the batch, with
-// a sum and a clip behind, and in the gradient.
+// TestNormOfMeansFarFromZero checks that columns such as years and incomes keep their digits: with given moments, with the
+// batch's moments, with an addition and a ReLU after it, and in the gradient.
 func TestNormOfMeansFarFromZero(t *testing.T) {
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		for _, sizes := range [][]int{{7}, {3, 7}, {3, 2, 7}} {
@@ -56,7 +56,7 @@ func momentsOf(all []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// farMoments are the moments by which a column is normalized: its own, or those given.
+// farMoments are the moments by which a column is normalized: its own, or the given ones.
 func farMoments(training bool, c int, column []float64, mean, variance *tensor.Tensor) (m, v float64) {
 	if training {
 		return momentsOf(column)
@@ -88,7 +88,7 @@ func farNorm(t *testing.T, dev device.Device, sizes []int, training, added bool)
 		if added {
 			want = max(want+extra.Float(i), 0)
 		}
-		// The means of columns have about 1e-9 of rounding, where those of the batch are computed.
+		// If the batch's means are computed, they have a rounding error of about 1e-9.
 		if got := p.Value(0).Float(i); math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
 			t.Fatalf("element %d: expected %v, got %v", i, want, got)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// number is the element types that arithmetic is done in.
+// number is the element types of arithmetic.
 type number interface {
 	float32 | float64 | int32 | int64 | uint8
 }
@@ -83,7 +83,7 @@ func lessEqual[T number](a, b T) bool    { return a <= b }
 func greater[T number](a, b T) bool      { return a > b }
 func greaterEqual[T number](a, b T) bool { return a >= b }
 
-// arithmetic is an op with a vector kernel for floats and, where not nil, scalar functions for integers.
+// arithmetic is an op with a vector kernel for floats and, if not nil, scalar functions for integers.
 func arithmetic(op kernels.BinaryOp, i32 func(a, b int32) int32, i64 func(a, b int64) int64, u8 func(a, b uint8) uint8) opDef {
 	forms := map[tensor.DType]compileFunc{tensor.Float32: kernelBinary[float32](op), tensor.Float64: kernelBinary[float64](op)}
 	if i32 != nil {

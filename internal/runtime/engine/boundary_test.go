@@ -27,7 +27,7 @@ func doubling(t *testing.T, dev device.Device) *Program {
 
 func column(x ...float32) []*tensor.Tensor { return []*tensor.Tensor{ok(tensor.FromSlice(x, len(x)))} }
 
-// TestPanicIsAnError sees that a kernel's panic names its node, and that the program can be used afterwards.
+// TestPanicIsAnError checks that a kernel's panic names its node, and that the program can be used afterwards.
 func TestPanicIsAnError(t *testing.T) {
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		p := doubling(t, dev)
@@ -69,7 +69,7 @@ func TestPanicIsAnError(t *testing.T) {
 	})
 }
 
-// TestClosed sees that a closed program says so, however often it is closed.
+// TestClosed checks that a closed program returns ErrClosed, however often it is closed.
 func TestClosed(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		p := doubling(t, dev)
@@ -109,7 +109,7 @@ type fullAccelerator struct {
 
 func (d fullAccelerator) Alloc(n int) (device.Buffer, error) { return d.limit.Alloc(n) }
 
-// device is what programs are compiled for.
+// device returns the device that programs are compiled for.
 func (d *full) device() device.Device {
 	if a, ok := d.Device.(Accelerator); ok {
 		return fullAccelerator{a, d}
@@ -117,7 +117,7 @@ func (d *full) device() device.Device {
 	return d
 }
 
-// TestGrowthFails sees that a program outlives a batch that is too large for it.
+// TestGrowthFails checks that a program can still be used after a batch that is too large for it.
 func TestGrowthFails(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		d := &full{Device: dev}
@@ -144,8 +144,8 @@ func TestGrowthFails(t *testing.T) {
 	})
 }
 
-// TestRefusedFeedsLeaveTheBatch sees that a run whose feeds are refused does not count as one of its batch size: what
-// depends on that is made by the next run.
+// TestRefusedFeedsLeaveTheBatch checks that a run whose feeds are refused does not count for its batch size: the next
+// run computes the values that depend on the size.
 func TestRefusedFeedsLeaveTheBatch(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())

@@ -7,9 +7,9 @@ import (
 )
 
 // broadcast walks two operands under NumPy's rules. Neighbouring dimensions in which both operands behave alike are
-// one, so that the usual cases are a single vector operation.
+// merged, so that the usual cases are a single vector operation.
 type broadcast struct {
-	dims   []int // of the result, merged
+	dims   []int // the result's, merged
 	sa, sb []int // steps of the operands, 0 where repeated
 	index  []int
 }
@@ -19,7 +19,7 @@ func (w *broadcast) prepare(a, b, out []int) error {
 	w.dims, w.sa, w.sb = w.dims[:0], w.sa[:0], w.sb[:0]
 	stepA, stepB := 1, 1
 	lastA, lastB := false, false
-	for i := range out { // from the last dimension on
+	for i := range out { // from the last dimension to the first
 		n := out[len(out)-1-i]
 		da, db := fromEnd(a, i), fromEnd(b, i)
 		if (da != n && da != 1) || (db != n && db != 1) || (da != n && db != n) {
@@ -60,7 +60,7 @@ func stepUnless(repeated bool, step int) int {
 	return step
 }
 
-// vectors are the forms of a binary operation: on two vectors, and with either side a scalar.
+// vectors has the forms of a binary operation: on two vectors, and on a scalar and a vector in either order.
 type vectors[T, R tensor.Element] struct {
 	vv func(dst []R, a, b []T)
 	vs func(dst []R, a []T, k T)

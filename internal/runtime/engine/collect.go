@@ -16,15 +16,15 @@ type collector struct {
 	index  map[*graph.Node]int
 	feeds  map[graph.Output]*op
 	byNode map[*graph.Node]*op
-	open   map[*graph.Node]bool // on the way from the root: meeting one again is a cycle
+	open   map[*graph.Node]bool // on the path from the root; meeting one again means a cycle
 	equal  map[string][]*op
-	shapes map[string]*op // stand-ins for operands whose type alone matters
+	shapes map[string]*op // stand-ins for operands of which only the type is used
 	seed   maphash.Seed
 	ops    []*op
 	errs   []error
 }
 
-// collect prunes, merges and resolves; it sets the feeds and fetches of the plan.
+// collect prunes the graph, merges equal nodes and resolves inputs. It sets the feeds and fetches of the plan.
 func collect(g *graph.Graph, spec Spec, p *plan) ([]*op, error) {
 	c := &collector{index: map[*graph.Node]int{}, feeds: map[graph.Output]*op{}, byNode: map[*graph.Node]*op{},
 		open: map[*graph.Node]bool{}, equal: map[string][]*op{}, shapes: map[string]*op{}, seed: maphash.MakeSeed()}
@@ -72,7 +72,7 @@ func (c *collector) addFeed(i int, f graph.Output) error {
 	return nil
 }
 
-// port returns what computes an output.
+// port returns the port that computes an output.
 func (c *collector) port(o graph.Output) port {
 	if f := c.feeds[o]; f != nil {
 		return port{f, 0}
@@ -80,7 +80,7 @@ func (c *collector) port(o graph.Output) port {
 	return port{c.visit(o.Node), o.Index}
 }
 
-// isFed reports whether all outputs of a node are fed, so that it is not run.
+// isFed reports whether all outputs of a node are fed, so that it need not run.
 func (c *collector) isFed(n *graph.Node) bool {
 	for i := range n.Outputs {
 		if c.feeds[graph.Output{Node: n, Index: i}] == nil {
@@ -117,7 +117,7 @@ func (c *collector) visit(n *graph.Node) *op {
 	}
 	for _, before := range n.Control {
 		if c.isFed(before) {
-			continue // there is nothing to wait for
+			continue // nothing to wait for
 		}
 		o.after = append(o.after, c.visit(before))
 	}
@@ -126,8 +126,8 @@ func (c *collector) visit(n *graph.Node) *op {
 	return o
 }
 
-// shapeOf returns a port that has the type of an output and no elements, so that what computes it need not run. Equal
-// types give one port.
+// shapeOf returns a port with the type of an output and no elements, so that the op of the output need not run. Equal
+// types give the same port.
 func (c *collector) shapeOf(in graph.Output) port {
 	t := in.Type()
 	if t.DType != tensor.Resource && !t.Shape.Known() {
@@ -173,7 +173,7 @@ func (c *collector) merge(o *op) *op {
 	return o
 }
 
-// key is equal for equal ops; the reverse is left to sameOp.
+// key is equal for equal ops; sameOp checks the reverse.
 func (c *collector) key(o *op) string {
 	h := uint64(0)
 	if t, ok := o.node.Attrs["value"].(*tensor.Tensor); ok {
@@ -186,7 +186,7 @@ func (c *collector) key(o *op) string {
 	return k
 }
 
-// sameOp compares by real equality: op, inputs, control inputs, types and attributes.
+// sameOp compares op, inputs, control inputs, types and attributes.
 func sameOp(a, b *op) bool {
 	if a.node.Op != b.node.Op || len(a.in) != len(b.in) || len(a.after) != len(b.after) || len(a.node.Outputs) != len(b.node.Outputs) {
 		return false

@@ -9,9 +9,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// compileCombine takes rows [n, ...], ids [n], offsets and perhaps weights [n] and gives the sum of the rows of each
-// example, [rows, ...]; rows of negative ids are left out. With the attribute gather the rows are rows of a table
-// that the ids name.
+// compileCombine takes rows [n, ...], ids [n], offsets and optional weights [n] and gives the sum of each example's
+// rows, [rows, ...]. Rows of negative ids are left out. With the attribute gather, the first input is a table, and
+// the ids name its rows.
 func compileCombine[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err
@@ -54,16 +54,16 @@ type combine[T kernels.Float] struct {
 	rows, out, offsets, weights *value
 	ids                         indices
 	gather                      bool
-	single                      bool // of this run: each example has one row
+	single                      bool // in this run, each example has one row
 
 	mu  sync.Mutex
 	bad *IndexError // the first id that names no row
 }
 
-// fewColumns is up to how many columns rows are gathered element by element.
+// fewColumns is the largest number of columns for which rows are gathered element by element.
 const fewColumns = 16
 
-// combineGrain is how many elements make a part that is worth a thread.
+// combineGrain is the number of elements that are worth a thread.
 const combineGrain = 4096
 
 func (k *combine[T]) step() error {
@@ -124,7 +124,7 @@ func combineRows[T kernels.Float, I int32 | int64](k *combine[T], ids []I, lo, h
 	}
 }
 
-// fail keeps the error of the first position.
+// fail keeps the error with the lowest position.
 func (k *combine[T]) fail(e *IndexError) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

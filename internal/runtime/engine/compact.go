@@ -7,14 +7,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// compactFrom is the size from which a variable's memory is worth giving back, in bytes.
+// compactFrom is the smallest variable whose memory is worth giving back, in bytes.
 const compactFrom = 64 << 10
 
-// Compact gives back to the system the memory of variables that programs read in a packed form alone, where that form has
-// the value to the last bit. Whatever reads such a variable later gets the value out of the packed form. Addresses stay
-// as they are, since programs are bound to them. While programs run or variables are read it does nothing.
+// Compact gives the memory of variables back to the system if programs only read them in a packed form that is exact to the
+// last bit. Later reads of such a variable restore the value from the packed form. Addresses stay the same, since programs
+// are bound to them. Compact does nothing while programs run or variables are read.
 func (v *Variables) Compact() {
-	if !v.mu.TryLock() { // to wait for it would keep new runs waiting behind the longest one
+	if !v.mu.TryLock() { // waiting would hold up new runs until the longest one ends
 		return
 	}
 	defer v.mu.Unlock()
@@ -33,12 +33,12 @@ func (v *Variables) Compact() {
 	}
 }
 
-// exact reports whether weights of the key are the variable's values and nothing else.
+// exact reports whether weights of the key have the variable's exact values.
 func (k weightsKey) exact() bool {
 	return k.as == tensor.Invalid || k.w != nil && k.w.dtype == k.as
 }
 
-// need brings the memory of variables back that Compact has given away. It is called before something reads them.
+// need restores the memory of variables that Compact has given away. It is called before anything reads them.
 func (s *sharedWeights) need(all ...*variable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *sharedWeights) need(all ...*variable) {
 	}
 }
 
-// pin keeps the memory of variables from Compact, until unpin.
+// pin keeps Compact from giving away the memory of variables, until unpin.
 func (s *sharedWeights) pin(all []*variable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *sharedWeights) unpin(all []*variable) {
 	}
 }
 
-// unpack brings a variable's memory back; mu is held.
+// unpack restores a variable's memory; mu is held.
 func (s *sharedWeights) unpack(x *variable) {
 	if x.packed != nil {
 		x.packed.weights.unpack(x.memory())
@@ -82,8 +82,7 @@ func (s *sharedWeights) overwritten(x *variable) {
 	}
 }
 
-// settle notes that a variable's memory has its value, and drops the packed form where that was all that it was kept for;
-// mu is held.
+// settle notes that a variable's memory has its value, and drops the packed form if no program uses it; mu is held.
 func (s *sharedWeights) settle(x *variable) {
 	u := x.packed
 	x.packed = nil
@@ -92,7 +91,7 @@ func (s *sharedWeights) settle(x *variable) {
 	}
 }
 
-// copyPacked copies a variable's value out of its packed form, false where the variable's memory has it.
+// copyPacked copies a variable's value out of its packed form. It returns false if the variable's memory has the value.
 func (s *sharedWeights) copyPacked(dst []byte, x *variable) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *sharedWeights) copyPacked(dst []byte, x *variable) bool {
 	return true
 }
 
-// givenBack returns how many bytes of variables Compact has given away.
+// givenBack returns the bytes of variables that Compact has given away.
 func (s *sharedWeights) givenBack() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +114,7 @@ func (s *sharedWeights) givenBack() (n int64) {
 	return n
 }
 
-// directReads returns the variables whose memory steps read, those of updates included. The other variables are read in
-// a packed form alone.
+// directReads returns the variables whose memory steps read or update. The other variables are read only in packed form.
 func (p *plan) directReads() []*variable {
 	all := map[*variable]bool{}
 	note := func(from port) {

@@ -11,14 +11,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// matrixSize is the rows of a matrix that Compact gives back: some strips of a packed operand, and a part of one.
+// matrixSize is the number of rows of a matrix that Compact gives back: some whole strips of a packed operand, and a partial one.
 const matrixSize = 131
 
-// compactKinds are ways to read the variable w: packed in two ways, as it is, and to update it.
+// compactKinds are ways to use the variable w: read it packed, in three forms, read it directly, and update it.
 var compactKinds = []string{"product", "transposed", "normalized", "direct", "double"}
 
-// compactProgram compiles one of the ways. Its result for a row with a single 1 in column 5 is row or column 5 of w,
-// that of "direct" is w. "normalized" is a convolution whose normalization doubles the row.
+// compactProgram compiles one of the ways. Its result for a row with a single 1 in column 5 is row or column 5 of w; the
+// result of "direct" is w. "normalized" is a convolution whose normalization doubles the row.
 func compactProgram(vars *Variables, kind string) *Program {
 	b := graph.NewBuilder(graph.New())
 	matrix, rows := fixedType(tensor.Float32, matrixSize, matrixSize), batchType(tensor.Float32, matrixSize)
@@ -96,7 +96,7 @@ func (m *compactModel) check(kind string, p *Program) {
 	}
 }
 
-// set gives w other values: positive, and none alike.
+// set gives w other values, positive and all different.
 func (m *compactModel) set(first int) {
 	m.w = tensor.New(tensor.Float32, matrixSize, matrixSize)
 	for i := range tensor.Values[float32](m.w) {
@@ -178,8 +178,8 @@ func TestCompactChangesNothing(t *testing.T) {
 	})
 }
 
-// TestCompactGivesBack sees that the memory is counted once where programs read packed weights alone, and twice where
-// another one reads the variable as it is.
+// TestCompactGivesBack checks that the memory is counted once if programs only read packed weights, and twice if another
+// program reads the variable directly.
 func TestCompactGivesBack(t *testing.T) {
 	dev := device.NewHost()
 	probe := ok(dev.Alloc(compactFrom))
@@ -230,8 +230,8 @@ func TestCompactGivesBack(t *testing.T) {
 	})
 }
 
-// TestCompactedFilter runs a convolution whose form depends on the batch: a filter that was needed in one form alone is
-// made in the other one, too, after Compact.
+// TestCompactedFilter runs a convolution whose form depends on the batch: a filter that was needed only in one form can
+// still be made in the other form after Compact.
 func TestCompactedFilter(t *testing.T) {
 	const channels, side = 256, 8
 	w := tensor.New(tensor.Float32, 3, 3, channels, channels)
@@ -267,7 +267,7 @@ func TestCompactedFilter(t *testing.T) {
 	}
 }
 
-// TestCompactWaitsForNobody sees that Compact leaves variables alone that somebody reads.
+// TestCompactWaitsForNobody checks that Compact skips variables that are being read.
 func TestCompactWaitsForNobody(t *testing.T) {
 	m := &compactModel{vars: ok(NewVariables(device.NewHost()))}
 	m.set(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Spec says what a program takes and gives.
+// Spec says what a program takes and returns.
 type Spec struct {
 	Feeds   []graph.Output // values given to Run, in this order; a fed output is not computed
 	Fetches []graph.Output // values read after Run
@@ -20,35 +20,35 @@ type Spec struct {
 type Options struct {
 	Capacity      int  // batch rows to plan memory for; 0 means 1. A larger batch grows it.
 	CheckNumerics bool // fail with a NumericsError at the first NaN or infinity
-	Profile       bool // measure the time of every node, each by itself: see Program.Profile
-	// OwnFetches gives every fetch memory of its own: no node uses it once the fetch is complete, no other fetch shares
-	// it, and it is not that of a feed, a constant or a variable. The caller may then change what Value returned, from
-	// OnFetch on until the next run.
+	Profile       bool // measure the time of every single node: see Program.Profile
+	// OwnFetches gives every fetch memory of its own: no node uses it once the fetch is complete, and no other fetch,
+	// feed, constant or variable shares it. The caller may then change what Value returned, from OnFetch on until the
+	// next run.
 	OwnFetches bool
-	// OnFetch, where not nil, is called by Run, on its goroutine, as soon as fetch i is complete; Value(i) gives it from
-	// then on, to all goroutines, while the run goes on. OnFetch is called once for each fetch, unless the run fails before.
-	// Nodes that make fetches run as early as they can. OnFetch must not call other methods of the program or
-	// methods of its variables.
+	// OnFetch, if not nil, is called by Run, on its goroutine, as soon as fetch i is complete. From then on Value(i)
+	// returns the fetch to all goroutines while the run goes on. OnFetch is called once for each fetch, unless the run
+	// fails before. Nodes that make fetches run as early as they can. OnFetch must not call other methods of the
+	// program or methods of its variables.
 	OnFetch func(i int)
 
-	// Updated says that the variables change from run to run, by other programs: weights are not kept in the form that
-	// kernels read, which costs as much memory again and would be made anew for each run.
+	// Updated says that other programs change the variables from run to run. Weights are then not packed for the kernels:
+	// packed weights take as much memory again, and would have to be made for each run.
 	Updated bool
 
-	// HardPlacement refuses ops that an accelerator has no kernel for; otherwise they run on the host: see
-	// Program.HostSteps. What is computed once per batch size may always be computed there.
+	// HardPlacement refuses ops that an accelerator has no kernel for. Otherwise they run on the host: see
+	// Program.HostSteps. Steps that run once per batch size may always run there.
 	HardPlacement bool
-	// Allow, where not nil, is asked by Compile before it allocates memory for values; its error ends that.
+	// Allow, if not nil, is called by Compile before it allocates memory for values; an error stops Compile.
 	Allow func(bytes int) error
-	// Precision is how an accelerator computes with float32; other devices do so in float32.
+	// Precision is how an accelerator computes with float32 values; other devices always use float32.
 	Precision Precision
 
-	groupAll bool // run at the same time what can be, whether or not it pays: for tests
+	groupAll bool // for tests: run steps at the same time even where it does not pay
 }
 
-// Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
-// must exist). Its error lists every node that cannot be compiled; errors.As finds UnsupportedOpError, ErrCycle,
-// ErrNotFed and ErrVariable.
+// Compile makes a program that runs on dev with the variables vars, which must be of the same device and have all
+// variables that the program uses. Its error lists every node that cannot be compiled, as *UnsupportedOpError, ErrCycle,
+// ErrNotFed or ErrVariable.
 func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
 	t := targetOf(dev)
 	plan, err := newPlan(g, spec, t, vars, opts)
@@ -63,7 +63,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	return p, nil
 }
 
-// newPlan plans a graph for a kind of device. The plan has shared weights to release even where it fails.
+// newPlan plans a graph for a kind of device. Even if it fails, the plan has shared weights to release.
 func newPlan(g *graph.Graph, spec Spec, t target, vars *Variables, opts Options) (*plan, error) {
 	p := &plan{options: opts, onDevice: map[*value]bool{}, serial: opts.Profile}
 	ops, err := collect(g, spec, p)
@@ -98,7 +98,7 @@ func newPlan(g *graph.Graph, spec Spec, t target, vars *Variables, opts Options)
 	return p, t.place(p, vars)
 }
 
-// makeValues gives every output a value and says which share storage.
+// makeValues gives every output a value and decides which share storage.
 func makeValues(ops []*op) {
 	for _, o := range ops {
 		o.out = make([]*value, len(o.node.Outputs))
@@ -122,7 +122,7 @@ func makeValues(ops []*op) {
 	}
 }
 
-// bindAll makes a step of every op that computes something. Its error lists all that failed.
+// bindAll makes a step of every op that computes something. Its error lists all ops that failed.
 func (p *plan) bindAll(t target, shared *sharedWeights) error {
 	var errs []error
 	for _, o := range p.ops {
@@ -146,7 +146,7 @@ func (p *plan) bindAll(t target, shared *sharedWeights) error {
 	return errors.Join(errs...)
 }
 
-// bind compiles the step as Go code, of its op or of a twin of that with other variables; those that change are not packed.
+// bind compiles the step as Go code, from its op or a copy of it with other variables. Changing variables are not packed.
 func (s *step) bind(p *plan, o *op, changing map[*variable]bool, shared *sharedWeights) error {
 	c := &binding{node: o.node, op: o, in: o.operands(s.in), out: s.out, changing: changing, shared: shared}
 	run, err := compileOp(c)
@@ -161,7 +161,7 @@ func (s *step) bind(p *plan, o *op, changing map[*variable]bool, shared *sharedW
 	return nil
 }
 
-// releaseWeights gives up the weights that the plan shares with other programs, and the memory of variables.
+// releaseWeights releases the weights that the plan shares with other programs, and unpins the memory of variables.
 func (p *plan) releaseWeights(vars *Variables) {
 	for _, k := range p.weights {
 		vars.weights.release(k)
@@ -170,7 +170,7 @@ func (p *plan) releaseWeights(vars *Variables) {
 	p.weights, p.pinned = nil, nil
 }
 
-// compileOp makes the step of an op; a graph that it did not expect is an error, not the end of the process.
+// compileOp makes the step of an op. A panic over an unexpected graph becomes an error.
 func compileOp(c *binding) (run runFunc, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -180,7 +180,7 @@ func compileOp(c *binding) (run runFunc, err error) {
 	return c.op.def.compile(c)
 }
 
-// checkOp returns what keeps an op from being compiled, apart from its own compile function.
+// checkOp returns why an op cannot be compiled, apart from errors of its own compile function.
 func checkOp(n *graph.Node) error {
 	if !Supported(n.Op) {
 		return &UnsupportedOpError{Op: n.Op, Node: n.Name}

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// attentionCases have two heads of queries and one of keys and values, causal and with a mask; kernels' own tests have the rest.
+// attentionCases have two heads of queries and one of keys and values, causal and with a mask; the tests of kernels cover the rest.
 func attentionCases() []*opCase {
 	attrs := graph.Attrs{"causal": true, "masked": true, "drop": float32(0)}
 	q, k, v, out, sums := "B,4,2,4", "B,5,1,4", "B,5,1,3", "B,4,2,3", "B,2,4"
@@ -18,7 +18,7 @@ func attentionCases() []*opCase {
 	}
 }
 
-// eachScore calls f with every query, head and key that it sees, and their scaled product. mask is [batch, 1, 1, 5].
+// eachScore calls f for every query, head and key that the query sees, with their scaled product. mask is [batch, 1, 1, 5].
 func eachScore(q, k, mask nd, f func(b, i, h, j int, score float64)) {
 	for b := range q.shape[0] {
 		for at := range 4 * 2 {
@@ -55,7 +55,7 @@ func attendedBy(in []nd, out [][]int) []nd {
 	return []nd{y, lse}
 }
 
-// attentionGradBy takes result and sums as they are fed, whether or not they are those of the operands.
+// attentionGradBy uses the result and sums that are fed, even if they do not belong to the operands.
 func attentionGradBy(in []nd, out [][]int) []nd {
 	dq, dk, dv := newND(out[0]), newND(out[1]), newND(out[2])
 	y, lse, dy := in[3], in[4], in[5]

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// eightBits is an operand of all numbers of a type of 8 bits.
+// eightBits is an operand with all numbers of an 8-bit type.
 func eightBits(d tensor.DType, s string) operand {
 	low := 0
 	if d == tensor.Int8 {
@@ -23,7 +23,7 @@ func eightBits(d tensor.DType, s string) operand {
 	return operand{typ: ty(d, s), gen: func(r *rand.Rand, _ int) float64 { return float64(low + r.IntN(256)) }}
 }
 
-// integerCase is an op of integers of 8 bits with 5 columns; sums computes the product of its operands.
+// integerCase is an op on 8-bit integers with 5 columns; sums computes the product of its operands.
 func integerCase(op string, attrs graph.Attrs, a, b operand, out graph.Type, columnwise bool, sums func(a, b nd, out []int) nd) *opCase {
 	many := func(d tensor.DType, one float64) operand {
 		o := operand{typ: ty(d, "5"), constant: true, values: []float64{one, 2 * one, 0, -one, 3 * one}}
@@ -55,7 +55,7 @@ func integerCase(op string, attrs graph.Attrs, a, b operand, out graph.Type, col
 	return &opCase{op: op, attrs: attrs, in: in, out: []graph.Type{out}, ref: ref, only: tensor.Float32}
 }
 
-// minus takes zero points, of all or of columns, from numbers.
+// minus subtracts zero points, one for all or one for each column, from numbers.
 func minus(x, zero nd) []float64 {
 	y := make([]float64, len(x.data))
 	for i, v := range x.data {
@@ -64,7 +64,7 @@ func minus(x, zero nd) []float64 {
 	return y
 }
 
-// finished is what becomes of sums.
+// finished computes an op's result from the sums.
 func finished(y nd, in []nd, at func(x nd, i int) float64, to tensor.DType) nd {
 	for i, v := range y.data {
 		if to == tensor.Int32 {
@@ -137,8 +137,8 @@ func imageSums(x, w nd, out []int) nd {
 	return y
 }
 
-// TestWeightsOfBytes sees that a matrix of 8 bits is held once by programs that share it, gives the same results after Compact, and
-// is made anew when it has changed.
+// TestWeightsOfBytes checks that programs share one packed 8-bit matrix, that results are the same after Compact, and that the
+// matrix is packed again when it has changed.
 func TestWeightsOfBytes(t *testing.T) {
 	const k, n = 512, 300
 	r := rand.New(rand.NewPCG(1, 2))
@@ -202,7 +202,7 @@ func TestWeightsOfBytes(t *testing.T) {
 	check(q)
 }
 
-// TestWeightsOfBytesInTwoShapes: two products have the same variable as weights, in different shapes.
+// TestWeightsOfBytesInTwoShapes: two products use the same variable as weights, in different shapes.
 func TestWeightsOfBytesInTwoShapes(t *testing.T) {
 	vars := ok(NewVariables(device.NewHost()))
 	w := tensor.New(tensor.Int8, 4, 6)
@@ -244,7 +244,7 @@ func TestWeightsOfBytesInTwoShapes(t *testing.T) {
 	}
 }
 
-// TestFusedIntegers sees that a scale and an addend that follow a product are made with it, where nothing else reads what is
+// TestFusedIntegers checks that a scale and an addend after a product are fused into it if nothing else reads the values in
 // between, and that the result is the same.
 func TestFusedIntegers(t *testing.T) {
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func mapped(f func(x ...float64) float64) func(in []nd, out [][]int) []nd {
 	}
 }
 
-// broadcastIndex returns the element of a tensor of the given shape that element i of out sees.
+// broadcastIndex returns the element of a tensor of the given shape that is used for element i of out.
 func broadcastIndex(i int, out, shape []int) int {
 	index, step := 0, 1
 	for k := len(out) - 1; k >= 0; k-- {
@@ -153,7 +153,7 @@ func gradCases() []*opCase {
 	return all
 }
 
-// broadcasts are operand shapes and what they give.
+// broadcasts are operand shapes and the shape of their result.
 var broadcasts = [][3]string{
 	{"B,7", "B,7", "B,7"}, {"B,7", "", "B,7"}, {"", "B,7", "B,7"}, {"B,7", "7", "B,7"}, {"7", "B,7", "B,7"},
 	{"B,1", "B,7", "B,7"}, {"B,7", "B,1", "B,7"}, {"B,1", "1,7", "B,7"}, {"B,3,1,5", "3,4,1", "B,3,4,5"},

@@ -108,7 +108,7 @@ func logSoftmaxRow(dst, x []float64) {
 	}
 }
 
-// logitGen draws logits: some are far from the others, and rows without any that is finite.
+// logitGen draws logits. Some are far from the others, and some rows have no finite one.
 func logitGen(r *rand.Rand, i int) float64 {
 	return []float64{normalGen(r, i), 0, 1, 1000, -1000, math.Inf(-1), math.Inf(-1), math.Inf(1), math.NaN(), 1e30}[min(r.IntN(30), 9)]
 }

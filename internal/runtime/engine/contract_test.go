@@ -277,7 +277,7 @@ func (k *contract) compare(t *testing.T, what string, got, want nd) {
 }
 
 // TestContract runs every op on every device, at every SIMD level, for both float types and several batch sizes up to and
-// beyond the capacity, against the naive reference. Short runs have the best level alone.
+// beyond the capacity, against the naive reference. Short runs use only the best level.
 func TestContract(t *testing.T) {
 	first := kernels.Portable
 	if testing.Short() {

@@ -188,7 +188,7 @@ func optimizerCases(sparse bool) []*opCase {
 	return all
 }
 
-// reference applies the rule to the elements, of the rows that are named where there are indices, equal ones summed.
+// reference applies the rule to all elements or, with indices, to the rows that they name, summing gradients of equal index.
 func (rc ruleCase) reference() func(in []nd, _ [][]int) []nd {
 	return func(in []nd, _ [][]int) []nd {
 		const width = 3

@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// window3 is one geometry of the cases of volumes; where padding is SAME the rest of it is after.
+// window3 is one geometry of the volume cases.
 type window3 struct {
 	in      string // B,D,H,W,C
 	k       [3]int
 	stride  [3]int
 	padding string
-	before  [3]int // what SAME adds
+	before  [3]int // padding that SAME adds before; the rest follows from the sizes
 	out     string
 }
 
@@ -27,7 +27,7 @@ func (w *window3) attrs() graph.Attrs {
 	return graph.Attrs{"strides": []int64{1, int64(w.stride[0]), int64(w.stride[1]), int64(w.stride[2]), 1}, "padding": []byte(w.padding), "data_format": []byte("NDHWC")}
 }
 
-// pairs calls f with each pixel of the result, the tap and the pixel of the volume that meet, counted without channels.
+// pairs calls f for each pixel y of the result and tap k, with the pixel x of the volume that they meet, counted without channels.
 func (w *window3) pairs(xs, ys []int, f func(x, k, y int)) {
 	for y := range xs[0] * ys[1] * ys[2] * ys[3] {
 		at := [3]int{y / (ys[2] * ys[3]) % ys[1], y / ys[3] % ys[2], y % ys[3]}
@@ -45,7 +45,7 @@ func (w *window3) pairs(xs, ys []int, f func(x, k, y int)) {
 	}
 }
 
-// triples calls f with the elements of volume, filter and result that a convolution joins.
+// triples calls f for each element of the volume, the filter and the result that a convolution combines.
 func (w *window3) triples(xs, ks, ys []int, f func(x, k, y int)) {
 	w.pairs(xs, ys, func(x, k, y int) {
 		for c := range ks[3] {
@@ -69,7 +69,7 @@ func (w *window3) convCases() []*opCase {
 	x, y := feedOf(w.in), feedOf(w.out)
 	y.typ.Shape.Dims = append(y.typ.Shape.Dims, graph.Fixed(4))
 	k := operand{typ: graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(w.k[0], w.k[1], w.k[2], x.typ.Shape.Dims[4].Const, 4)}, gen: normalGen}
-	sizes := ints(0, 0, 0, 0, 0) // which are not read
+	sizes := ints(0, 0, 0, 0, 0) // not read
 	return []*opCase{
 		{op: "Conv3D", attrs: w.attrs(), tol: 10, in: []operand{x, k}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
@@ -116,7 +116,7 @@ func (w *window3) poolCases() []*opCase {
 	}
 	return []*opCase{
 		{op: "MaxPool3D", attrs: a, in: []operand{x}, out: []graph.Type{y.typ}, ref: func(in []nd, out [][]int) []nd { return []nd{largest(in[0], out[0])} }},
-		// orig_output is drawn as well: it meets no element of its window, or by chance one.
+		// orig_output is random, too: it equals no element of its window, or one by chance.
 		{op: "MaxPool3DGrad", attrs: a, in: []operand{x, y, y}, out: []graph.Type{x.typ}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			each(out[0], in[2].shape, func(x, y int) {

@@ -24,7 +24,7 @@ var convOps = map[*ops.Def]opDef{
 	ops.Conv3DBackpropFilterV2:              {compile: floats(conv(filterGrad, volumes, triple(kernels.Conv3DFilterGrad[float32])), conv(filterGrad, volumes, triple(kernels.Conv3DFilterGrad[float64])))},
 }
 
-// convKind is what the windows of a convolution move over.
+// convKind says what the windows of a convolution move over.
 type convKind int
 
 const (
@@ -33,7 +33,7 @@ const (
 	volumes
 )
 
-// rank is that of images, filters and results.
+// rank is the rank of images, filters and results.
 func (k convKind) rank() int {
 	if k == volumes {
 		return 5
@@ -41,7 +41,7 @@ func (k convKind) rank() int {
 	return 4
 }
 
-// over returns the geometry, in which images have no depth, and the sizes of the result.
+// over returns the geometry, without a depth for images, and the sizes of the result.
 func (k convKind) over(a *window.Attrs, x, filter []int) (v kernels.Volume, y []int, err error) {
 	switch k {
 	case volumes:
@@ -55,7 +55,7 @@ func (k convKind) over(a *window.Attrs, x, filter []int) (v kernels.Volume, y []
 	return v, window.Result(v.Window), err
 }
 
-// fits fails where the channels that are known do not.
+// fits fails if known channels of images and filter do not match.
 func (k convKind) fits(x, filter graph.Shape) error {
 	in, f := x.Dims[k.rank()-1], filter.Dims[k.rank()-2]
 	if in != f && (k != images || !in.Static() || !f.Static() || f.Const < 1 || in.Const%f.Const != 0) {
@@ -64,8 +64,8 @@ func (k convKind) fits(x, filter graph.Shape) error {
 	return nil
 }
 
-// role says where an op of the convolution family has the images x, the filter w and the result y (a position below
-// zero is output 0), and which operands its kernel takes after the result.
+// role says which inputs of a convolution or its gradient are the images x, the filter w and the result y (a position
+// below zero is output 0), and which two operands its kernel takes after the result.
 type role struct{ x, w, y, first, second int }
 
 var (
@@ -74,7 +74,7 @@ var (
 	filterGrad = role{x: 0, w: -1, y: 2, first: 0, second: 2} // x, filter_sizes (not read), dy
 )
 
-// triple is the kernel of an op with two operands, planar one of images alone.
+// triple makes the kernel of an op with two operands, planar of one for images only.
 func triple[T kernels.Float](f func(v kernels.Volume, dst, a, b []T)) convKernel[T] {
 	return func(v kernels.Volume, dst, a, b, _ []T, _ bool) { f(v, dst, a, b) }
 }
@@ -87,7 +87,7 @@ func forward2D[T kernels.Float](v kernels.Volume, y, x, w, bias []T, relu bool) 
 	kernels.Conv2D(v.Window, y, x, w, bias, relu)
 }
 
-// convKernel computes dst of two operands; bias may be nil.
+// convKernel computes dst from two operands; bias may be nil.
 type convKernel[T kernels.Float] func(v kernels.Volume, dst, a, b, bias []T, relu bool)
 
 // at returns input i, or output 0 for a position below zero.
@@ -159,7 +159,7 @@ func (c *binding) windowAttrs() (*window.Attrs, error) {
 	return window.Read(c.node)
 }
 
-// checkResult fails unless y are the sizes that windows over images make.
+// checkResult fails unless y has the sizes that windows over images give.
 func checkResult(images, want, y []int) error {
 	if !slices.Equal(y, want) {
 		return fmt.Errorf("windows over images %v: expected a result of %v, got %v", images, want, y)

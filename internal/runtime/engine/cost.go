@@ -8,15 +8,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Cost returns the floating-point operations of a node for a batch of that many rows, and the bytes that it has to read
-// and write once: its operands, results and variables. Only matrix products and convolutions have operations, two for
-// each multiplication with its addition; biases and activations fused into them are left out. What is not known of a
-// shape counts as nothing.
+// Cost returns the floating-point operations of a node for a batch of that many rows, and the bytes of its operands,
+// results and variables, each read or written once. Only matrix products and convolutions count as operations, two for
+// each multiply-add, without the biases and activations fused into them. Values of unknown shape count as nothing.
 func Cost(n *graph.Node, batch int) (flops, bytes int64) {
 	return flopsOf(n, batch), bytesOf(n, batch)
 }
 
-// flopsOf is two for each multiplication of the op.
+// flopsOf counts two operations for each multiply-add of the op.
 func flopsOf(n *graph.Node, batch int) int64 {
 	switch n.Op {
 	case "MatMul", "_FusedMatMul":
@@ -59,8 +58,8 @@ func productFlops(n *graph.Node, batch int, transposed bool) int64 {
 	return 2 * int64(tensor.NumElements(out)) * int64(terms)
 }
 
-// convFlops counts, for each element of the result of the forward op, as many terms as the first dimensions of the
-// filter have elements; its gradients have the same multiplications.
+// convFlops multiplies the elements of the forward op's result by the elements of the filter's first dims dimensions. The
+// gradients have the same number of multiply-adds.
 func convFlops(n *graph.Node, batch int, r role, dims int) int64 {
 	w, y := sizeAt(n, r.w, batch), sizeAt(n, r.y, batch)
 	if len(w) < dims || y == nil {
@@ -69,7 +68,7 @@ func convFlops(n *graph.Node, batch int, r role, dims int) int64 {
 	return 2 * int64(tensor.NumElements(y)) * int64(tensor.NumElements(w[:dims]))
 }
 
-// typeAt is the type of input i, or of output 0 for a position below zero; nil where there is none of a known shape.
+// typeAt is the type of input i, or of output 0 for i < 0; nil if there is none or its shape is unknown.
 func typeAt(n *graph.Node, i int) *graph.Type {
 	var t graph.Type
 	switch {
@@ -100,7 +99,7 @@ func typeBytes(t *graph.Type, batch int) int64 {
 	return int64(t.Shape.ElementsAt(batch)) * int64(t.DType.Size())
 }
 
-// rowsBytes is the size of a row of a table for each id.
+// rowsBytes is the size of one table row for each id.
 func rowsBytes(table, ids *graph.Type, batch int) int64 {
 	if ids == nil || table.Shape.Rank() < 1 {
 		return 0
@@ -123,7 +122,7 @@ func bytesOf(n *graph.Node, batch int) int64 {
 		case t == nil || !readsInput(n.Op, i):
 		case t.DType == tensor.Resource:
 			variables = append(variables, in.Node)
-		case i == 0 && n.Op == "GatherV2": // of the table no more than what comes out
+		case i == 0 && n.Op == "GatherV2": // only the rows that it returns
 			operands += results
 		case i == 0 && n.Op == "_RaggedCombine" && n.Bool("gather"): // a row for each id
 			operands += rowsBytes(t, typeAt(n, 1), batch)
@@ -145,13 +144,13 @@ func readsInput(op string, i int) bool {
 	return d == nil || !d.shape && !slices.Contains(d.unread, i)
 }
 
-// variableBytes is what an op reads and writes of a variable, given the size of its results and of its widest operand.
+// variableBytes is the bytes of a variable that an op reads and writes, given the bytes of its results and its widest operand.
 func variableBytes(op string, v *graph.Node, results, widest int64) int64 {
 	switch {
 	case op == "ReadVariableOp":
 		return results
 	case strings.HasPrefix(op, "ResourceSparse") || strings.HasPrefix(op, "ResourceScatter"):
-		return 2 * widest // the rows that the gradient has
+		return 2 * widest // the gradient's rows
 	}
 	d, _ := v.Attrs["dtype"].(tensor.DType)
 	s, ok := v.Attrs["shape"].(graph.Shape)
@@ -165,7 +164,7 @@ func variableBytes(op string, v *graph.Node, results, widest int64) int64 {
 	return 2 * size
 }
 
-// label names the op and what is fused with it.
+// label names the op and the ops fused into it.
 func (o *op) label() string {
 	name := o.node.Op
 	if fused, _ := o.node.Attrs["fused_ops"].([][]byte); fused != nil {
@@ -195,7 +194,7 @@ func (o *op) label() string {
 	return name
 }
 
-// asNode is the op with its inputs as a node of a graph: what fusion took from the graph's own is in it.
+// asNode returns the op as a graph node with the op's own inputs, fused ones included.
 func (o *op) asNode() *graph.Node {
 	n := *o.node
 	n.Inputs = make([]graph.Output, len(o.in))

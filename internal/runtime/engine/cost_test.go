@@ -66,7 +66,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// A profile sums the work of batches of different sizes, with what is fused counted as what it does.
+// A profile sums the work of batches of different sizes, and counts the work of fused ops.
 func TestProfileCounts(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)

@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// edgeFamilies are the tables of ops that compute with floats one by one, or choose among them.
-// The gradients of models/ops cover other ops at edge cases, including definedOps.
+// edgeFamilies are the tables of ops that compute with single floats, or choose among them. The gradient tests of models/ops
+// cover edge cases of other ops, including definedOps.
 var edgeFamilies = []map[*ops.Def]opDef{unaryOps, binaryOps, reduceOps, softmaxOps}
 
 // edgeCase is a case of the contract at edge cases.
@@ -32,7 +32,7 @@ func (k *edgeCase) name() string {
 	return fmt.Sprintf("%s/%v/%v/%s", k.c.op, k.c.label(), k.d, k.style.Name)
 }
 
-// pairwise reports whether every element of the result comes of one of each operand.
+// pairwise reports whether every element of the result depends on one element of each operand.
 func (c *opCase) pairwise() bool {
 	for _, o := range c.in {
 		if o.typ.DType != tensor.Float32 || o.constant || !o.typ.Shape.Equal(c.out[0].Shape) {
@@ -86,7 +86,7 @@ func edgeCases(c *opCase, d tensor.DType) []*edgeCase {
 	return out
 }
 
-// ask is what TensorFlow is asked.
+// ask returns the case for TensorFlow.
 func (k *edgeCase) ask(t *testing.T) at.Case {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
@@ -111,7 +111,7 @@ func (k *edgeCase) ask(t *testing.T) at.Case {
 	return c
 }
 
-// TestEdgeCases compares ops with TensorFlow's of the same name at edge cases, at every SIMD level: two cases of each op of
+// TestEdgeCases compares ops with TensorFlow's ops of the same name at edge cases and every SIMD level: two cases of each op in
 // edgeFamilies that takes floats.
 func TestEdgeCases(t *testing.T) {
 	var all []*edgeCase
@@ -174,7 +174,7 @@ func (k *edgeCase) check(t *testing.T, want []at.Tensor) {
 	}
 }
 
-// operandsAt are the operands that element i of a result comes of, where it comes of one of each.
+// operandsAt returns the operands' elements for element i of a pairwise result.
 func (k *edgeCase) operandsAt(i int) string {
 	if !k.c.pairwise() {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// connectVariables finds the variables that ops read and write. Its error lists every one that does not fit.
+// connectVariables finds the variables that ops read and write. Its error lists every variable that does not fit.
 func connectVariables(ops []*op, vars *Variables) error {
 	vars.mu.RLock()
 	defer vars.mu.RUnlock()
@@ -91,8 +91,8 @@ func checkRead(o *op, v *variable) error {
 	return nil
 }
 
-// orderEffects adds the edges that make every read that is not after a write come before it, with all that uses the
-// read value through the variable's own storage. Where that cannot be, the read becomes a copy.
+// orderEffects adds edges so that every read not ordered after a write comes before it, along with all ops that use the
+// value in the variable's own storage. Where that is impossible, the read becomes a copy.
 func orderEffects(sorted []*op, fetched []port, copyAll bool) {
 	writers := writersOf(sorted)
 	if len(writers) == 0 {
@@ -124,7 +124,7 @@ func writersOf(sorted []*op) map[*variable][]*op {
 	return writers
 }
 
-// orderRead puts read o and the users of its storage before the writes that o is not after.
+// orderRead puts read o and the users of its storage before all writes that do not precede o.
 func orderRead(o *op, users []*op, mustCopy bool, writes []*op, before map[*op]opSet) {
 	o.copy = mustCopy || conflicts(o, users, writes, before)
 	if o.copy {
@@ -142,7 +142,7 @@ func orderRead(o *op, users []*op, mustCopy bool, writes []*op, before map[*op]o
 	}
 }
 
-// conflicts reports whether a user of read o cannot run before one of the writes that o precedes.
+// conflicts reports whether a user of read o has to run after one of the writes that o precedes.
 func conflicts(o *op, users, writes []*op, before map[*op]opSet) bool {
 	for _, w := range writes {
 		if before[o].has(w) {

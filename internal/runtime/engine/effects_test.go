@@ -178,7 +178,7 @@ func TestContradictionIsACycle(t *testing.T) {
 	}
 }
 
-// TestFailedRunLeavesVariables sees that updates come after everything that can fail.
+// TestFailedRunLeavesVariables checks that updates come after everything that can fail.
 func TestFailedRunLeavesVariables(t *testing.T) {
 	s := newScene(t, device.NewHost(), map[string]float32{"v": 1})
 	s.write("AssignAddVariableOp", "v", s.num(2))

@@ -11,15 +11,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// inFlight is the runs that an accelerator does while the host has gone on. Who locks the variables waits for them.
+// inFlight is the runs that were issued to an accelerator and not waited for. Locking the variables waits for them.
 type inFlight struct {
 	count atomic.Int32
 	mu    sync.Mutex
-	runs  map[*plan]device.Event // the end of each program's latest
-	errs  map[*plan]error        // of those that others have waited for
+	runs  map[*plan]device.Event // end of each program's latest run
+	errs  map[*plan]error        // errors of runs that other programs waited for
 }
 
-// add notes a run, which ends in an event. The variables are locked.
+// add records a run that ends with the event. The variables are locked.
 func (u *inFlight) add(p *plan, end device.Event) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -30,8 +30,8 @@ func (u *inFlight) add(p *plan, end device.Event) {
 	u.count.Store(int32(len(u.runs)))
 }
 
-// wait returns when no run is in flight but of p, whose next run follows in the same stream; of programs that only read,
-// too, if the caller is to write. Their errors are kept for remove.
+// wait waits for the runs of other programs that update variables and, if the caller writes, also of programs that only
+// read. It does not wait for p's runs: p's next run follows them in the same stream. Errors are kept for remove.
 func (u *inFlight) wait(p *plan, writes bool) {
 	if u.count.Load() == 0 {
 		return
@@ -50,7 +50,7 @@ func (u *inFlight) wait(p *plan, writes bool) {
 	u.count.Store(int32(len(u.runs)))
 }
 
-// remove ends the notes of a program that was waited for, and returns the errors of runs that others have waited for.
+// remove forgets the runs of a program that was waited for, and returns the errors that wait has kept for it.
 func (u *inFlight) remove(p *plan) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,13 +61,13 @@ func (u *inFlight) remove(p *plan) error {
 	return err
 }
 
-// lock is held by a plan p that updates variables, or by nil to change some.
+// lock is for a plan p that updates variables or, with nil, for setting variables.
 func (v *Variables) lock(p *plan) {
 	v.mu.Lock()
 	v.inFlight.wait(p, true)
 }
 
-// rlock is held by a plan p that does not, or by nil to read some.
+// rlock is for a plan p that only reads variables or, with nil, for getting variables.
 func (v *Variables) rlock(p *plan) {
 	v.mu.RLock()
 	v.inFlight.wait(p, false)
@@ -93,11 +93,11 @@ func (v *Variables) end(p *plan) {
 	}
 }
 
-// Enqueue is RunAhead that returns before the run is done, so that the accelerator goes on to the next one at once. The
-// fetches are not read: Value gives nil. The feeds may be changed when it returns. An error that the run comes to leaves
-// the variables as they were, also by runs after it, and is returned by the next call that waits: Wait, Run or RunAhead.
-// A read or a write of the variables waits for it. Programs with steps on the host, with OnFetch,
-// CheckNumerics or Profile, and devices that are no accelerators, do as RunAhead does.
+// Enqueue is RunAhead that returns before the run is done, so that the accelerator can start the next run at once. The
+// fetches are not read: Value returns nil. The feeds may be changed when Enqueue returns. If the run fails, it and the runs
+// after it leave the variables as they were, and the next call that waits returns the error: Wait, Run or RunAhead. Reads
+// and writes of the variables wait for the run. For programs with steps on the host, OnFetch, CheckNumerics or Profile,
+// and on devices that are no accelerators, Enqueue is RunAhead.
 func (p *Program) Enqueue(ctx context.Context, a *Ahead) error {
 	if a.set == nil || !p.continuous || a.p != p || a.used {
 		return p.RunAhead(ctx, a)
@@ -151,7 +151,7 @@ func (a *acceleratorExecutor) issue() error {
 	return err
 }
 
-// Wait returns when all runs that Enqueue has begun are done, with their first error.
+// Wait waits for all runs that Enqueue has started and returns their first error.
 func (p *Program) Wait() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestEnqueue trains without waiting, and compares with runs one by one. Another program and a reader look at the
-// variables meanwhile.
+// TestEnqueue trains without waiting, and compares with runs one by one. Meanwhile another program and a goroutine read the
+// variables.
 func TestEnqueue(t *testing.T) { onSplits(t, EnqueueOn) }
 
 // EnqueueOn is TestEnqueue on one device.
@@ -65,7 +65,7 @@ func EnqueueOn(t *testing.T, dev device.Device) {
 	}
 }
 
-// TestEnqueueFails sees that a fault is reported later, with the node's name, and that the program goes on.
+// TestEnqueueFails checks that a fault is reported later, with the node's name, and that the program goes on.
 func TestEnqueueFails(t *testing.T) {
 	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
 	d := newTwin()

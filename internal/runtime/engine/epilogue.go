@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// epilogue is what a fused product or convolution does to its result: add a bias, normalize the batch by fixed statistics,
-// add another tensor, clip below zero. Each part may be missing; the order is this one.
+// epilogue is what a fused product or convolution does to its result, in this order: add a bias, normalize by fixed
+// statistics, add another tensor, apply ReLU. Each part is optional.
 type epilogue struct {
 	bias *value
 	norm *norm
@@ -44,7 +44,7 @@ func epilogueOf[T kernels.Float](c *binding) (*epilogue, error) {
 	return t, nil
 }
 
-// epilogueOps says in which order the parts of an epilogue come, and how many inputs they take.
+// epilogueOps has the order of an epilogue's parts, and how many inputs each takes.
 var epilogueOps = map[string]struct{ rank, inputs int }{"BiasAdd": {1, 1}, "FusedBatchNorm": {2, 4}, "Add": {3, 1}, "Relu": {4, 0}}
 
 func addEpilogueOp[T kernels.Float](c *binding, t *epilogue, name string, in []*value) error {
@@ -71,10 +71,10 @@ func addEpilogueOp[T kernels.Float](c *binding, t *epilogue, name string, in []*
 	return checkTypes[T](in...)
 }
 
-// addedAt are the inputs that may be an Add's.
+// addedAt are the inputs that may be an Add's operand.
 var addedAt = []int{2, 3, 6, 7}
 
-// plain fails where the epilogue needs weights that are steady.
+// plain fails if the epilogue needs steady weights.
 func (t *epilogue) plain() error {
 	if t.norm != nil || t.add != nil {
 		return fmt.Errorf("fused_ops FusedBatchNorm and Add: expected weights and statistics that are constants or variables without updates")
@@ -82,7 +82,7 @@ func (t *epilogue) plain() error {
 	return nil
 }
 
-// kernelEpilogue returns the kernels' form but for the normalization.
+// kernelEpilogue returns the kernels' form, without the normalization.
 func kernelEpilogue[T kernels.Float](t *epilogue) kernels.Epilogue[T] {
 	e := kernels.Epilogue[T]{Relu: t.relu}
 	if t.bias != nil {

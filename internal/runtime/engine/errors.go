@@ -6,11 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// UnsupportedOpError reports that the engine has no form of an op on the device.
+// UnsupportedOpError reports that the engine does not support an op on the device.
 type UnsupportedOpError struct {
 	Op, Node string
-	Reason   string // "" where the op is unknown altogether
-	// Placement reports that only the accelerator does not support the op: without Options.HardPlacement it would run on the host.
+	Reason   string // "" if the op is unknown
+	// Placement reports that only the accelerator lacks the op: without Options.HardPlacement it would run on the host.
 	Placement bool
 }
 
@@ -22,13 +22,25 @@ func (e *UnsupportedOpError) Error() string {
 	return fmt.Sprintf("op %s of node %s: %s", e.Op, e.Node, e.Reason)
 }
 
-// NumericsError names the first node that made a NaN or an infinity in a run with Options.CheckNumerics.
+// NodeError reports that a node of a run failed.
+type NodeError struct {
+	Op, Node string
+	Err      error
+}
+
+// Error implements error.
+func (e *NodeError) Error() string { return fmt.Sprintf("node %s (%s): %v", e.Node, e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// NumericsError names the first node that produced a NaN or an infinity in a run with Options.CheckNumerics.
 type NumericsError struct {
 	Op, Node string
 	Output   int
 	NaN      bool // a NaN; else an infinity
-	Fed      bool // the node was fed with it
-	Read     bool // the node is a variable, which held it
+	Fed      bool // the value was fed
+	Read     bool // the value was a variable's
 }
 
 // Error implements error.
@@ -46,10 +58,10 @@ func (e *NumericsError) Error() string {
 	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate or clip gradients", e.Node, e.Op, what, e.Output)
 }
 
-// PanicError reports that the engine's code for a node panicked: a mistake of goestimator, not of its user.
+// PanicError reports that the engine's code for a node panicked: a bug in goestimator, not the user's mistake.
 type PanicError struct {
 	Op, Node string // "" outside of the steps
-	Value    any    // what the panic said
+	Value    any    // the panic's value
 	Stack    []byte
 }
 
@@ -69,13 +81,13 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("node %s (%s): panic: %v: this is a bug of goestimator: please report it", e.Node, e.Op, e.Value)
 }
 
-// Unwrap returns what the panic said where it is an error.
+// Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// errFusion means that a fusion is made for the accelerator that can do it: it has no Go form.
+// errFusion means that a fusion for an accelerator was compiled for the host: it has no Go form.
 var errFusion = errors.New("elementwise regions are of accelerators")
 
 var (

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// memoryTarget is a kind of device whose executor is the in-memory twin of others: it computes nothing, records its calls,
-// and fails where a test says so.
+// memoryTarget is a target whose executor is an in-memory twin of real ones: it computes nothing, records its calls, and
+// fails where a test says so.
 type memoryTarget struct {
 	*state
 	calls []string
@@ -69,7 +69,7 @@ func (m *memoryTarget) take() string {
 	return calls
 }
 
-// TestProgramOfAnyExecutor sees in which order a program calls what does its plan, also when that fails.
+// TestProgramOfAnyExecutor checks the order in which a program calls its executor, also when calls fail.
 func TestProgramOfAnyExecutor(t *testing.T) {
 	dev, m := device.NewHost(), newMLP(tensor.Float32, 6, 5, 3, 0.1)
 	vars, feeds := m.variables(t, dev, 1), mlpBatch(4, 6)
@@ -139,7 +139,7 @@ func TestProgramOfAnyExecutor(t *testing.T) {
 	}
 }
 
-// TestFailedOpenIsClosed sees that what could not be opened is closed.
+// TestFailedOpenIsClosed checks that an executor that could not be opened is closed.
 func TestFailedOpenIsClosed(t *testing.T) {
 	dev, m := device.NewHost(), newMLP(tensor.Float32, 6, 5, 3, 0.1)
 	vars := m.variables(t, dev, 1)

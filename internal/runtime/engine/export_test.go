@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ContractOn runs the cases of TestContract on another device. It returns the steps that the host did: op, and why.
+// ContractOn runs the cases of TestContract on another device. It returns the steps that the host did, with op and reason.
 func ContractOn(t *testing.T, dev device.Device, seed uint64) (onHost []string) {
 	eachCase(func(name string, c *opCase, d tensor.DType) {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*tensor
 	return all
 }
 
-// TrainOnBadLabel runs a step with a label that is no class, then a good one. It returns the error of the first, and fails
-// where that has changed a variable or the second does not go well.
+// TrainOnBadLabel runs a step with a label that is no class, then a good step. It returns the error of the first step, and
+// fails if that step has changed a variable or the second step fails.
 func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 	t.Helper()
 	m := newMLP(tensor.Float32, 4, 8, 3, 0.1)
@@ -120,8 +120,8 @@ func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 	return bad
 }
 
-// UpdateWithBadID makes guarded updates of a table, by ids with one that is no row, and of another variable, then good ones.
-// It returns the error of the first, and fails where that has changed a variable or the second does not go well.
+// UpdateWithBadID makes guarded updates of another variable and of a table, with an id that is no row, then good updates. It
+// returns the error of the first run, and fails if that run has changed a variable or the second run fails.
 func UpdateWithBadID(t *testing.T, dev device.Device) error {
 	t.Helper()
 	s := &scene{t: t, Builder: graph.NewBuilder(graph.New()), vars: ok(NewVariables(dev)), dev: dev}

@@ -17,7 +17,7 @@ type feed struct {
 	staging []byte // aligned copy of a host tensor that is not aligned
 }
 
-// checkFeeds compares tensors with what is expected.
+// checkFeeds checks that the tensors fit the feeds.
 func (p *plan) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 	if slices.Contains(feeds, nil) && len(feeds) == len(p.feeds) {
 		return p.feeds[slices.Index(feeds, nil)].check(nil, batch)
@@ -25,7 +25,7 @@ func (p *plan) checkFeeds(batch int, feeds []*tensor.Tensor) error {
 	return p.checkEarly(batch, feeds)
 }
 
-// checkEarly is checkFeeds of tensors; some are nil and come later.
+// checkEarly is checkFeeds, except that tensors may be nil and come later.
 func (p *plan) checkEarly(batch int, feeds []*tensor.Tensor) error {
 	if len(feeds) != len(p.feeds) {
 		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
@@ -48,7 +48,7 @@ func (p *plan) shareFeeds() {
 	}
 }
 
-// check compares a tensor with what the feed expects.
+// check checks that a tensor fits the feed.
 func (f *feed) check(t *tensor.Tensor, batch int) error {
 	if t == nil {
 		return fmt.Errorf("feed %s: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
@@ -66,7 +66,7 @@ func (f *feed) check(t *tensor.Tensor, batch int) error {
 	return nil
 }
 
-// aligned returns b itself where its elements are aligned, else a copy.
+// aligned returns b itself if its elements are aligned, else a copy.
 func (f *feed) aligned(b []byte) []byte {
 	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%uintptr(f.typ.DType.Size()) == 0 {
 		return b
@@ -78,7 +78,7 @@ func (f *feed) aligned(b []byte) []byte {
 	return f.staging[:len(b)]
 }
 
-// uploadConstants finds the constants, and brings those that the device's memory must hold there, into one buffer.
+// uploadConstants finds the constants, and uploads those needed on the device, into one buffer.
 func (s *state) uploadConstants(align int) error {
 	size := 0
 	var used []*op
@@ -113,8 +113,7 @@ func (s *state) uploadConstants(align int) error {
 	return s.stream.Synchronize()
 }
 
-// constTensor returns a Const's value after comparing it with the node's output type. A host tensor that is not
-// aligned is copied.
+// constTensor returns a Const's value after checking it against the node's output type. It copies an unaligned tensor.
 func constTensor(n *graph.Node) (*tensor.Tensor, error) {
 	t, ok := n.Attrs["value"].(*tensor.Tensor)
 	if !ok || len(n.Outputs) != 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are the
-// program's, else memory that the results are downloaded to.
+// resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are the program's
+// memory, otherwise memory that the results are downloaded to.
 func (s *state) resizeResults() {
 	if s.results == nil {
 		s.results = make([]*tensor.Tensor, len(s.fetched))
@@ -31,7 +31,7 @@ func (s *state) resizeResults() {
 	}
 }
 
-// download brings the fetches of a phase to the host and waits for them.
+// download copies the fetches of a phase to the host and waits for them.
 func (s *state) download(phase int) error {
 	for _, i := range s.phases[phase].fetches {
 		if s.left[i] {
@@ -66,9 +66,9 @@ func (s *state) bufferOf(f port) (device.Buffer, int) {
 	return s.arena, f.value().base().off
 }
 
-// Value returns fetch i of the last run: a view that is valid until the next one and, without Options.OwnFetches, must
-// not be changed; nil unless that run succeeded, or has called Options.OnFetch for it, and there is such a fetch that
-// was not left on the device.
+// Value returns fetch i of the last run: a view that is valid until the next run and, without Options.OwnFetches, must not
+// be changed. It returns nil if the fetch does not exist or was left on the device, or if the run did not succeed, unless
+// the run has called Options.OnFetch for i.
 func (p *Program) Value(i int) *tensor.Tensor {
 	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() || p.left[i] {
 		return nil
@@ -76,14 +76,14 @@ func (p *Program) Value(i int) *tensor.Tensor {
 	return p.results[i]
 }
 
-// dropResults takes the results of the last run back.
+// dropResults invalidates the results of the last run.
 func (p *Program) dropResults() {
 	for i := range p.ready {
 		p.ready[i].Store(false)
 	}
 }
 
-// Fetch copies fetch i of the last run to dst, whose memory is used again where it is large enough.
+// Fetch copies fetch i of the last run to dst, reusing dst's memory if it is large enough.
 func (p *Program) Fetch(i int, dst *tensor.Tensor) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 )
 
 // fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
-// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU. It returns the ops that are
-// left.
+// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU. It returns the remaining
+// ops.
 func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
 	f := newFuser(ops, fetched, written)
 	for _, o := range ops {
@@ -32,16 +32,16 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
 
 type fuser struct {
 	uses    map[port]int
-	waited  map[*op]bool // some control edge waits for it
+	waited  map[*op]bool // a control edge waits for it
 	gone    map[*op]bool
 	fetched []port
-	// fits, where not nil, says whether a merged op can be done.
+	// fits, if not nil, reports whether the device supports a merged op.
 	fits func(n *graph.Node, in []port) bool
 	// written are the variables that the program updates.
 	written map[*variable]bool
 }
 
-// newFuser counts uses.
+// newFuser returns a fuser after counting uses.
 func newFuser(ops []*op, fetched []port, written map[*variable]bool) *fuser {
 	f := &fuser{fetched: fetched, waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
 	f.reluGradients(ops)
@@ -54,7 +54,7 @@ func newFuser(ops []*op, fetched []port, written map[*variable]bool) *fuser {
 	return f
 }
 
-// reluGradients lets ReluGrad take the result of Relu where it takes its operand: their signs are the same, and the
+// reluGradients makes ReluGrad take the result of Relu instead of Relu's operand: their signs are the same, and the
 // operand is then free for fusion.
 func (f *fuser) reluGradients(ops []*op) {
 	result := map[port]*op{}
@@ -65,7 +65,7 @@ func (f *fuser) reluGradients(ops []*op) {
 	}
 	for _, o := range ops {
 		if o.node.Op == "ReluGrad" && len(o.in) == 2 {
-			// A strange graph could make the exchange a cycle.
+			// In a strange graph the exchange could make a cycle.
 			if r := result[o.in[1]]; r != nil && !needs(r, o) {
 				o.in[1] = port{r, 0}
 			}
@@ -90,7 +90,7 @@ func needs(r, o *op) bool {
 	return walk(r)
 }
 
-// only returns the op that computes p if nothing but the asker uses it.
+// only returns the op that computes p if p has a single use.
 func (f *fuser) only(p port) *op {
 	if f.uses[p] != 1 || f.waited[p.op] || p.op.feed >= 0 || p.idx != 0 || f.othersUsed(p.op) {
 		return nil
@@ -123,7 +123,7 @@ func (f *fuser) relu(o *op) {
 	f.replace(o, x, fusedName[x.node.Op], "Relu", x.in)
 }
 
-// normAdd makes a batch normalization add the tensor that alone is added to its result.
+// normAdd fuses addition o into the batch normalization whose result is used only by o.
 func (f *fuser) normAdd(o *op, ops []*op) {
 	if len(o.in) != 2 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 || len(o.node.Outputs) != 1 {
 		return
@@ -137,7 +137,7 @@ func (f *fuser) normAdd(o *op, ops []*op) {
 	}
 }
 
-// normRelu makes a batch normalization apply the ReLU that alone uses its result.
+// normRelu fuses ReLU o into the batch normalization whose result is used only by o.
 func (f *fuser) normRelu(o *op, ops []*op) {
 	if len(o.in) != 1 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 {
 		return
@@ -147,12 +147,12 @@ func (f *fuser) normRelu(o *op, ops []*op) {
 	}
 }
 
-// normalized reports whether x is the result of a batch normalization that one other op uses.
+// normalized reports whether x is the result of a batch normalization that a single op uses.
 func (f *fuser) normalized(x port) bool {
 	return f.uses[x] == 1 && x.idx == 0 && x.op.feed < 0 && (x.op.node.Op == "FusedBatchNormV3" || x.op.node.Op == "_FusedBatchNormEx")
 }
 
-// absorb gives the work of o, said by attributes, to the batch normalization with the result x.
+// absorb makes the batch normalization with result x do the work of o, described by the attributes more.
 func (f *fuser) absorb(o *op, x port, in []port, more graph.Attrs, ops []*op) {
 	n := *x.op.node
 	n.Op, n.Attrs = "_FusedBatchNormEx", maps.Clone(n.Attrs)
@@ -178,7 +178,7 @@ func (f *fuser) absorb(o *op, x port, in []port, more graph.Attrs, ops []*op) {
 	}
 }
 
-// replace makes last do the work of x too, under last's name and with x's attributes.
+// replace makes last also do the work of x, under last's name and with x's attributes.
 func (f *fuser) replace(last, x *op, name, more string, in []port) {
 	attrs := graph.Attrs{}
 	maps.Copy(attrs, x.node.Attrs)

@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Inputs of products of integers of 8 bits.
+// Inputs of products of 8-bit integers.
 const (
 	scaleInput = 5
 	addInput   = 6
 )
 
-// integers gives the work of o to the product of integers that it works on: a scale of the sums as floats, or an addend.
+// integers fuses o, a float scale of the sums or an addend, into the integer product before it.
 func (f *fuser) integers(o *op) {
 	if len(o.in) != 2 || o.feed >= 0 || f.gone[o] || len(o.node.Outputs) != 1 || o.node.Outputs[0].DType != tensor.Float32 {
 		return
@@ -44,7 +44,7 @@ func (f *fuser) integers(o *op) {
 	}
 }
 
-// integerProduct returns the product of integers with a result of that type that nothing but the asker uses, nil for none.
+// integerProduct returns the integer product with result p of type d if p has a single use, else nil.
 func (f *fuser) integerProduct(p port, d tensor.DType) *op {
 	x := f.only(p)
 	if x == nil || x.node.Op != ops.IntegerMatMul.Name && x.node.Op != ops.IntegerConv2D.Name || x.node.Outputs[0].DType != d {
@@ -53,7 +53,7 @@ func (f *fuser) integerProduct(p port, d tensor.DType) *op {
 	return x
 }
 
-// coefficients reports whether p has a number for each column of the result of o, or where one is enough, one.
+// coefficients reports whether p has a number for each column of o's result or, if one is set, a single number.
 func coefficients(p port, o *op, one bool) bool {
 	t := typeOf(p)
 	out := o.node.Outputs[0].Shape.Dims
@@ -67,7 +67,7 @@ func coefficients(p port, o *op, one bool) bool {
 	return len(dims) == 0 && (one || len(t.Shape.Dims) > 0 && out[len(out)-1] == graph.Fixed(1)) || len(dims) == 1 && dims[0] == out[len(out)-1] && dims[0].Static()
 }
 
-// finish makes last the product x with one more input.
+// finish turns last into the product x with p as one more input.
 func (f *fuser) finish(last, x *op, input int, p port) {
 	attrs := maps.Clone(x.node.Attrs)
 	attrs["Tout"] = tensor.Float32

@@ -7,9 +7,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// fuseRagged makes one op each of the nodes that number the values of a ragged tensor by example (see
-// lower.RowNumbers), of the sum of a table's rows by those numbers, with the gather of the rows and their weights before
-// it, and of its gradient: rows are then summed where they lie. It returns the ops that are left.
+// fuseRagged fuses three patterns into one op each: the nodes that number the values of a ragged tensor by example (see
+// lower.RowNumbers), the sum of a table's rows by these numbers together with the gather and the weights before it, and
+// its gradient. Rows are then summed where they lie. It returns the remaining ops.
 func fuseRagged(ops []*op, fetched []port) []*op {
 	var dropped []*op
 	for _, o := range ops {
@@ -35,13 +35,13 @@ func fuseRagged(ops []*op, fetched []port) []*op {
 	return withoutUnused(ops, dropped, fetched)
 }
 
-// become makes o another op on other inputs.
+// become turns o into another op on other inputs.
 func (o *op) become(name string, attrs graph.Attrs, in ...port) {
 	o.node = &graph.Node{Name: o.node.Name, Op: name, Device: o.node.Device, Attrs: attrs, Outputs: o.node.Outputs}
 	o.in, o.def = in, registry()[name]
 }
 
-// follow puts o behind all that the ops whose work it does were behind.
+// follow gives o the control inputs of the ops whose work it does.
 func (o *op) follow(done []*op) []*op {
 	for _, d := range done {
 		o.after = append(o.after, d.after...)
@@ -49,7 +49,7 @@ func (o *op) follow(done []*op) []*op {
 	return done
 }
 
-// numberRowsAtOnce turns the end of the nodes of lower.RowNumbers into one op, and returns those that may be unused then.
+// numberRowsAtOnce turns the last node of lower.RowNumbers into the fused op, and returns the nodes that may then be unused.
 func numberRowsAtOnce(o *op) []*op {
 	if len(o.in) != 3 || !isScalar(o.in[2], -1) {
 		return nil
@@ -83,7 +83,7 @@ func numberRowsAtOnce(o *op) []*op {
 	return old
 }
 
-// combineAtOnce lets a sum by row numbers work along the offsets, in parallel, and take in the weighting and the
+// combineAtOnce makes a sum by row numbers work along the offsets, in parallel, and absorb the weighting and the
 // gathering of its rows.
 func combineAtOnce(o *op, uses map[port]int) []*op {
 	if len(o.in) < 2 || o.in[1].op.node.Op != "_RowNumbers" || !typeOf(o.in[0]).DType.Float() {
@@ -110,7 +110,7 @@ func combineAtOnce(o *op, uses map[port]int) []*op {
 	return old
 }
 
-// spreadAtOnce lets what gives every value the row of its example, and zeros to padding, work along the offsets.
+// spreadAtOnce makes the gather that gives every value its example's row, and zeros to padding, work along the offsets.
 func spreadAtOnce(o *op) []*op {
 	if len(o.in) != 3 || o.in[1].op.node.Op != "_RowNumbers" || !isScalar(o.in[2], 0) || !typeOf(o.in[0]).DType.Float() {
 		return nil
@@ -144,7 +144,7 @@ func weighted(p port, uses map[port]int) (rows, weights port, ok bool) {
 	return o.in[0], o.in[1], true
 }
 
-// gathered returns the table of whose rows, at the ids or, for negative ones, anywhere, p consists.
+// gathered returns the table if p is its rows at the ids, used only once. Rows of negative ids do not matter.
 func gathered(p, ids port, uses map[port]int) (table port, ok bool) {
 	o := p.op
 	if o.feed >= 0 || o.node.Op != "GatherV2" || uses[p] != 1 || len(o.in) != 3 || !isScalar(o.in[2], 0) || o.node.Int("batch_dims", 0) != 0 || o.node.Bool(graph.NegativeGivesZeros) {
@@ -157,7 +157,7 @@ func gathered(p, ids port, uses map[port]int) (table port, ok bool) {
 	return o.in[0], true
 }
 
-// unshaped follows Reshape back.
+// unshaped returns the value before any Reshape.
 func unshaped(p port) port {
 	for p.op.feed < 0 && p.op.node.Op == "Reshape" && len(p.op.in) > 0 {
 		p = p.op.in[0]
@@ -167,7 +167,7 @@ func unshaped(p port) port {
 
 func typeOf(p port) graph.Type { return p.op.node.Outputs[p.idx] }
 
-// isScalar reports whether p is a constant of one element, v.
+// isScalar reports whether p is a constant with the single element v.
 func isScalar(p port, v float64) bool {
 	t, ok := p.op.node.Attrs["value"].(*tensor.Tensor)
 	return ok && p.op.feed < 0 && p.op.node.Op == "Const" && t.Len() == 1 && t.DType != tensor.String && t.Float(0) == v
@@ -186,7 +186,7 @@ func countUses(ops []*op, fetched []port) map[port]int {
 	return uses
 }
 
-// withoutUnused returns ops without the dropped ones that nothing uses, and without what those alone use.
+// withoutUnused returns ops without the dropped ops that nothing uses, and without the ops that only these use.
 func withoutUnused(ops, dropped []*op, fetched []port) []*op {
 	used := map[*op]int{}
 	for p, n := range countUses(ops, fetched) {

@@ -100,7 +100,7 @@ func TestRaggedLookupsAreFused(t *testing.T) {
 	})
 }
 
-// TestFusedLookupsFollow: what is read after a lookup is read after all that the lookup waited for.
+// TestFusedLookupsFollow: reads after a fused lookup come after everything that the lookup waited for.
 func TestFusedLookupsFollow(t *testing.T) {
 	g, feeds, rows, sum, _ := lookupGraph(t)
 	b, two := graph.NewBuilder(g), fixedType(tensor.Float32, 2)
@@ -131,7 +131,7 @@ func TestFusedLookupsFollow(t *testing.T) {
 func TestRowNumbersOfOtherShapes(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		positions int // of the range
+		positions int // the range's size
 		out       tensor.DType
 		want      []int64
 	}{

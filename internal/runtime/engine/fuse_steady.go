@@ -2,10 +2,10 @@ package engine
 
 import "strings"
 
-// What follows is fused only where weights are steady, as in inference: they are then packed once, and the kernels of
+// The ops below are fused only with steady weights, as in inference. Such weights are packed once, and the kernels for
 // packed weights do the rest.
 
-// norm makes a batch normalization by fixed statistics part of the convolution before it.
+// norm fuses a batch normalization by fixed statistics into the convolution before it.
 func (f *fuser) norm(o *op) {
 	if len(o.in) != 5 || o.feed >= 0 || o.node.Bool("is_training") || !channelsLast(o.node) || f.othersUsed(o) {
 		return
@@ -25,7 +25,7 @@ func (f *fuser) norm(o *op) {
 	o.node.Attrs["epsilon"], o.node.Outputs = epsilon, out
 }
 
-// add lets a product add the tensor that alone is added to its result.
+// add fuses addition o into the product whose result is used only by o.
 func (f *fuser) add(o *op) {
 	if len(o.in) != 2 || o.feed >= 0 || len(o.node.Outputs) != 1 {
 		return
@@ -56,7 +56,7 @@ func (f *fuser) inGroups(x *op) bool {
 // fusedName are the ops that can have an epilogue.
 var fusedName = map[string]string{"MatMul": "_FusedMatMul", "_FusedMatMul": "_FusedMatMul", "Conv2D": "_FusedConv2D", "_FusedConv2D": "_FusedConv2D"}
 
-// open reports whether the part can come after those that the product x has.
+// open reports whether the part can come after the parts that the product x already has.
 func (f *fuser) open(x *op, part string) bool {
 	if fusedName[x.node.Op] == "" || !channelsLast(x.node) {
 		return false

@@ -51,7 +51,7 @@ func opsOf(p *Program) []string {
 	return names
 }
 
-// TestFusion sees which ops of a training step are merged, and that fetching a value in between keeps it.
+// TestFusion checks which ops of a training step are merged, and that fetching a value in between keeps its op.
 func TestFusion(t *testing.T) {
 	dev := device.NewHost()
 	m := newMLP(tensor.Float32, 2, 3, 2, 0.1)
@@ -75,7 +75,7 @@ func TestFusion(t *testing.T) {
 	}
 }
 
-// TestNormReluFusion sees that the merged op serves the users and fetches of ReLU.
+// TestNormReluFusion checks that the merged op serves the users and fetches of ReLU.
 func TestNormReluFusion(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
@@ -101,7 +101,7 @@ func TestNormReluFusion(t *testing.T) {
 	})
 }
 
-// TestShapesNeedNoOperand sees that an op that only asks for a shape does not make its operand run.
+// TestShapesNeedNoOperand checks that an op that only needs a shape does not make its operand run.
 func TestShapesNeedNoOperand(t *testing.T) {
 	dev := device.NewHost()
 	b := graph.NewBuilder(graph.New())

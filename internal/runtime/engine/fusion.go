@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// fusionOp is the op of several elementwise nodes that are done in one pass over memory.
+// fusionOp is the op that does several elementwise nodes in one pass over memory.
 const fusionOp = "_Elementwise"
 
-// maxFusedNodes bounds a fusion: a kernel's compilation takes time, and its values registers.
+// maxFusedNodes bounds a fusion: kernels take time to compile, and their values take registers.
 const maxFusedNodes = 48
 
-// fusion is ops that work element by element on one shape, in an order in which inputs come first.
+// fusion is elementwise ops on one shape, inputs first.
 type fusion struct {
 	ops     []*op
 	nodes   []*graph.Node
@@ -21,8 +21,8 @@ type fusion struct {
 	results []graph.Output
 }
 
-// fuse merges what an accelerator does in one kernel: products and convolutions with bias and ReLU, batch normalization
-// with addition and ReLU and, unless results are checked, elementwise ops in fusions. It returns the ops that are left.
+// fuse merges ops that an accelerator does in one kernel: products and convolutions with bias and ReLU, batch normalization
+// with addition and ReLU and, unless results are checked, elementwise ops in fusions. It returns the remaining ops.
 func (t *acceleratorTarget) fuse(p *plan, ops []*op) []*op {
 	if p.options.Precision == BF16Mixed {
 		ops = t.mix(p, ops)
@@ -47,12 +47,12 @@ func (t *acceleratorTarget) fuse(p *plan, ops []*op) []*op {
 	return t.fuseElementwise(p, ops)
 }
 
-// fits asks the accelerator whether it has a kernel of the node on inputs.
+// fits reports whether the accelerator has a kernel for the node on these inputs.
 func (t *acceleratorTarget) fits(n *graph.Node, in []port) bool {
 	return t.dev.Supports(typedOperation(n, in)) == nil
 }
 
-// typedOperation is an operation whose types alone are known.
+// typedOperation returns an operation with types but no places.
 func typedOperation(n *graph.Node, in []port) *Operation {
 	o := &Operation{Node: n}
 	for _, p := range in {
@@ -77,7 +77,7 @@ func (t *acceleratorTarget) fuseElementwise(p *plan, ops []*op) []*op {
 	return g.fuse(ops)
 }
 
-// fuse puts ops that use each other into fusions, as far as these fit and no circle arises, and returns the ops that are left.
+// fuse puts ops that use each other into fusions, as far as these fit and cause no cycle, and returns the remaining ops.
 func (g *fusionBuilder) fuse(ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
@@ -98,7 +98,7 @@ func (g *fusionBuilder) fuse(ops []*op) []*op {
 	outside := g.p.fetched
 	for _, o := range sorted {
 		for _, d := range o.after {
-			if isTransparent(d) { // it stays, for what it is waited for
+			if isTransparent(d) { // it stays, because o waits for it
 				outside = append(outside[:len(outside):len(outside)], port{d, 0})
 			}
 		}
@@ -121,15 +121,15 @@ func (g *fusionBuilder) fuse(ops []*op) []*op {
 // fusionBuilder finds the fusions of a graph, which it visits inputs first.
 type fusionBuilder struct {
 	p      *plan
-	fits   func(*fusion) bool // whether ops can be one
-	define func(*op) *opDef   // of a fusion
-	window int                // most places from the first op of a fusion to the last
-	visits int                // left of the ops that searches for circles may meet
-	users  map[*op][]*op      // who reads results, by way of transparent ops too; nil is the caller
+	fits   func(*fusion) bool // whether the device supports the fusion
+	define func(*op) *opDef   // for a fusion's op
+	window int                // the most places between the first and last op of a fusion
+	visits int                // how many more ops the searches for cycles may visit
+	users  map[*op][]*op      // readers of results, also through transparent ops; nil is the caller
 	of     []*fusion          // by op.at
-	seen   []int              // by op.at: in which search an op was met last
+	seen   []int              // by op.at: the last search that visited an op
 	search int
-	varies map[*op]bool // from run to run
+	varies map[*op]bool // values that change from run to run
 }
 
 func (g *fusionBuilder) add(o *op) {
@@ -151,12 +151,12 @@ func (g *fusionBuilder) add(o *op) {
 	}
 }
 
-// isTransparent reports whether an op hands its input on as it is.
+// isTransparent reports whether an op returns its input unchanged.
 func isTransparent(o *op) bool {
 	return o.def.alias && o.feed < 0 && len(o.in) > 0 && len(o.node.Outputs) == 1 && len(o.after) == 0 && sameType(o.node.Outputs[0], typeOf(o.in[0]))
 }
 
-// transparent follows such ops to what they hand on.
+// transparent follows transparent ops to their input.
 func transparent(p port) port {
 	for isTransparent(p.op) {
 		p = p.op.in[0]
@@ -164,7 +164,7 @@ func transparent(p port) port {
 	return p
 }
 
-// join merges two fusions, if they may be merged; the second has the op at hand.
+// join merges two fusions if possible.
 func (g *fusionBuilder) join(a, b *fusion) {
 	both := &fusion{ops: append(slices.Clone(a.ops), b.ops...)}
 	slices.SortFunc(both.ops, func(x, y *op) int { return x.at - y.at })
@@ -177,11 +177,11 @@ func (g *fusionBuilder) join(a, b *fusion) {
 	}
 }
 
-// reaches reports whether one fusion depends on the other by way of something else: as one op they would wait for
+// reaches reports whether fusion to depends on fusion from through ops of neither: merged, they would wait for
 // themselves.
 func (g *fusionBuilder) reaches(from, to *fusion) bool {
 	g.search++
-	var depends func(o *op) bool // o or what it depends on is in from
+	var depends func(o *op) bool // whether o, or an op that it depends on, is in from
 	depends = func(o *op) bool {
 		r := g.of[o.at]
 		if r == from {
@@ -205,7 +205,7 @@ func (g *fusionBuilder) reaches(from, to *fusion) bool {
 	})
 }
 
-// needed returns what an op depends on, past transparent ops.
+// needed returns the ops that an op depends on, skipping transparent ops.
 func needed(o *op) []*op {
 	all := make([]*op, 0, len(o.in)+len(o.after))
 	for _, in := range o.in {
@@ -214,12 +214,12 @@ func needed(o *op) []*op {
 	return append(all, o.after...)
 }
 
-// wanted reports whether something outside of the fusion reads the result of an op of it.
+// wanted reports whether an op outside of the fusion, or the caller, reads the result of the fusion's op o.
 func (g *fusionBuilder) wanted(r *fusion, o *op) bool {
 	return slices.ContainsFunc(g.users[o], func(u *op) bool { return u == nil || !slices.Contains(r.ops, u) })
 }
 
-// describe makes o do the work of the fusion's ops, and returns what their results are now.
+// describe makes o do the work of the fusion's ops, and maps their outputs to o's.
 func (g *fusionBuilder) describe(r *fusion, o *op) (renamed map[port]port) {
 	nodes, sources := map[*op]*graph.Node{}, map[port]graph.Output{}
 	r.nodes, r.sources, r.results = nil, nil, nil
@@ -255,7 +255,7 @@ func (g *fusionBuilder) describe(r *fusion, o *op) (renamed map[port]port) {
 	return renamed
 }
 
-// replace puts one op in the place of each fusion of several, and returns the ops that are left.
+// replace replaces the ops of each fusion by one op, and returns the remaining ops.
 func (g *fusionBuilder) replace(ops []*op) []*op {
 	made, renamed, instead := map[*fusion]*op{}, map[port]port{}, map[*op]*op{}
 	var left, handing []*op
@@ -291,7 +291,7 @@ func (g *fusionBuilder) replace(ops []*op) []*op {
 		}
 		o.after = slices.DeleteFunc(o.after, func(d *op) bool { return d == o })
 	}
-	for _, o := range handing { // what hands on a value that nobody outside reads is not used
+	for _, o := range handing { // drop transparent ops inside a fusion
 		if instead[o.in[0].op] != nil {
 			o.in = nil
 		}
@@ -304,7 +304,7 @@ func (g *fusionBuilder) replace(ops []*op) []*op {
 	return withoutUnused(left, handing, g.p.fetched)
 }
 
-// fusionDef is what the engine knows of a fusion of an accelerator: its first result may lie where any input of the same type is.
+// fusionDef is the opDef of a fusion on an accelerator. Its first result may take over the storage of any input of the same type.
 func fusionDef(o *op) *opDef {
 	d := &opDef{compile: func(*binding) (runFunc, error) { return nil, errFusion }}
 	for i := range o.in {

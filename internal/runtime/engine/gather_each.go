@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gatherEach is GatherV2 with batch_dims 1 along axis 1: row r of the result, [batch, k], are the elements of row r of x,
-// [batch, n], at the indices of row r.
+// gatherEach is GatherV2 with batch_dims 1 along axis 1: row r of the result, [batch, k], has the elements of row r of x,
+// [batch, n], at the indices in row r of ids.
 func gatherEach(x, out *value, ids indices, axis int) (runFunc, error) {
 	if len(x.dims) != 2 || len(ids.v.dims) != 2 || axis != 1 || x.typ.DType == tensor.String {
 		return nil, fmt.Errorf("batch_dims 1: expected numbers [batch, n], indices [batch, k] and axis 1, got %v, %v and %d",

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// nested are places of parts of a tensor: rows of depth indices, which name its first dimensions.
+// nested are indices into the first depth dimensions of a tensor: each row names a part of it.
 type nested struct {
 	ids   indices
 	depth int
 	of    *value
 }
 
-// newNested checks indices of parts of v, the other tensor being those parts.
+// newNested checks the indices into of; parts is the tensor of the parts that they name.
 func newNested(ids indices, of, parts *value) (*nested, error) {
 	lead := ids.v.typ.Shape.Dims
 	if len(lead) == 0 || !lead[len(lead)-1].Static() {
@@ -25,7 +25,7 @@ func newNested(ids indices, of, parts *value) (*nested, error) {
 	return n, errors.Join(checkSame(of, parts), checkShape("parts", parts, lead[:len(lead)-1], of.typ.Shape.Dims[n.depth:]))
 }
 
-// parts returns how many parts there are and the elements of each.
+// parts returns the number of parts and the elements of each.
 func (n *nested) parts() (count, size int) {
 	size = 1
 	for _, d := range n.of.dims[n.depth:] {
@@ -106,7 +106,7 @@ func scatterNd[T number](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// scatterUpdate takes a tensor, indices and updates, which replace parts of the tensor; the last of equal places stays.
+// scatterUpdate takes a tensor, indices and updates, which replace parts of the tensor. Of equal indices, the last one wins.
 func scatterUpdate(c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err

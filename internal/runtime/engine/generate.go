@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// generateOps make tensors out of shapes and scalars.
+// generateOps make tensors from shapes and scalars.
 var generateOps = map[*ops.Def]opDef{
 	ops.Fill:                        {compile: compileFill},
 	ops.ZerosLike:                   {compile: compileZeros},
@@ -53,8 +53,8 @@ func ones[T number](c *binding) (runFunc, error) {
 	}, err
 }
 
-// compileRange takes start, limit and delta. The limit is not read, as the result's size says it, but looked at where all
-// three are constants.
+// compileRange takes start, limit and delta. The result's size already follows from the limit, which is read only to check
+// it where all three are constants.
 func compileRange[T number](c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func random[T kernels.Float](f func(dst []T, r kernels.Rand)) compileFunc {
 	}
 }
 
-// randomInts takes minval and maxval besides, scalars; the latter is not drawn.
+// randomInts also takes the scalars minval and maxval (exclusive).
 func randomInts[T int32 | int64](c *binding) (runFunc, error) {
 	if err := c.need(6, 1); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func randomInts[T int32 | int64](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// stateOf returns what gives the state of random numbers, from operands 1 and 2.
+// stateOf returns a function that reads the state of random numbers from operands 1 and 2.
 func stateOf(c *binding) (func() kernels.Rand, error) {
 	if err := c.need(4, 1); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gpu is this machine's GPU, or one emulated by the processor.
+// gpu returns this machine's GPU, or one emulated by the processor.
 func gpu(t *testing.T) *cuda.Device {
 	t.Helper()
 	if d, err := cuda.Open(t.Context(), 0); err == nil {
@@ -33,7 +33,7 @@ func gpu(t *testing.T) *cuda.Device {
 	return emulated(t)
 }
 
-// closed closes the device with the test.
+// closed closes the device at the end of the test.
 func closed(t *testing.T, d *cuda.Device) *cuda.Device {
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -43,8 +43,8 @@ func closed(t *testing.T, d *cuda.Device) *cuda.Device {
 	return d
 }
 
-// onEachGPU runs a test on this machine's GPU with own kernels alone, then with each of NVIDIA's libraries that is installed;
-// without a GPU, on an emulated one.
+// onEachGPU runs a test on this machine's GPU with own kernels only, then with each installed library of NVIDIA. Without a
+// GPU it uses an emulated one.
 func onEachGPU(t *testing.T, test func(t *testing.T, d *cuda.Device)) {
 	own, err := cuda.OpenWith(t.Context(), 0, cuda.Libraries{})
 	if err != nil {
@@ -96,7 +96,7 @@ func emulated(t *testing.T) *cuda.Device {
 	return d
 }
 
-// collector notes which kernels programs generate, and runs nothing.
+// collector records which kernels programs generate, and runs nothing.
 type collector struct {
 	*cuda.Device
 	chains []*kernels.Chain
@@ -175,7 +175,7 @@ func near(t *testing.T, what string, want, got *tensor.Tensor, tolerance float64
 	}
 }
 
-// TestBadLabelOnGPU sees that a fault names its node and what is wrong, and that no variable changes in that step.
+// TestBadLabelOnGPU checks that a fault names its node and what is wrong, and that no variable changes in that step.
 func TestBadLabelOnGPU(t *testing.T) {
 	err := engine.TrainOnBadLabel(t, gpu(t))
 	var label *host.LabelError
@@ -184,7 +184,7 @@ func TestBadLabelOnGPU(t *testing.T) {
 	}
 }
 
-// TestBadIDOnGPU sees that a fault of an update keeps guarded updates from happening, its own among them, as others.
+// TestBadIDOnGPU checks that a fault of an update prevents guarded updates, its own included.
 func TestBadIDOnGPU(t *testing.T) {
 	cpu := device.NewHost()
 	defer cpu.Close()
@@ -197,7 +197,7 @@ func TestBadIDOnGPU(t *testing.T) {
 	}
 }
 
-// TestRandomOnGPU sees that the GPU draws the host's numbers.
+// TestRandomOnGPU checks that the GPU draws the same numbers as the host.
 func TestRandomOnGPU(t *testing.T) {
 	cpu := device.NewHost()
 	defer cpu.Close()

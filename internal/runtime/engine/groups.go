@@ -10,11 +10,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// parallelGroup is steps that do not depend on each other. One step uses all workers by itself; several are each too small
+// parallelGroup is steps that do not depend on each other. A single step uses all workers. Several steps are each too small
 // for that, and every worker takes some of them.
 type parallelGroup []*step
 
-// What a step takes by itself is estimated in nanoseconds, roughly: only differences of several times matter.
+// The time of a step by itself is a rough estimate in nanoseconds: only a factor of several matters.
 const (
 	fixedNanos   = 300 // of any step
 	flopsPerNano = 100 // of one worker
@@ -22,21 +22,21 @@ const (
 	nanosPerRow  = 20  // of a table, out of the caches
 	nanosPerNear = 2   // of a table in them
 	nearTable    = 1 << 20
-	handOver     = 1000   // until the workers are at it, and until the caller knows that they are done
-	smallStep    = 20_000 // a step of more is better split over the workers
-	maxWaiting   = 60_000 // of small steps that wait for others: what they read must be kept as long
-	minGain      = 2000   // for which a parallel group is made
+	handOver     = 1000   // to start the workers, and to tell the caller that they are done
+	smallStep    = 20_000 // a longer step is better split over the workers
+	maxWaiting   = 60_000 // total of waiting small steps, whose operands must be kept meanwhile
+	minGain      = 2000   // the least gain worth a parallel group
 )
 
-// groupBuilder puts the steps of a range into parallel groups. Small steps wait until something needs one of them, so that there are
-// several to choose from.
+// groupBuilder puts the steps of a range into parallel groups. Small steps wait until another step needs one of them, so that
+// there are several to choose from.
 type groupBuilder struct {
 	threads float64
-	every   bool // form all parallel groups that can be, whether or not they pay
+	every   bool // form all possible parallel groups, whether or not they pay
 	groups  []parallelGroup
 	pays    bool
 	waiting []*step
-	work    float64 // of those waiting
+	work    float64 // total time of waiting
 }
 
 // groupSteps divides the steps of all phases into parallel groups, for batches of the given capacity.
@@ -47,7 +47,7 @@ func (p *plan) groupSteps(capacity int) {
 	for i := range p.phases {
 		r := &p.phases[i]
 		r.groups = nil
-		// Updates stay behind all that can be cancelled.
+		// Updates stay after all steps that can be cancelled.
 		first := r.from
 		for first < r.to && len(steps[first].op.write) == 0 {
 			first++
@@ -124,14 +124,14 @@ func (s *step) tableBytes(batch int) int64 {
 	return most
 }
 
-// looksUp reports whether an op reads or writes rows that its integers name, wherever they are in memory.
+// looksUp reports whether an op reads or writes rows at random places of memory, named by its integers.
 func looksUp(op string) bool {
 	return slices.ContainsFunc([]string{"Gather", "Scatter", "Sparse", "Ragged", "Segment"}, func(s string) bool { return strings.Contains(op, s) })
 }
 
 func (a *groupBuilder) waits(s *step) bool { return s.level > 0 }
 
-// wait keeps a small step back. Its level counts the steps of the longest chain of waiting ones that it ends.
+// wait holds a small step back. Its level is the length of the longest chain of waiting steps that ends with it.
 func (a *groupBuilder) wait(s *step) {
 	s.level = 1
 	for _, n := range s.needs {
@@ -160,7 +160,7 @@ func (a *groupBuilder) flush() {
 	a.waiting, a.work = a.waiting[:0], 0
 }
 
-// form makes a parallel group of the independent steps for which it pays most; the longest run by themselves.
+// form makes a parallel group of those independent steps for which it pays most; the longer steps run by themselves.
 func (a *groupBuilder) form(steps []*step) {
 	slices.SortStableFunc(steps, func(x, y *step) int { return cmp.Compare(y.alone, x.alone) })
 	best, gain := len(steps), float64(minGain)
@@ -179,8 +179,8 @@ func (a *groupBuilder) form(steps []*step) {
 	}
 }
 
-// gain estimates how much less steps take at the same time than one after the other, each split over the workers where
-// that is faster. The first is the longest.
+// gain estimates the time that steps save by running at the same time instead of one after the other, each split over the
+// workers where that is faster. The first step is the longest.
 func (a *groupBuilder) gain(steps []*step) float64 {
 	sum, serial := 0.0, 0.0
 	for _, s := range steps {
@@ -190,16 +190,16 @@ func (a *groupBuilder) gain(steps []*step) float64 {
 	return serial - max(steps[0].alone, sum/a.threads) - handOver
 }
 
-// connectSteps notes for every step of a run which others it has to follow.
+// connectSteps records for every step of a run which steps must be done before it.
 func (p *plan) connectSteps() {
 	steps := p.byFrequency[perRun]
-	made := make(map[*op][]*step, len(p.ops)) // the steps that an op and what it needs end in
+	made := make(map[*op][]*step, len(p.ops)) // for each op, the last steps of its computation
 	of := make(map[*op]*step, len(steps))
 	for i, s := range steps {
 		s.index, of[s.op] = i, s
 	}
 	latest := map[*variable]*step{}
-	for _, o := range p.ops { // each follows what it depends on
+	for _, o := range p.ops { // dependencies come first
 		var needs []*step
 		for _, d := range dependencies(o) {
 			needs = append(needs, made[d]...)

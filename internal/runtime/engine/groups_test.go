@@ -68,8 +68,8 @@ func branchRows(n int) []*tensor.Tensor {
 	return []*tensor.Tensor{x}
 }
 
-// checkGroups sees that each step runs once, after what it needs, and that none that does not write is behind the first
-// that does unless it must be.
+// checkGroups checks that each step runs once, after the steps it needs, and that steps without writes come after the first
+// write only if they must.
 func checkGroups(t interface{ Fatalf(string, ...any) }, p *Program) (largest int) {
 	done, wrote := map[*step]bool{}, false
 	for _, group := range p.allGroups() {
@@ -98,15 +98,15 @@ func checkGroups(t interface{ Fatalf(string, ...any) }, p *Program) (largest int
 	return largest
 }
 
-// TestConcurrentEqualsSequential compares programs whose steps run at the same time wherever they can with those whose
-// steps run one by one, bit by bit.
+// TestConcurrentEqualsSequential compares, bit by bit, programs whose steps run at the same time wherever they can with
+// programs whose steps run one by one.
 func TestConcurrentEqualsSequential(t *testing.T) {
 	severalProcs(t)
 	dev := device.NewHost()
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		var fetches []graph.Output
-		for i := range rapid.IntRange(1, 4).Draw(t, "updates") { // of two variables, after each other or not
+		for i := range rapid.IntRange(1, 4).Draw(t, "updates") { // of two variables, ordered or not
 			handle := g.Variable(fmt.Sprint("u", i%2), fixedType(tensor.Float32, 4))
 			v := rapid.SampledFrom(g.values).Draw(t, "updated by")
 			delta := g.Op("Sum", fmt.Sprint("delta", i), fixedType(tensor.Float32, 4), nil, v, g.Const(fmt.Sprint("axis", i), dense([]int32{0}, 1)))
@@ -147,7 +147,7 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 	})
 }
 
-// TestBranchesRunTogether sees that parallel groups form where they pay, give the same as single steps, and allocate nothing.
+// TestBranchesRunTogether checks that parallel groups form where they pay, give the results of single steps, and allocate nothing.
 func TestBranchesRunTogether(t *testing.T) {
 	severalProcs(t)
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
@@ -177,7 +177,7 @@ func TestBranchesRunTogether(t *testing.T) {
 	})
 }
 
-// TestTeamsFail sees which of several errors is reported, that panics are errors, and that variables stay.
+// TestTeamsFail checks which of several errors is reported, that panics are errors, and that variables do not change.
 func TestTeamsFail(t *testing.T) {
 	severalProcs(t)
 	dev := device.NewHost()

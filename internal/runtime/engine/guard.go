@@ -9,18 +9,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// guardOp gives 0 where its operand, a bool, is true: updates that take it as their last operand are made then, and left
-// out otherwise. On an accelerator it reports faults, too.
+// guardOp gives 0 if its bool operand is true, else 1. Updates with it as their last operand are made only if it is 0. On an
+// accelerator it also reports faults.
 const guardOp = "_Guard"
 
-// undone is an assignment that takes the updates of a variable back unless a condition holds.
+// undone is an assignment that undoes the updates of a variable unless a condition holds.
 type undone struct {
 	assign, choose, read *op  // the variable gets choose(cond, its value now, its value at the beginning)
 	cond                 port // a bool
 }
 
-// guardUpdates turns updates that are taken back into updates that are not made: without control flow, a graph has to
-// compute both values of a variable, for which it would be copied in each run. It returns the ops that are left.
+// guardUpdates turns updates that are undone into updates that are not made. Without control flow, a graph has to compute
+// both values of a variable, which would copy the variable in each run. It returns the remaining ops.
 func guardUpdates(ops []*op, fetched []port) []*op {
 	g := &guarder{fetched: fetched, uses: countUses(ops, fetched), users: map[*op][]*op{}, waited: map[*op]bool{},
 		readers: map[*variable][]*op{}, writers: map[*variable][]*op{}, undone: map[*variable]undone{}}
@@ -55,14 +55,14 @@ func guardUpdates(ops []*op, fetched []port) []*op {
 type guarder struct {
 	fetched []port
 	uses    map[port]int
-	users   map[*op][]*op // of values
-	waited  map[*op]bool  // by a control edge
+	users   map[*op][]*op // users of values
+	waited  map[*op]bool  // waited for by a control edge
 	readers map[*variable][]*op
 	writers map[*variable][]*op
 	undone  map[*variable]undone
 }
 
-// find notes what undoes the updates of a variable; where two do, neither is one.
+// find records the assignment that undoes the updates of a variable. If there are two, it uses neither.
 func (g *guarder) find(o *op) {
 	if o.node.Op != "AssignVariableOp" || len(o.in) != 2 || len(o.write) != 1 || g.waited[o] {
 		return
@@ -85,14 +85,14 @@ func (g *guarder) find(o *op) {
 	g.undone[v] = undone{o, s, now, s.in[0]}
 }
 
-// atBeginning reports whether a read gives the value at the beginning of a run: it waits for nothing.
+// atBeginning reports whether a read waits for nothing, so that it gives the value at the beginning of a run.
 func atBeginning(read *op) bool {
 	return len(read.after) == 0 && len(dependencies(read.in[0].op)) == 0
 }
 
-// narrow drops what is more than undoing: there may be other updates, or somebody may see the value before.
+// narrow drops assignments that are not pure undoing: other updates may be kept, or something may read the value before.
 func (g *guarder) narrow() {
-	late := map[*op]bool{} // what the conditions depend on
+	late := map[*op]bool{} // ops that the conditions depend on
 	var mark func(o *op)
 	mark = func(o *op) {
 		if late[o] {
@@ -119,7 +119,7 @@ func (g *guarder) narrow() {
 	}
 }
 
-// whole reports whether all updates of a variable come before it is read again, and change nothing that is not undone.
+// whole reports whether all updates of a variable precede its second read, and update only variables that are undone.
 func (g *guarder) whole(v *variable, u undone, late map[*op]bool) bool {
 	for _, w := range g.writers[v] {
 		if late[w] || !slices.Contains(u.read.after, w) || !g.guardable(w, u.cond) {
@@ -134,7 +134,7 @@ func (g *guarder) guardable(w *op, cond port) bool {
 	return len(w.write) > 0 && !slices.ContainsFunc(w.write, func(v *variable) bool { return g.undone[v].cond != cond })
 }
 
-// unseen reports whether nothing but updates under the same condition uses what a variable is in between.
+// unseen reports whether only updates under the same condition use the variable's value in between.
 func (g *guarder) unseen(v *variable, u undone) bool {
 	for _, o := range g.readers[v] {
 		if o == u.read || atBeginning(o) {
@@ -170,7 +170,7 @@ func (g *guarder) rewrite(ops []*op) []*op {
 		}
 		if guards[u.cond] == nil {
 			n := &graph.Node{Name: u.cond.op.node.Name + "/guard", Op: guardOp, Device: u.cond.op.node.Device, Attrs: graph.Attrs{}, Outputs: []graph.Type{{DType: tensor.Int64}}}
-			// It is as late as it can be, to know of all faults that keep updates from happening.
+			// It comes as late as possible, to see all faults that prevent updates.
 			guards[u.cond] = &op{node: n, index: math.MaxInt, feed: -1, in: []port{u.cond}, def: registry()[guardOp]}
 			added = append(added, guards[u.cond])
 		}
@@ -182,7 +182,7 @@ func (g *guarder) rewrite(ops []*op) []*op {
 	return withoutUnused(append(ops, added...), gone, g.fetched)
 }
 
-// operands are the values that an op computes with, of all that it waits for.
+// operands returns the inputs that an op computes with, without its guard.
 func (o *op) operands(in []*value) []*value {
 	if o.guarded {
 		return in[:len(in)-1]
@@ -207,7 +207,7 @@ func compileGuard(c *binding) (runFunc, error) {
 	}, nil
 }
 
-// guarded is an update that is made where its guard is 0.
+// guarded is an update that is made if its guard is 0.
 func guarded(run runFunc, guard *value) runFunc {
 	return func() error {
 		if view[int64](guard)[0] != 0 {

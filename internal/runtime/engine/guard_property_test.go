@@ -20,7 +20,7 @@ type updatesGraph struct {
 	b       *graph.Builder
 	x       graph.Output   // a scalar, fed
 	values  []graph.Output // of updatedType
-	chosen  []graph.Output // by what takes back
+	chosen  []graph.Output // values assigned to undo updates
 	targets []*graph.Node
 	last    map[string]*graph.Node // update of each variable: all others wait for it
 }
@@ -94,7 +94,7 @@ func (g *updatesGraph) update(op string, names []string, in ...graph.Output) {
 	g.targets = append(g.targets, n)
 }
 
-// undo takes all updates of a variable back by one of few conditions.
+// undo undoes all updates of a variable under one of a few conditions.
 func (g *updatesGraph) undo(name string) {
 	x := g.x
 	switch rapid.IntRange(0, 5).Draw(g.T, "condition") {
@@ -110,8 +110,8 @@ func (g *updatesGraph) undo(name string) {
 	g.chosen, g.targets, g.last[name] = append(g.chosen, to), append(g.targets, n), n
 }
 
-// run runs the graph three times. It returns the first fetches and the variables after each, and whether updates were
-// guarded; an error where the graph cannot be compiled.
+// run runs the graph three times. It returns the first fetches and the variables after each run, and whether updates were
+// guarded, or an error if the graph cannot be compiled.
 func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int) (results []*tensor.Tensor, found bool, err error) {
 	must := func(err error) {
 		if err != nil {
@@ -142,7 +142,7 @@ func (g *updatesGraph) run(dev device.Device, fetches []graph.Output, first int)
 	return results, found, nil
 }
 
-// TestGuardedEqualsTakenBack compares programs with one in which nothing can be guarded, as what takes back is fetched.
+// TestGuardedEqualsTakenBack compares programs with ones in which nothing can be guarded, because the undoing values are fetched.
 func TestGuardedEqualsTakenBack(t *testing.T) {
 	host := device.NewHost()
 	devices := append(splitTwins(), host)
@@ -156,7 +156,7 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 		}
 		want, found, err := g.run(host, slices.Concat(some, g.chosen), len(some))
 		if err != nil {
-			t.Skip(err) // two reads: each is after the update that the other has to precede
+			t.Skip(err) // two reads, each after the update that the other must precede
 		}
 		if found {
 			t.Fatal("an update whose result is fetched before it is taken back is guarded")
@@ -180,7 +180,7 @@ func TestGuardedEqualsTakenBack(t *testing.T) {
 	}
 }
 
-// TestDrawnUpdatesAreGuarded shows that what is drawn for TestGuardedEqualsTakenBack has guarded updates at times.
+// TestDrawnUpdatesAreGuarded checks that some graphs drawn for TestGuardedEqualsTakenBack have guarded updates.
 func TestDrawnUpdatesAreGuarded(t *testing.T) {
 	host := device.NewHost()
 	defer host.Close()

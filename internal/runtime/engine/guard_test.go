@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// undo takes the updates of variables back unless x is greater than 0.
+// undo undoes the updates of variables unless x is greater than 0.
 func (s *scene) undo(x graph.Output, updates []*graph.Node, names ...string) {
 	keep := s.Op("Greater", "keep", fixedType(tensor.Bool), nil, x, s.num(0))
 	for _, name := range names {
@@ -18,7 +18,7 @@ func (s *scene) undo(x graph.Output, updates []*graph.Node, names ...string) {
 	}
 }
 
-// TestGuardedUpdates: an update that is taken back is not made, where nobody sees that; the results are the same.
+// TestGuardedUpdates: an update that would be undone is not made if nothing reads the variable in between; the results are the same.
 func TestGuardedUpdates(t *testing.T) {
 	for _, c := range []struct {
 		what    string
@@ -111,7 +111,7 @@ func TestGuardedUpdates(t *testing.T) {
 	}
 }
 
-// TestGuardsComeLast: what may fail comes before them, as before the updates.
+// TestGuardsComeLast: steps that may fail come before guards, as they do before updates.
 func TestGuardsComeLast(t *testing.T) {
 	dev := device.NewHost()
 	s := newScene(t, dev, map[string]float32{"a": 1, "x": 1})

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// hostExecutor does a plan by Go code, on all workers.
+// hostExecutor executes a plan with Go code, on all workers.
 type hostExecutor struct {
 	*state
 	kernel phaseKernel
@@ -39,8 +39,8 @@ func (h *hostExecutor) reserve(rows int) error {
 	return nil
 }
 
-// restore lays the values out again in the arena that the program has, after a larger one was not to be had. Where that
-// is not possible, the next run reserves first.
+// restore lays the values out again in the program's old arena, after a larger one could not be allocated. If that is
+// not possible, the next run reserves memory first.
 func (h *hostExecutor) restore() {
 	capacity := h.capacity
 	h.capacity, h.batch = 0, 0
@@ -117,7 +117,7 @@ func (k *phaseKernel) Run() error {
 	return k.h.runGroups(k.h.phases[k.phase].groups)
 }
 
-// runPending does what need not be done each time, to its end: it is not to be left half made.
+// runPending does the steps that do not run each time. It cannot be cancelled, so that they are never left half done.
 func (h *hostExecutor) runPending() error {
 	for often := range h.pending {
 		if !h.pending[often] {
@@ -134,7 +134,7 @@ func (h *hostExecutor) runPending() error {
 	return nil
 }
 
-// runGroups does parallel groups until the run is stopped. In the first that writes, all steps write: see groupSteps.
+// runGroups does parallel groups until the run is stopped. In the first group that writes, all steps write: see groupSteps.
 func (h *hostExecutor) runGroups(groups []parallelGroup) error {
 	for _, steps := range groups {
 		if len(steps[0].op.write) > 0 {
@@ -151,7 +151,7 @@ func (h *hostExecutor) runGroups(groups []parallelGroup) error {
 	return nil
 }
 
-// runGroup does steps that do not depend on each other and returns the error of the first in the program's order.
+// runGroup does steps that do not depend on each other. Of several errors it returns the first in the program's order.
 func (h *hostExecutor) runGroup(steps parallelGroup) error {
 	if len(steps) == 1 {
 		h.at = steps[0]
@@ -195,7 +195,7 @@ func (t *groupTask) Run(lo, hi int) {
 	}
 }
 
-// runRecovered does a step whose panic is its error, since the steps beside it go on.
+// runRecovered does a step and returns a panic as an error, since the steps beside it go on.
 func (s *state) runRecovered(x *step) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -6,12 +6,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// hostSide is the memory of the steps that run on the host beside an accelerator: copies of the values and variables that
-// they touch.
+// hostSide is the memory of the steps that run on the host beside an accelerator: copies of their values and variables.
 type hostSide struct {
 	shadows  map[*variable]*shadow
 	mirrored map[*value]bool // made or read on the host
-	touched  []*shadow       // that steps use
+	touched  []*shadow       // shadows that steps use
 	mem      []byte
 	free     func() error
 }
@@ -21,7 +20,7 @@ type shadow struct {
 	of, copy *variable
 }
 
-// shadow returns the copy of a variable, without memory as yet.
+// shadow returns a variable's shadow. A new one has no memory yet.
 func (h *hostSide) shadow(v *variable) *shadow {
 	s := h.shadows[v]
 	if s == nil {
@@ -31,7 +30,7 @@ func (h *hostSide) shadow(v *variable) *shadow {
 	return s
 }
 
-// memoryOf returns where Go code on the host reads a variable, nil where none does.
+// memoryOf returns the memory in which Go code on the host reads a variable, nil if none does.
 func (h *hostSide) memoryOf(v *variable) []byte {
 	if s := h.shadows[v]; s != nil {
 		return s.copy.memory()
@@ -49,7 +48,7 @@ func (s *shadow) open() error {
 	return err
 }
 
-// allocate replaces the memory of values; page-locked where the device has such.
+// allocate replaces the memory of values. It is page-locked if the device has such memory.
 func (h *hostSide) allocate(dev device.Device, bytes int) error {
 	if err := h.release(); err != nil || bytes == 0 {
 		return err
@@ -90,14 +89,14 @@ func (h *hostSide) close() error {
 	return err
 }
 
-// reserve lays out the copies of values as the values themselves are: by lifetime, or for good.
+// reserve lays out the copies of values as the values themselves: by lifetime, or from run to run.
 func (h *hostSide) reserve(ops []*op, dev device.Device) error {
 	bases := map[*value]bool{}
 	var bySteps, kept []*value
 	for v := range h.mirrored {
 		bases[v.base()] = true
 	}
-	for _, o := range ops { // in this order, so that the layout is the same each time
+	for _, o := range ops { // in the plan's order, so that the layout is deterministic
 		for _, v := range o.out {
 			if !bases[v] {
 				continue

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// CountOps lists the ops of what Program.HostSteps returns, and how often each is among them: "Cumsum x1, Where x2".
+// CountOps lists the ops of the steps that Program.HostSteps returns, with their counts: "Cumsum x1, Where x2".
 func CountOps(steps []string) string {
 	counts := map[string]int{}
 	for _, o := range steps {
@@ -22,8 +22,8 @@ func CountOps(steps []string) string {
 	return strings.Join(out, ", ")
 }
 
-// HostSteps returns the steps of each run that are done on the host since the accelerator has no kernel for them: node,
-// op and reason. It is empty on other devices.
+// HostSteps returns the steps of each run that are done on the host because the accelerator has no kernel for them, with
+// node, op and reason. It is empty on other devices.
 func (p *Program) HostSteps() []string { return slices.Clone(p.hostSteps) }
 
 // DeviceSteps returns how many steps of each run the device does.

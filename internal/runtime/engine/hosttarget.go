@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// hostTarget is devices that run Go code: the host, and the fake device.
+// hostTarget is the target of devices that run Go code: the host and the fake device.
 type hostTarget struct{ dev device.Device }
 
 var _ target = hostTarget{}
@@ -15,7 +15,7 @@ var _ target = hostTarget{}
 func (t hostTarget) fuse(p *plan, ops []*op) []*op {
 	ops = narrowWeights(p, ops)
 	ops = fuse(ops, p.fetched, p.changing)
-	if !p.options.CheckNumerics { // where results are checked, the node is named in which a NaN arises
+	if !p.options.CheckNumerics { // else ops stay apart, so that the node of a NaN can be named
 		ops = fuseRegions(p, ops)
 	}
 	if p.options.OwnFetches {
@@ -57,7 +57,7 @@ func (t hostTarget) open(s *state) (executor, pipeline, error) {
 	return h, inOrder{t.dev.Kind()}, nil
 }
 
-// inOrder is the pipeline of devices on which one run follows the other.
+// inOrder is the pipeline of devices that do one run after the other.
 type inOrder struct{ kind string }
 
 var _ pipeline = inOrder{}

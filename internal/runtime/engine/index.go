@@ -69,7 +69,7 @@ func compileGather(c *binding) (runFunc, error) {
 	})
 	return func() error {
 		if out.n == 0 {
-			return nil // TensorFlow does not look at the indices
+			return nil // TensorFlow does not check the indices
 		}
 		if err := ids.check(x.dims[axis]); err != nil {
 			return err
@@ -79,8 +79,8 @@ func compileGather(c *binding) (runFunc, error) {
 	}, checkSame(x, out)
 }
 
-// gatherScalars gathers rows of one element: the lookups of a linear model,
-// whose cache misses overlap where no call stands between them.
+// gatherScalars gathers rows of one element, the lookups of a linear model.
+// Without calls in between, their cache misses overlap.
 func gatherScalars(dst, table []float32, ids indices, lo, hi int) {
 	if ids.v.typ.DType == tensor.Int32 {
 		for r, id := range view[int32](ids.v)[lo:hi] {
@@ -93,7 +93,7 @@ func gatherScalars(dst, table []float32, ids indices, lo, hi int) {
 	}
 }
 
-// rowBytes returns the elements of x behind the axis.
+// rowBytes returns the number of elements of x after the axis.
 func rowBytes(x *value, axis int) int {
 	n := 1
 	for _, d := range x.dims[axis+1:] {
@@ -109,7 +109,7 @@ func argExtreme(smallest bool) compileFunc {
 }
 
 func argBest[T number](smallest bool) compileFunc {
-	// As TensorFlow has it, NaN is no extreme, and an infinity that is the worst of all is none beside it.
+	// As in TensorFlow, any element replaces a NaN, except the worst infinity.
 	better := func(a, b T) bool { return a > b || b != b && float64(a) > math.Inf(-1) }
 	if smallest {
 		better = func(a, b T) bool { return a < b || b != b && float64(a) < math.Inf(1) }
@@ -152,8 +152,8 @@ func argBest[T number](smallest bool) compileFunc {
 	}
 }
 
-// compileTopK takes a tensor and k, which is not read, and gives the largest of each row in order and their columns;
-// of equal elements the first comes first.
+// compileTopK takes a tensor and k (not read) and gives the largest elements of each row in order, with their columns.
+// Equal elements keep their order.
 func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(1, 2); err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// topRow keeps the largest seen so far sorted where they are few, and sorts the row where they are many.
+// topRow finds the largest elements of a row: a few by insertion into a sorted list, many by sorting the row.
 func topRow[T kernels.Float](best []T, at []int32, row []T) {
 	if slices.ContainsFunc(row, func(v T) bool { return v != v }) {
 		topn.Row(best, at, row)
@@ -205,7 +205,7 @@ func topRow[T kernels.Float](best []T, at []int32, row []T) {
 	}
 }
 
-// fewBest is up to how many of the largest are kept by insertion.
+// fewBest is the largest k for which topRow inserts.
 const fewBest = 32
 
 func topSorted[T kernels.Float](best []T, at []int32, row []T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// integerOps are products of integers of 8 bits.
+// integerOps are products of 8-bit integers.
 var integerOps = map[*ops.Def]opDef{
 	ops.IntegerMatMul: {compile: compileIntegerMatMul},
 	ops.IntegerConv2D: {compile: compileIntegerConv},
 }
 
-// integerInputs are what such an op has besides its operands.
+// integerInputs are the inputs of an integer op besides its operands.
 type integerInputs struct {
 	a, b, zeroA, zeroB, bias, scale, add, zero *value
 	out                                        *value
@@ -51,7 +51,7 @@ func (c *binding) integerInputs() (*integerInputs, error) {
 	return t, nil
 }
 
-// check fails where an input for the columns is of another length.
+// check fails if an input for the columns has the wrong length.
 func (t *integerInputs) check() error {
 	n := t.b.dims[len(t.b.dims)-1]
 	for _, v := range []*value{t.zeroA, t.zero} {
@@ -93,10 +93,10 @@ func (t *integerInputs) product() kernels.ByteProduct {
 	return p
 }
 
-// byteWeights is the right operand of products of bytes, as the kernels read it.
+// byteWeights is the packed right operand of a byte product.
 type byteWeights struct {
 	mu     sync.Mutex
-	made   atomic.Uint64 // the version of the variable that it was made of, plus 1
+	made   atomic.Uint64 // the version of the variable that was packed, plus 1
 	packed *kernels.PackedBytes
 }
 
@@ -113,7 +113,7 @@ func (w *byteWeights) holds(x *variable) bool { return w.made.Load() == 1+x.vers
 
 func (w *byteWeights) unpack(raw []byte) { w.packed.Unpack(raw) }
 
-// bytePacker keeps the weights of one op up to date.
+// bytePacker keeps the packed weights of one op up to date.
 type bytePacker struct {
 	*byteWeights
 	shared *sharedWeights
@@ -121,7 +121,7 @@ type bytePacker struct {
 	w      *value
 }
 
-// packBytes returns a packer of input 1, which is nil where that is not steady.
+// packBytes returns a packer for input 1, nil if the input is not steady.
 func packBytes(c *binding) *bytePacker {
 	v, ok := steady(c.op.in[1], c.changing)
 	if !ok || !columnsKnown(c.in[1].typ.Shape) {
@@ -139,7 +139,7 @@ func packBytes(c *binding) *bytePacker {
 	return p
 }
 
-// operand returns the weights, made anew where the variable has changed.
+// operand returns the weights, packed again if the variable has changed.
 func (p *bytePacker) operand() *kernels.PackedBytes {
 	w, version := p.byteWeights, versionOf(p.source)
 	if w.made.Load() != version {
@@ -156,7 +156,7 @@ func (p *bytePacker) operand() *kernels.PackedBytes {
 	return w.packed
 }
 
-// packedBytes packs a matrix, or a filter, which is one.
+// packedBytes packs a matrix, or a filter as a matrix.
 func packedBytes(v *value, b []byte) *kernels.PackedBytes {
 	n := v.dims[len(v.dims)-1]
 	return kernels.PackBytes(b, n, len(b)/max(n, 1), n, false, v.typ.DType == tensor.Int8)
@@ -172,7 +172,7 @@ func compileIntegerMatMul(c *binding) (runFunc, error) {
 	c.onBatch = func() error {
 		a, b, out := t.a.dims, t.b.dims, t.out.dims
 		last := len(a) - 1
-		rows := slices.Equal(a[:last], out[:len(out)-1]) // of any number of dimensions, by one matrix
+		rows := slices.Equal(a[:last], out[:len(out)-1]) // any number of dimensions times one matrix
 		if rank > 2 {
 			rows = a[last-1] == out[len(out)-2]
 		}

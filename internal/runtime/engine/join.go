@@ -11,7 +11,7 @@ type slot struct {
 	axis int
 }
 
-// place sets the walk over the large tensor's part from row `at` of the axis, `size` rows long.
+// place sets the walk over size rows of the large tensor's axis, from row at on.
 func (s *slot) place(large []int, at, size int) {
 	inner := 1
 	for _, n := range large[s.axis+1:] {
@@ -26,8 +26,8 @@ func (s *slot) place(large []int, at, size int) {
 	s.m.walk.add(size*inner, 1)
 }
 
-// slotted makes a step that moves between the parts of one large value along an axis and small values. size says how
-// many rows of the axis a small value takes.
+// slotted makes a step that copies between parts of a large value along an axis and small values. size returns the rows
+// of the axis that a small value takes.
 func slotted(c *binding, large *value, small []*value, axis int, into bool, size func(v *value) int) (runFunc, error) {
 	slots := make([]*slot, len(small))
 	for i, v := range small {
@@ -63,7 +63,7 @@ func slotted(c *binding, large *value, small []*value, axis int, into bool, size
 	}, nil
 }
 
-// checkPart fails unless small is large with another size, or without, the axis.
+// checkPart fails unless small has the shape of large, except that the axis has another size or is missing.
 func checkPart(large, small *value, axis int) error {
 	l, s := large.typ.Shape.Dims, small.typ.Shape.Dims
 	if len(s) == len(l) {
@@ -72,7 +72,7 @@ func checkPart(large, small *value, axis int) error {
 	return checkShape("part", small, l[:axis], l[axis+1:])
 }
 
-// alongAxis returns the size function of parts that keep the axis; all must.
+// alongAxis returns the size function for parts that all keep the axis.
 func alongAxis(large *value, parts []*value, axis int) (func(v *value) int, error) {
 	for i, v := range parts {
 		if len(v.dims) != len(large.dims) {

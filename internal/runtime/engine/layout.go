@@ -56,7 +56,7 @@ func compileTranspose(c *binding) (runFunc, error) {
 	return func() error { m.transpose(); return nil }, checkSame(x, out)
 }
 
-// transpose uses the kernel where the permutation is that of one matrix of floats.
+// transpose uses the kernel if the permutation transposes one matrix of floats.
 func (m *mover) transpose() {
 	if w := &m.walk; len(w.dims) == 2 && w.steps[0] == 1 && w.steps[1] == w.dims[0] {
 		rows, cols := w.dims[1], w.dims[0]
@@ -96,7 +96,7 @@ func compileBroadcastTo(c *binding) (runFunc, error) {
 	})
 }
 
-// compileTile repeats whole dimensions; how often follows from the shapes.
+// compileTile repeats whole dimensions. The multiples follow from the shapes.
 func compileTile(c *binding) (runFunc, error) {
 	if err := c.need(1, 1); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func compileTile(c *binding) (runFunc, error) {
 	})
 }
 
-// compilePad takes the paddings [rank, 2] as a constant; PadV2 the value besides.
+// compilePad takes the paddings [rank, 2] as a constant; PadV2 also takes the value.
 func compilePad(c *binding) (runFunc, error) {
 	if err := c.need(2, 1); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func compilePad(c *binding) (runFunc, error) {
 	return func() error { fill(); return move() }, err
 }
 
-// filler returns a function that sets all of v to the scalar input i, or to zero where there is none.
+// filler returns a function that sets all of v to the scalar input i, or to zero if there is none.
 func filler(c *binding, v *value, i int) (func(), error) {
 	if i >= len(c.in) {
 		return func() { clear(v.bytes()) }, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lowering is a plan in the terms of an accelerator: its operations with their operands, and the segments of steps that
-// follow each other on one side.
+// lowering is a plan in the terms of an accelerator: operations with their operands, and segments of consecutive steps on
+// one side.
 type lowering struct {
 	p    *plan
 	dev  Accelerator
@@ -16,10 +16,10 @@ type lowering struct {
 
 	operands  map[*value]*Operand
 	variables map[*variable]*Operand
-	all       map[*variable]bool // no weights are packed on the host: they live on the device
+	all       map[*variable]bool // all variables: none are packed on the host
 	host      hostSide
 
-	once   [perRun][]segment // what does not run each time
+	once   [perRun][]segment // steps that do not run each time
 	phases [][]segment
 }
 
@@ -34,7 +34,7 @@ func newLowering(p *plan, dev Accelerator, vars *Variables) *lowering {
 	return l
 }
 
-// place decides where a step runs. What does not run each time is small and runs on the host, if it can.
+// place decides where a step runs. Steps that do not run each time are small and run on the host if they can.
 func (l *lowering) place(s *step) error {
 	o := s.op
 	once := o.frequency != perRun
@@ -90,7 +90,7 @@ func (l *lowering) operation(s *step) *Operation {
 	return o
 }
 
-// operand describes a value, always by the same Operand.
+// operand returns the Operand of a value, always the same one.
 func (l *lowering) operand(in port) *Operand {
 	v := in.value()
 	if v.typ.DType == tensor.Resource {
@@ -105,7 +105,7 @@ func (l *lowering) operand(in port) *Operand {
 	return o
 }
 
-// typeOperand is what is known of a value before it has a place.
+// typeOperand describes a value that has no place yet.
 func typeOperand(in port) *Operand {
 	o := &Operand{Type: typeOf(in)}
 	src := storageOf(in)

@@ -74,7 +74,7 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	}, t.plain()
 }
 
-// matrices checks two inputs of one type; rank 2 means exactly that, else at least two dimensions are expected.
+// matrices checks two inputs of one type. With rank 2 they must have two dimensions, otherwise at least two.
 func matrices[T kernels.Float](c *binding, rank int) error {
 	if err := c.need(2, 1); err != nil {
 		return err
@@ -117,7 +117,7 @@ func compileBatchMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// offsets returns the operands' elements that give element i of the result.
+// offsets returns the indices of the operands' elements that give element i of the result.
 func (w *broadcast) offsets(i int) (a, b int) {
 	for k, n := range w.dims {
 		a, b = a+i%n*w.sa[k], b+i%n*w.sb[k]

@@ -19,7 +19,7 @@ func cholesky(m realMatrix) (realMatrix, error) { return kernels.Cholesky(m), ni
 // realMatrix is a square matrix of real numbers.
 type realMatrix = kernels.Matrix[float64]
 
-// inverse has the attribute adjoint: that of the transpose.
+// inverse inverts a matrix or, with the attribute adjoint, its transpose.
 func inverse[T kernels.Float](c *binding) (runFunc, error) {
 	if !c.node.Bool("adjoint") {
 		return eachMatrix[T](kernels.Inverse[float64])(c)
@@ -27,7 +27,7 @@ func inverse[T kernels.Float](c *binding) (runFunc, error) {
 	return eachMatrix[T](func(m realMatrix) (realMatrix, error) { return kernels.Inverse(m.Adjoint()) })(c)
 }
 
-// eachMatrix makes a matrix of each matrix of a tensor [..., n, n]. f may overwrite its argument.
+// eachMatrix applies f to each matrix of a tensor [..., n, n]. f may overwrite its argument.
 func eachMatrix[T kernels.Float](f func(m realMatrix) (realMatrix, error)) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		in, out, err := sameAs[T, T](c, 1)

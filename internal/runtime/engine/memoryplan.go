@@ -11,8 +11,8 @@ import (
 // forever is the last use of a value that is fetched.
 const forever = math.MaxInt32
 
-// layout gives the values of batches of up to capacity rows, and what operations need for themselves, their places in one
-// arena. It returns the arena's size and the values.
+// layout places the values of batches of up to capacity rows, and the operations' workspaces, in one arena. It returns the
+// arena's size and the values.
 func (p *plan) layout(capacity, align int, workspaces []*value) (size int, values []*value) {
 	p.groupSteps(capacity)
 	planned, persist := p.lifetimes(capacity)
@@ -28,7 +28,7 @@ func (p *plan) layout(capacity, align int, workspaces []*value) (size int, value
 // maxValue is a size that no value reaches, in bytes, so that sums of sizes do not overflow.
 const maxValue = 1 << 46
 
-// checkSizes refuses values of sizes that no machine holds.
+// checkSizes refuses values too large for any machine.
 func (p *plan) checkSizes(capacity int) error {
 	for _, o := range p.ops {
 		for i, v := range o.out {
@@ -45,8 +45,8 @@ func (p *plan) checkSizes(capacity int) error {
 	return nil
 }
 
-// lifetimes finds when each base is made and last used, lets steps take over storage that dies in them, and returns
-// the bases that need room in the arena: those planned by lifetime and those kept from run to run.
+// lifetimes finds when each base is made and last used, and lets steps take over storage that dies in them. It returns
+// the bases that need room in the arena: some planned by lifetime, some kept from run to run.
 func (p *plan) lifetimes(capacity int) (planned, persist []*value) {
 	p.unshare()
 	run := p.allGroups()
@@ -101,7 +101,7 @@ func (p *plan) unshare() {
 	}
 }
 
-// takeOver lets an output of a step of parallel group i live in the storage of an input that dies here.
+// takeOver lets an output of a step of parallel group i use the storage of an input whose life ends here.
 func (s *step) takeOver(i int, t parallelGroup) {
 	if s.operation != nil && !s.pointwise() {
 		return
@@ -134,7 +134,7 @@ func (s *step) canTake(i, k int, t parallelGroup) bool {
 	return !slices.ContainsFunc(t, func(o *step) bool { return o != s && o.reads(from) })
 }
 
-// pointwise reports whether an accelerator reads each element of a step's operands before it writes that of the result.
+// pointwise reports whether an accelerator reads each element of a step's operands before it writes the result's element.
 func (s *step) pointwise() bool { return s.op.fusion != nil || s.op.def.elemental != nil }
 
 // reads reports whether an input lies in a base's storage.
@@ -142,7 +142,7 @@ func (s *step) reads(base *value) bool {
 	return slices.ContainsFunc(s.in, func(v *value) bool { return v.base() == base })
 }
 
-// allGroups returns the groups of all phases in the order of their running.
+// allGroups returns the groups of all phases in the order in which they run.
 func (p *plan) allGroups() []parallelGroup {
 	var all []parallelGroup
 	for _, r := range p.phases {
@@ -151,8 +151,8 @@ func (p *plan) allGroups() []parallelGroup {
 	return all
 }
 
-// place gives planned roots offsets such that those alive at the same time do not overlap: largest first, each into
-// the smallest gap that fits ("greedy by size", Pisarchyk and Lee 2020). It returns the total size.
+// place gives planned roots offsets so that roots alive at the same time do not overlap: largest first, each into the
+// smallest gap that fits ("greedy by size", Pisarchyk and Lee 2020). It returns the total size.
 func place(roots []*value, align int) int {
 	bySize := slices.Clone(roots)
 	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].size > bySize[j].size })
@@ -167,7 +167,7 @@ func place(roots []*value, align int) int {
 	return total
 }
 
-// gap returns the offset of the smallest hole between values alive with v, or of the end.
+// gap returns the offset of the smallest gap for v between values alive with it, or else their end.
 func gap(v *value, placed []*value, align int) int {
 	best, bestSize, end := -1, math.MaxInt, 0
 	for _, o := range placed {

@@ -14,12 +14,12 @@ type mixer struct {
 	dev   Accelerator
 	ops   []*op
 	users map[*op][]*op
-	leads map[*op]bool // results reach a product through followers
+	leads map[*op]bool // the result reaches a product through Follows ops
 	casts map[port]port
 }
 
-// mix lets products and what follows them work on bfloat16, with Cast ops between, one for each value. Variables, fetches
-// and feeds keep their types.
+// mix makes products and the ops that follow them work on bfloat16, with one Cast op for each value in between. Variables,
+// fetches and feeds keep their types.
 func (t *acceleratorTarget) mix(p *plan, ops []*op) []*op {
 	sorted, err := sortOps(ops, nil)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *mixer) wants(o *op) bool {
 		return true
 	case ops.Follows:
 		return m.leads[o]
-	case ops.SumsUp: // of images
+	case ops.SumsUp: // only on images
 		return o.node.Op == "Mean" && typeOf(o.in[0]).Shape.Rank() > 2
 	}
 	return false
@@ -92,7 +92,7 @@ func (m *mixer) visit(o *op) {
 	m.widen(o)
 }
 
-// operands returns which inputs and outputs may be bfloat16: the ones of the op's type T.
+// operands returns which inputs and outputs may be bfloat16: all of the op's type T.
 func (m *mixer) operands(o *op) (in, out map[int]bool) {
 	in, out = map[int]bool{}, map[int]bool{}
 	def := ops.Find(o.node.Op)
@@ -107,8 +107,8 @@ func (m *mixer) operands(o *op) (in, out map[int]bool) {
 	return in, out
 }
 
-// try gives an op the operands and results in bfloat16 that are named, others of that type in float32, if the accelerator
-// has such a kernel.
+// try gives an op bfloat16 operands in and results out, and float32 for the rest of type T, if the accelerator has such a
+// kernel.
 func (m *mixer) try(o *op, in, out map[int]bool) bool {
 	trial := &op{node: o.node}
 	trial.retype(out)
@@ -140,7 +140,7 @@ func (m *mixer) widen(o *op) {
 	}
 }
 
-// retype makes the results that are named bfloat16.
+// retype makes the results in out bfloat16.
 func (o *op) retype(out map[int]bool) {
 	n := *o.node
 	n.Outputs = slices.Clone(n.Outputs)
@@ -152,7 +152,7 @@ func (o *op) retype(out map[int]bool) {
 	o.node = &n
 }
 
-// as returns a value as float32 or bfloat16, by a Cast if it is the other of the two.
+// as returns a value as float32 or bfloat16, with a Cast if necessary.
 func (m *mixer) as(p port, d tensor.DType) port {
 	t := typeOf(p)
 	if t.DType == d || t.DType != tensor.Float32 && t.DType != tensor.BFloat16 {
@@ -166,6 +166,6 @@ func (m *mixer) as(p port, d tensor.DType) port {
 	c := &op{node: n, index: p.op.index, feed: -1, in: []port{p}, def: registry()["Cast"]}
 	m.ops = append(m.ops, c)
 	to := port{c, 0}
-	m.casts[p], m.casts[to] = to, p // and back: what was rounded is not read again where the original is
+	m.casts[p], m.casts[to] = to, p // and back: a cast to float32 gives the unrounded original
 	return to
 }

@@ -18,7 +18,7 @@ func TestFiniteHalves(t *testing.T) {
 	}
 }
 
-// TestMixedTrains sees that training in bfloat16 comes to about what float32 does, with float32 variables and fetches.
+// TestMixedTrains checks that training in bfloat16 gives about the results of float32, with float32 variables and fetches.
 func TestMixedTrains(t *testing.T) {
 	want, loss, _ := train(t, device.NewHost(), Options{})
 	for _, lacks := range [][]string{nil, {"BiasAddGrad", "Cast"}, {"_FusedMatMul"}, {"ReluGrad", "SparseSoftmaxCrossEntropyWithLogits"}} {
@@ -74,12 +74,12 @@ func TestMixedTypes(t *testing.T) {
 			casts++
 		}
 	}
-	if casts != 4 { // x, w1, b1, w2; that of dl is within a fusion
+	if casts != 4 { // x, w1, b1, w2; dl's cast is within a fusion
 		t.Errorf("expected 4 casts, got %d: %q", casts, got)
 	}
 }
 
-// TestTF32 sees that the accelerator gets the option.
+// TestTF32 checks that the accelerator gets the option.
 func TestTF32(t *testing.T) {
 	d := newTwin()
 	ok(double(d, Options{Precision: TF32}))
@@ -127,8 +127,8 @@ func TestMixedNorm(t *testing.T) {
 	}
 }
 
-// TestMixedAnySplit runs random graphs in bfloat16 on the twin without a random set of ops: they compile, and fetches are
-// float32.
+// TestMixedAnySplit runs random graphs in bfloat16 on a twin without kernels for a random set of ops: they compile, and
+// fetches are float32.
 func TestMixedAnySplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

@@ -18,7 +18,7 @@ func onDevices(t *testing.T, f func(t *testing.T, dev device.Device)) {
 	onEach(t, f, device.NewHost(), device.NewFake(), newTwin())
 }
 
-// onSplits is onDevices, with accelerators besides that lack all kernels, or some.
+// onSplits is onDevices plus accelerators without some or all kernels.
 func onSplits(t *testing.T, f func(t *testing.T, dev device.Device)) {
 	t.Helper()
 	onEach(t, f, append(splitTwins(), device.NewHost(), device.NewFake())...)
@@ -198,7 +198,7 @@ func TestSteadyStepDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// TestDeterministic sees that two trainings are equal bit for bit.
+// TestDeterministic checks that two trainings are equal bit for bit.
 func TestDeterministic(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		train := func() map[string]*tensor.Tensor {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// roundingOps round to numbers of 16 bits, which stay float32: programs compute with these so.
+// roundingOps round to 16-bit numbers that stay float32, the type that programs compute with.
 var roundingOps = map[*ops.Def]opDef{
 	ops.NearestBFloat16:   roundingOp(kernels.NearestBrain),
 	ops.TruncatedBFloat16: roundingOp(kernels.CutBrain),
@@ -21,19 +21,19 @@ func roundingOp(op kernels.UnaryOp) opDef {
 	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: kernelUnary[float32](op)}, out0)}
 }
 
-// HalfType is a type of 16 bits as the value of the attributes weightsType and OperandsType. Attributes that come with a model have no such
-// values.
+// HalfType is a 16-bit type as the value of the attributes weightsType and OperandsType. Attributes of a model never have this Go
+// type.
 type HalfType tensor.DType
 
-// weightsType is the attribute of a product or convolution whose weights, input 1, are to be taken as a type of 16 bits: they are of that
-// type, or float32 and rounded to it.
+// weightsType is the attribute of a product or convolution whose weights, input 1, are read as a 16-bit type. The weights have
+// that type, or are float32 and get rounded to it.
 const weightsType = "weights_type"
 
-// OperandsType is the attribute of a product whose operands are float32, and numbers of the type of 16 bits that it says.
+// OperandsType is the attribute of a product whose float32 operands are already rounded to the 16-bit type that it names.
 const OperandsType = "operands_type"
 
-// narrowWeights lets products and convolutions read steady weights of 16 bits, or those that are rounded to 16 bits, as they are: what
-// makes them float32 for each run is left out. It returns the ops that are left.
+// narrowWeights makes products and convolutions read steady 16-bit weights, or weights rounded to 16 bits, directly, without the
+// ops that would convert them for each run. It returns the remaining ops.
 func narrowWeights(p *plan, ops []*op) []*op {
 	var dropped, made []*op
 	for _, o := range ops {
@@ -88,7 +88,7 @@ func packs(o *op) bool {
 	return false
 }
 
-// narrowed returns what a float32 of 16 bits' precision is made of, and the type of these bits.
+// narrowed returns the value from which a float32 of 16-bit precision is made, and the 16-bit type.
 func narrowed(p port) (from port, d tensor.DType, ok bool) {
 	p = original(p)
 	if p.op.feed >= 0 || len(p.op.in) != 1 {
@@ -108,7 +108,7 @@ func narrowed(p port) (from port, d tensor.DType, ok bool) {
 	return p, d, false
 }
 
-// original follows ops that hand their input on, in whatever shape.
+// original skips ops that only give their input another shape.
 func original(p port) port {
 	for p.op.def.alias && p.op.feed < 0 && len(p.op.in) > 0 {
 		p = p.op.in[0]
@@ -116,13 +116,13 @@ func original(p port) port {
 	return p
 }
 
-// asWeights is the type of 16 bits that a node takes its weights as, false where it takes them as they are.
+// asWeights returns the 16-bit type that a node reads its weights as, false if it reads them in their own type.
 func asWeights(n *graph.Node) (tensor.DType, bool) {
 	d, ok := n.Attrs[weightsType].(HalfType)
 	return tensor.DType(d), ok
 }
 
-// weightsAre fails unless the weights have elements of type T, or of the type that they are taken as.
+// weightsAre fails unless the weights have element type T, or the 16-bit type that they are read as.
 func weightsAre[T tensor.Element](c *binding) error {
 	if d, ok := asWeights(c.node); ok && c.in[1].typ.DType == d {
 		return nil
@@ -130,12 +130,12 @@ func weightsAre[T tensor.Element](c *binding) error {
 	return checkTypes[T](c.in[1])
 }
 
-// halfWords are bytes as numbers of 16 bits.
+// halfWords returns bytes as 16-bit numbers.
 func halfWords(b []byte) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/2)
 }
 
-// bits returns the weights as numbers of 16 bits.
+// bits returns the weights as 16-bit numbers.
 func (p *packer[T]) bits(h kernels.Half) []uint16 {
 	if p.w.elem == 2 {
 		return halfWords(p.w.bytes())
@@ -145,7 +145,7 @@ func (p *packer[T]) bits(h kernels.Half) []uint16 {
 	return bits
 }
 
-// values returns the weights, rounded where they are taken as a type of 16 bits.
+// values returns the weights, rounded if they are read as a 16-bit type.
 func (p *packer[T]) values() []T {
 	h, ok := kernels.HalfOf(p.as)
 	if !ok {
@@ -156,7 +156,7 @@ func (p *packer[T]) values() []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(wide))), len(wide)) // T is float32: see packs
 }
 
-// unpackNarrow writes weights of 16 bits, which are packed, as they were.
+// unpackNarrow restores packed 16-bit weights.
 func unpackNarrow[T kernels.Float](h kernels.Half, from *kernels.PackedB[T], raw []byte) {
 	bits := halfWords(raw)
 	if from.Narrow() {

@@ -17,7 +17,7 @@ import (
 type narrowCase struct {
 	op      string
 	half    tensor.DType
-	from    string // "constant", "variable", or "rounded" of a float32 variable
+	from    string // "constant", "variable", or "rounded" for a rounded float32 variable
 	exactly bool   // the other operand has 16 bits too
 }
 
@@ -27,7 +27,7 @@ func (c narrowCase) String() string {
 
 const narrowSize = 67
 
-// weights are numbers of the type of 16 bits, as these and as float32.
+// weights returns numbers of the 16-bit type, as bits and as float32.
 func (c narrowCase) weights(shape ...int) (bits, wide *tensor.Tensor) {
 	wide = tensor.New(tensor.Float32, shape...)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -40,7 +40,7 @@ func (c narrowCase) weights(shape ...int) (bits, wide *tensor.Tensor) {
 	return bits, wide
 }
 
-// program compiles the case, or where plain the same with weights of float32.
+// program compiles the case or, if plain, the same case with float32 weights.
 func (c narrowCase) program(vars *Variables, plain bool) *Program {
 	b := graph.NewBuilder(graph.New())
 	in, w := batchType(tensor.Float32, narrowSize), fixedType(tensor.Float32, narrowSize, narrowSize)
@@ -67,7 +67,7 @@ func (c narrowCase) program(vars *Variables, plain bool) *Program {
 		op := map[tensor.DType]string{tensor.BFloat16: "_NearestBFloat16", tensor.Float16: "_NearestFloat16"}[c.half]
 		read = b.Op(op, "rounded", w, nil, b.Read(b.Variable("wide", w), w))
 	}
-	if c.op == "MatMul" { // whose weights may come in another shape
+	if c.op == "MatMul" { // weights may come in another shape
 		flat := fixedType(tensor.Float32, narrowSize*narrowSize)
 		shape := func(v ...int32) graph.Output {
 			return b.Const(fmt.Sprint("shape", len(v)), ok(tensor.FromSlice(v, len(v))))
@@ -79,8 +79,8 @@ func (c narrowCase) program(vars *Variables, plain bool) *Program {
 	return ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, vars.dev, vars, Options{}))
 }
 
-// TestNarrowWeights: products with weights of 16 bits are those with the same numbers as float32, also after Compact, and no step makes
-// the weights float32.
+// TestNarrowWeights: products with 16-bit weights equal products with the same numbers as float32, also after Compact, and no step
+// converts the weights to float32.
 func TestNarrowWeights(t *testing.T) {
 	dev := device.NewHost()
 	defer dev.Close()
@@ -159,7 +159,7 @@ func runOnce(t *testing.T, p *Program, rows int, x *tensor.Tensor) []float32 {
 	return append([]float32(nil), tensor.Values[float32](p.Value(0))...)
 }
 
-// TestNarrowWeightsAreNotKeptTwice: the memory of a variable of 16 bits goes back once it is packed, and only its 16 bits stay.
+// TestNarrowWeightsAreNotKeptTwice: once a 16-bit variable is packed, its memory is given back, and only the packed 16 bits stay.
 func TestNarrowWeightsAreNotKeptTwice(t *testing.T) {
 	dev := device.NewHost()
 	defer dev.Close()
@@ -185,7 +185,7 @@ func TestNarrowWeightsAreNotKeptTwice(t *testing.T) {
 	}
 }
 
-// TestAttributesOfModels: an attribute that a model has says nothing about the weights.
+// TestAttributesOfModels: a model's attribute of that name says nothing about the weights.
 func TestAttributesOfModels(t *testing.T) {
 	dev := device.NewHost()
 	defer dev.Close()

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// checkNumerics fails where an output of the step has a NaN or an infinity that is not looked after in the graph.
+// checkNumerics fails if an output of the step has a NaN or an infinity that the graph does not handle.
 func (s *step) checkNumerics() error {
 	if s.op.mayOverflow {
 		return nil
@@ -18,7 +18,7 @@ func (s *step) checkNumerics() error {
 		if finite {
 			continue
 		}
-		for _, in := range s.op.in { // a bad feed or variable is named itself
+		for _, in := range s.op.in { // for a bad feed or variable, name that instead
 			src := storageOf(in)
 			if src.op.feed < 0 && src.op.reads == nil {
 				continue
@@ -63,7 +63,7 @@ func finiteSlice[T kernels.Float](x []T) (finite, nan bool) {
 	return true, false
 }
 
-// markOverflow finds the ops whose results may overflow: those with graph.MayOverflow, and what is computed of them.
+// markOverflow finds the ops whose results may overflow: ops with graph.MayOverflow and all that depend on them.
 func markOverflow(sorted []*op) {
 	for _, o := range sorted {
 		o.mayOverflow = o.feed < 0 && o.node.Bool(graph.MayOverflow)

@@ -10,12 +10,12 @@ import (
 
 // Resident is where a value lies on a program's device.
 type Resident struct {
-	Buffer device.Buffer // nil: it does not
+	Buffer device.Buffer // nil if the value is not there
 	Offset int           // bytes
 }
 
-// Leave keeps fetches on an accelerator from now on: runs do not bring them to the host, Value gives nil for them, and
-// Place says where they are.
+// Leave keeps fetches on an accelerator from now on: runs do not copy them to the host, Value returns nil for them, and
+// Place returns where they are.
 func (p *Program) Leave(fetches ...int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -41,7 +41,7 @@ func (a *acceleratorExecutor) leave(fetches []int) error {
 	return nil
 }
 
-// Place returns where fetch i of the last run lies: its bytes are what Value would have, until the next run.
+// Place returns where fetch i of the last run lies, until the next run. Its bytes are what Value would return.
 func (p *Program) Place(i int) (Resident, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,8 +55,8 @@ func (p *Program) Place(i int) (Resident, error) {
 	return Resident{Buffer: buf, Offset: off}, nil
 }
 
-// RunOn is Run with feeds that lie on the accelerator, complete, where at has a Buffer for them. The tensor of such a feed
-// has its type and shape; its bytes are overwritten where a step on the host reads them.
+// RunOn is Run with some feeds already on the accelerator: all those for which at has a Buffer. The tensor of such a feed
+// has the type and shape; RunOn overwrites its bytes if a step on the host reads the feed.
 func (p *Program) RunOn(ctx context.Context, batch int, feeds []*tensor.Tensor, at []Resident) error {
 	from, err := p.pipe.resident(at)
 	if err != nil {
@@ -72,13 +72,13 @@ func (a *acceleratorExecutor) resident(at []Resident) (feeder, error) {
 	return residentFeeds{a, at}, nil
 }
 
-// residentFeeds are feeds that lie on the device, or are uploaded where they do not.
+// residentFeeds are feeds, some already on the device. The others are uploaded.
 type residentFeeds struct {
 	a  *acceleratorExecutor
 	at []Resident
 }
 
-// feed copies feeds to their places, and to the host what steps there read.
+// feed copies feeds to their places, and feeds that steps on the host read to the host.
 func (r residentFeeds) feed(feeds []*tensor.Tensor) error {
 	a, onHost := r.a, false
 	for i, f := range a.feeds {
@@ -99,7 +99,7 @@ func (r residentFeeds) feed(feeds []*tensor.Tensor) error {
 	return nil
 }
 
-// copy issues the copies of feed i, and reports whether the host is to read it.
+// copy issues the copies of feed i, and reports whether it copies the feed to the host.
 func (r residentFeeds) copy(i int, v *value, bytes []byte) (onHost bool, err error) {
 	a, from := r.a, r.at[i]
 	switch {

@@ -8,7 +8,7 @@ import (
 // itself is never changed.
 type op struct {
 	node        *graph.Node
-	index       int // position in the graph: the tie-break of every order
+	index       int // position in the graph, the tie-break of every order
 	in          []port
 	after       []*op // control edges and the engine's own
 	out         []*value
@@ -17,13 +17,13 @@ type op struct {
 	reads       *variable // of a ReadVariableOp
 	write       []*variable
 	copy        bool // a read that must not share the variable's storage
-	guarded     bool // the last operand says whether the update is made: see guardUpdates
+	guarded     bool // the last operand decides whether the update is made: see guardUpdates
 	mayOverflow bool // its results may be infinite or NaN
-	own         bool // makes a fetch of Options.OwnFetches: runs each time
+	own         bool // makes a fetch for Options.OwnFetches, so it runs each time
 	frequency   frequency
 	at          int     // place among the ops while fusions are formed
 	fusion      *fusion // of elementwise ops
-	// phantom ops stand for operands whose type alone matters; their values have no storage.
+	// phantom ops stand for operands that are not read, only their types matter. Their values have no storage.
 	phantom bool
 }
 
@@ -39,7 +39,7 @@ func (p port) value() *value { return p.op.out[p.idx] }
 type frequency uint8
 
 const (
-	perCompile   frequency = iota // depends on constants alone
-	perBatchSize                  // depends on the batch size besides
+	perCompile   frequency = iota // depends only on constants
+	perBatchSize                  // depends on constants and the batch size
 	perRun
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// order sorts ops so that each follows what it depends on, updates of variables last, those that make fetches first if
-// hurry, else in the graph's order.
+// order sorts ops so that each follows its dependencies: updates of variables last, with hurry ops that make fetches
+// first, and otherwise in the graph's order.
 func order(ops []*op, fetched []port, hurry bool) ([]*op, error) {
 	early := map[*op]bool{}
 	for _, f := range fetched {
@@ -23,12 +23,12 @@ func order(ops []*op, fetched []port, hurry bool) ([]*op, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Writes of one variable that nothing orders keep the order that the sort gives them: that of the graph.
+	// Unordered writes of one variable keep the order of the sort, which is the graph's.
 	orderEffects(sorted, fetched, false)
 	if again, err := sortOps(ops, early); err == nil {
 		return again, nil
 	}
-	// Reads that share storage can wait on each other in a circle where copies would not.
+	// Reads that share storage can wait for each other in a cycle; copies do not.
 	for i, o := range ops {
 		o.after, o.copy = control[i], false
 	}
@@ -86,8 +86,8 @@ func dependencies(o *op) []*op {
 	return append(deps, o.after...)
 }
 
-// descendantsOfWrites returns the writes and all that must follow one: they come last, so that a run can be cancelled
-// until the first of them. It iterates to a fixed point since ops may come in any order.
+// descendantsOfWrites returns the writes and all ops that must follow a write. They come last, so that a run can be
+// cancelled until the first of them. It iterates to a fixed point, since ops may be in any order.
 func descendantsOfWrites(ops []*op) map[*op]bool {
 	late := map[*op]bool{}
 	for grew := true; grew; {
@@ -104,7 +104,7 @@ func descendantsOfWrites(ops []*op) map[*op]bool {
 	return late
 }
 
-// queue is a heap of ops that are ready: all before late ones, early ones before others, then the graph's order.
+// queue is a heap of ready ops: late ops come last, early ops first, otherwise in the graph's order.
 type queue struct {
 	ops         []*op
 	late, early map[*op]bool

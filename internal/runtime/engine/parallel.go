@@ -6,16 +6,16 @@ const (
 	cheapGrain = 8192 // elements of a range of simple work
 	dearGrain  = 1024 // elements of a range of mathematical functions
 
-	blockElements = 4096 // that several passes go over in turn, so that they stay in the L1 cache
+	blockElements = 4096 // elements of a block that several passes go over, so that it stays in the L1 cache
 )
 
-// ranged is a kernels.Task made of a function that a step keeps, so that running it allocates nothing.
+// ranged is a kernels.Task of a function. A step keeps it, so that running it allocates nothing.
 type ranged struct{ f func(lo, hi int) }
 
 // Run implements kernels.Task.
 func (r *ranged) Run(lo, hi int) { r.f(lo, hi) }
 
-// parallel returns a function that runs f over [0, n) on all workers, and at once where that is one range.
+// parallel returns a function that runs f over [0, n) on all workers, or directly if that is a single range.
 func parallel(grain int, f func(lo, hi int)) func(n int) {
 	t := &ranged{f}
 	return func(n int) {
@@ -27,7 +27,7 @@ func parallel(grain int, f func(lo, hi int)) func(n int) {
 	}
 }
 
-// byRows returns a function that runs f over the rows of a matrix on all workers, and at once where they are few.
+// byRows returns a function that runs f over the rows of a matrix on all workers, or directly if there are few.
 func byRows(f func(lo, hi int)) func(rows, cols int) {
 	t := &ranged{f}
 	return func(rows, cols int) {

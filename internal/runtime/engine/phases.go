@@ -13,7 +13,7 @@ type phase struct {
 	groups   []parallelGroup // of its steps: set by layout
 }
 
-// splitPhases cuts a run after every step that makes a fetch, where somebody wants to know; else all is one phase.
+// splitPhases cuts a run after every step that makes a fetch if Options.OnFetch is set; else the run is one phase.
 func (p *plan) splitPhases() {
 	steps := p.byFrequency[perRun]
 	if p.options.OnFetch == nil {
@@ -24,7 +24,7 @@ func (p *plan) splitPhases() {
 		p.phases = []phase{all}
 		return
 	}
-	made := map[int][]int{} // fetches by the number of steps that they need
+	made := map[int][]int{} // fetches by the number of steps they need
 	for i, f := range p.fetched {
 		o := storageOf(f).op
 		n := 1 + slices.IndexFunc(steps, func(s *step) bool { return s.op == o })
@@ -40,7 +40,7 @@ func (p *plan) splitPhases() {
 	}
 }
 
-// storageOf follows ops that give their input another shape to the output that has the storage.
+// storageOf skips ops that only reshape their input and returns the output that owns the storage.
 func storageOf(f port) port {
 	for f.op.def.alias {
 		f = f.op.in[0]
@@ -48,10 +48,10 @@ func storageOf(f port) port {
 	return f
 }
 
-// ownFetches puts copies where a fetch's storage would be read by other ops, or be that of another fetch, a feed, a
-// constant or a variable.
+// ownFetches copies fetches whose storage other ops would read, or another fetch, a feed, a constant or a variable would
+// share.
 func ownFetches(ops []*op, fetched []port) []*op {
-	uses := map[port]int{} // ops that read a storage, and fetches of it
+	uses := map[port]int{} // number of ops that read a storage, plus its fetches
 	for _, o := range ops {
 		for _, in := range o.in {
 			if !o.def.alias {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gradients is the program of newMLP that computes gradients and updates nothing: w1, b1, w2, b2, then the loss.
+// gradients is the spec of newMLP that only computes gradients: w1, b1, w2, b2, then the loss.
 func gradients(m *mlp) Spec {
 	s := Spec{Feeds: m.spec.Feeds}
 	for _, n := range m.spec.Targets {
@@ -29,8 +29,8 @@ func mlpBatch(n, in int) []*tensor.Tensor {
 	return feeds
 }
 
-// TestOnFetch sees that every fetch is reported once, late layers' gradients first, that its bytes are final then for
-// other goroutines too, and that the caller may overwrite it at once.
+// TestOnFetch checks that every fetch is reported once, gradients of late layers first, that its bytes are then final for
+// other goroutines too, and that the caller may overwrite them at once.
 func TestOnFetch(t *testing.T) {
 	onSplits(t, func(t *testing.T, dev device.Device) {
 		m := newMLP(tensor.Float32, 6, 5, 3, 0.1)
@@ -113,7 +113,7 @@ func TestOwnFetches(t *testing.T) {
 	})
 }
 
-// TestOnFetchOfAFailedRun sees that a run that ends early takes back what it has reported.
+// TestOnFetchOfAFailedRun checks that a run that fails invalidates the fetches that it has reported.
 func TestOnFetchOfAFailedRun(t *testing.T) {
 	m := newMLP(tensor.Float32, 3, 4, 2, 0.1)
 	dev := device.NewHost()

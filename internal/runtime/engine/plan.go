@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// plan is what Compile makes of a graph for a kind of device: the ops that are left, the steps that compute them, in
-// which order, how often and at the same time as which others. It holds no memory of a device; layout says where values
-// lie. An executor does what it says.
+// plan is what Compile makes of a graph for a kind of device: the ops, the steps that compute them, the order of the
+// steps, how often each runs, and which run at the same time. It holds no memory of a device; layout places the values.
+// An executor executes it.
 type plan struct {
 	options Options
 
@@ -17,50 +17,50 @@ type plan struct {
 	phases      []phase // of the steps of a run
 	feeds       []*feed
 	fetched     []port
-	// feedViews are reshapes of feeds, which each run points at its tensors.
+	// feedViews are reshapes of feeds; each run points them at its tensors.
 	feedViews []*value
 
 	updates  bool // some step writes a variable
 	written  map[*variable]bool
-	changing map[*variable]bool // whose values are not the same from run to run
-	weights  []weightsKey       // that are shared with other programs
-	own      []packed           // weights that are not
-	pinned   []*variable        // whose memory the steps read
+	changing map[*variable]bool // variables that change from run to run
+	weights  []weightsKey       // weights shared with other programs
+	own      []packed           // weights of this program alone
+	pinned   []*variable        // variables whose memory the steps read
 
 	// What depends on the kind of device:
 	precision  Precision
 	serial     bool            // steps run one after the other
-	inPlace    bool            // steps read the caller's memory, and the caller theirs
-	onDevice   map[*value]bool // feeds, constants and results of the host that the device's memory must hold
-	operations []*Operation    // steps of an accelerator
+	inPlace    bool            // steps read the caller's memory, and the caller reads theirs
+	onDevice   map[*value]bool // feeds, constants and host results that must be in the device's memory
+	operations []*Operation    // the accelerator's steps
 	hostSteps  []string        // steps of each run that the accelerator has no kernel for, and why
-	continuous bool            // a run needs the host at its end only
+	continuous bool            // a run needs the host only at its end
 }
 
 // step is an op that computes.
 type step struct {
 	op      *op
-	compute runFunc // of steps in Go
+	compute runFunc // for steps in Go
 	onBatch func() error
 	in, out []*value
-	packed  []int // inputs that are read in a packed form alone
+	packed  []int // inputs that are read only in packed form
 	profile stepTime
 
-	index int     // among the steps of a run, in the order in which they would run one by one
-	needs []*step // that have to be done before
-	alone float64 // nanoseconds that it is estimated to take on one worker
+	index int     // among the steps of a run, in serial order
+	needs []*step // steps that must be done before
+	alone float64 // estimated nanoseconds on one worker
 	level int     // while parallel groups are formed: see groupBuilder.wait
 
 	operation *Operation // on an accelerator; nil on the host beside it
-	workspace *value     // of the operation: set by layout
+	workspace *value     // the operation's; set by layout
 	grown     int        // bytes of workspace that a batch has needed
 }
 
 // persistLimit is the size up to which a value is worth keeping from run to run, in bytes.
 const persistLimit = 64 << 10
 
-// assignFrequencies says for every step how often it must run: values that depend on constants alone, or on the batch size
-// besides, are kept while they are small.
+// assignFrequencies decides how often each step must run. Small values that depend only on constants and the batch size are
+// kept from run to run.
 func assignFrequencies(steps []*step, capacity int) {
 	for _, s := range steps {
 		o := s.op
@@ -115,14 +115,14 @@ func batched(v *value) bool {
 	return false
 }
 
-// splitByFrequency sorts the steps by how often they run, keeping their order.
+// splitByFrequency groups the steps by frequency, keeping their order.
 func (p *plan) splitByFrequency() {
 	for _, s := range p.steps {
 		p.byFrequency[s.op.frequency] = append(p.byFrequency[s.op.frequency], s)
 	}
 }
 
-// resize sets the sizes of all values for a batch and lets steps prepare for it; at tells which step does.
+// resize sets the sizes of all values for a batch and lets steps prepare for it. It sets at to the step that is preparing.
 func (p *plan) resize(batch int, at **step) error {
 	for _, o := range p.ops {
 		for i, v := range o.out {
@@ -144,12 +144,12 @@ func (p *plan) resize(batch int, at **step) error {
 	return nil
 }
 
-// nameFault adds the node to a fault that a kernel of an accelerator has found.
+// nameFault adds the node's name to a fault that an accelerator's kernel has found.
 func (p *plan) nameFault(err error) error {
 	var fault *FaultError
 	if !errors.As(err, &fault) || fault.Operation < 0 || fault.Operation >= len(p.operations) {
 		return err
 	}
 	n := p.operations[fault.Operation].Node
-	return fmt.Errorf("node %s (%s): %w", n.Name, n.Op, fault.Err)
+	return &NodeError{n.Op, n.Name, fault.Err}
 }

@@ -18,7 +18,7 @@ func (barren) Alloc(int) (device.Buffer, error)         { return nil, errBarren 
 func (barren) NewStream() (device.Stream, error)        { return nil, errBarren }
 func (barren) AllocHost(int) (device.HostBuffer, error) { return nil, errBarren }
 
-// barrenAccelerator is an accelerator that makes no kernels, either.
+// barrenAccelerator is an accelerator that makes no kernels either.
 type barrenAccelerator struct {
 	barren
 	t *twin
@@ -28,7 +28,7 @@ func (b barrenAccelerator) Supports(o *Operation) error { return b.t.Supports(o)
 
 func (b barrenAccelerator) Lower([]*Operation, LowerOptions) (Code, error) { return nil, errBarren }
 
-// TestPlanIsData plans for devices that have nothing, and looks at what comes out.
+// TestPlanIsData checks plans made for devices that have nothing.
 func TestPlanIsData(t *testing.T) {
 	host := device.NewHost()
 	m := newMLP(tensor.Float32, 6, 5, 3, 0.1)

@@ -33,7 +33,7 @@ func window3D(a *window.Attrs, x []int) (kernels.Volume, []int, error) {
 	return g, window.Volumes(g), err
 }
 
-// pooling keeps the window between images x and pooled y, and more values of their type, up to date with the batch.
+// pooling returns the window of a pooling of images x to y, kept up to date with the batch. more must have the type of x and y.
 func pooling[T kernels.Float, G any](c *binding, over poolWindow[G], x, y *value, more ...*value) (*G, error) {
 	if err := checkTypes[T](append(more, x, y)...); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/timeline"
 )
 
-// NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost. Op names the
+// NodeTime is the time of one node over all runs: how often it ran, its total time, and its work by Cost. Op names the
 // parts of a fused node: MatMul+BiasAdd+Relu. On an accelerator each node is launched and waited for by itself, which takes
 // longer than a run without Options.Profile.
 type NodeTime struct {
@@ -17,16 +17,16 @@ type NodeTime struct {
 	Flops, Bytes int64
 }
 
-// stepTime is a step's NodeTime in the making.
+// stepTime accumulates a step's NodeTime.
 type stepTime struct {
 	count        int
 	total        time.Duration
 	flops, bytes int64
-	batch        int // that unit is for
+	batch        int // the batch size of unit
 	unit         struct{ flops, bytes int64 }
 }
 
-// measure begins to time a run of s; what it returns ends it.
+// measure starts to time a run of s; calling the result stops it.
 func (s *step) measure(batch int) func() {
 	t := &s.profile
 	if t.batch != batch {
@@ -48,7 +48,7 @@ func (s *step) measure(batch int) func() {
 	}
 }
 
-// show begins the event of a step in the capture that is going on; what it returns ends it.
+// show begins the event of a step in the current capture; calling the result ends it.
 func (s *state) show(x *step) func() {
 	ctx := s.ctx
 	if ctx == nil {
@@ -58,7 +58,7 @@ func (s *state) show(x *step) func() {
 	return end
 }
 
-// Profile returns the times of all nodes in the order of their running; they are zero without Options.Profile.
+// Profile returns the times of all nodes in the order in which they run. Without Options.Profile they are zero.
 func (p *Program) Profile() []NodeTime {
 	p.mu.Lock()
 	defer p.mu.Unlock()

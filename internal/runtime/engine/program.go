@@ -12,19 +12,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Program is a compiled graph: a plan, and what does it on a device. It is safe for concurrent use, one run at a time; what
-// Value returned is overwritten by the next run.
+// Program is a compiled graph: a plan and its executor on a device. It is safe for concurrent use, and does one run at a time.
+// The next run overwrites what Value returned.
 type Program struct {
 	*state
 	exec executor
 	pipe pipeline
 
 	mu     sync.Mutex
-	ready  []atomic.Bool // which results the last run has made; also read while it goes on
+	ready  []atomic.Bool // which results the last run has made; also read during the run
 	closed bool
 }
 
-// newProgram makes what does a plan, with memory for the planned batch.
+// newProgram makes the executor of a plan, with memory for the planned batch.
 func newProgram(plan *plan, t target, dev device.Device, vars *Variables) (*Program, error) {
 	p := &Program{state: &state{plan: plan, dev: dev, vars: vars, allow: plan.options.Allow}, ready: make([]atomic.Bool, len(plan.fetched))}
 	stream, err := dev.NewStream()
@@ -50,8 +50,7 @@ func (p *Program) Capacity() int {
 	return p.capacity
 }
 
-// Memory returns how many bytes the program holds for values and constants of its own; variables and packed weights are
-// shared with others.
+// Memory returns how many bytes the program holds for its values and constants, without variables and packed weights.
 func (p *Program) Memory() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,15 +71,15 @@ func (p *Program) Packed() (n int64) {
 	return n
 }
 
-// Run runs one batch of the given number of rows, which may exceed the capacity: the program then grows, once. Feeds
-// are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
-// themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
-// after the first update. A kernel that panics is a *PanicError.
+// Run runs one batch of the given number of rows. If they exceed the capacity, the program grows, once. Feeds are in the
+// order of Spec.Feeds and must stay unchanged until Run returns, or as long as fetches of the feeds themselves are used.
+// An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed after the first update.
+// If a kernel panics, the error is a *PanicError.
 func (p *Program) Run(ctx context.Context, batch int, feeds []*tensor.Tensor) error {
 	return p.runBatch(ctx, batch, feeds, p.exec)
 }
 
-// open takes the results of the last run back, and fails where no run can begin.
+// open invalidates the results of the last run, and fails if no run can begin.
 func (p *Program) open(ctx context.Context) error {
 	p.dropResults()
 	if p.closed {
@@ -89,7 +88,7 @@ func (p *Program) open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runBatch prepares for a batch and runs it, with feeds as a feeder brings them.
+// runBatch prepares for a batch and runs it with the feeds that the feeder provides.
 func (p *Program) runBatch(ctx context.Context, batch int, feeds []*tensor.Tensor, from feeder) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,16 +119,16 @@ func (p *Program) runBatch(ctx context.Context, batch int, feeds []*tensor.Tenso
 	return nil
 }
 
-// fail ends a run, so that nothing uses the caller's memory any more, and returns its error with the node of a fault.
+// fail ends a failed run, so that nothing uses the caller's memory any more. It returns the error, with the node of a fault.
 func (p *Program) fail(err error) error {
 	_ = p.stream.Synchronize()
 	p.end()
-	p.at, p.batch = nil, 0 // what depends on the batch size may be half made
+	p.at, p.batch = nil, 0 // values that depend on the batch size may be incomplete
 	p.dropResults()
 	return p.nameFault(err)
 }
 
-// recovered makes an error of a panic. It is the boundary that keeps a mistake of one op from ending the process.
+// recovered turns a panic into an error, so that a bug in one op does not end the process.
 func (p *Program) recovered(err *error) {
 	r := recover()
 	if r == nil {
@@ -138,7 +137,7 @@ func (p *Program) recovered(err *error) {
 	*err = p.fail(newPanicError(r, p.at))
 }
 
-// runPhases does the phases of a run in order and says which fetches are complete.
+// runPhases does the phases of a run in order and reports complete fetches.
 func (p *Program) runPhases(ctx context.Context) error {
 	p.vars.begin(p.plan)
 	defer p.vars.end(p.plan)

@@ -94,7 +94,7 @@ func TestFeedErrors(t *testing.T) {
 	}
 }
 
-// TestFeedWithoutCopy sees that a host tensor is read in place, and one that is not aligned through a copy.
+// TestFeedWithoutCopy checks that an aligned host tensor is read in place, and an unaligned one through a copy.
 func TestFeedWithoutCopy(t *testing.T) {
 	p := ok(double(device.NewHost(), Options{Capacity: 2}))
 	raw := tensor.New(tensor.Uint8, 25).Bytes
@@ -157,7 +157,7 @@ func TestVariablesMustFit(t *testing.T) {
 	}
 }
 
-// TestCheckNumericsPassesByOverflows: what is computed of a node with graph.MayOverflow is not checked, the rest is.
+// TestCheckNumericsPassesByOverflows: values computed from a node with graph.MayOverflow are not checked, all others are.
 func TestCheckNumericsPassesByOverflows(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()
@@ -201,8 +201,8 @@ func TestCheckNumerics(t *testing.T) {
 	})
 }
 
-// TestCheckNumericsNamesTheSource: a feed or a variable that holds a NaN is named, as such, also where the first op that computes
-// with it takes it through ops that only rename it.
+// TestCheckNumericsNamesTheSource: the error names the feed or variable that holds a NaN, even if the first op that computes
+// with it reads it through ops that only rename it.
 func TestCheckNumericsNamesTheSource(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()
@@ -250,8 +250,8 @@ func stopAt(p *Program, node string, cancel func()) {
 	}
 }
 
-// TestCancellation sees that a run stops between kernels with no variable touched, and that it completes once a
-// variable is.
+// TestCancellation checks that a run stops between kernels before any variable is updated, and completes after the first
+// update.
 func TestCancellation(t *testing.T) {
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		for _, c := range []struct {
@@ -290,7 +290,7 @@ func TestKernelErrorNamesNode(t *testing.T) {
 	}
 }
 
-// TestFakeMemoryIsClosed sees that a program's memory is out of the host's reach between runs on the fake device.
+// TestFakeMemoryIsClosed checks that between runs on the fake device the host cannot reach a program's memory.
 func TestFakeMemoryIsClosed(t *testing.T) {
 	p := ok(double(device.NewFake(), Options{Capacity: 1}))
 	if err := p.Run(bg, 1, []*tensor.Tensor{tensor.New(tensor.Float32, 1, 3)}); err != nil {
@@ -343,7 +343,7 @@ func TestMergesEqualNodes(t *testing.T) {
 	}
 }
 
-// TestConstantsRunOnce sees that what depends on constants, or on the batch size besides, is not computed every run.
+// TestConstantsRunOnce checks that values that depend only on constants and the batch size are not computed in every run.
 func TestConstantsRunOnce(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)
@@ -371,7 +371,7 @@ func TestConstantsRunOnce(t *testing.T) {
 	}
 }
 
-// TestControlInputThatIsFed: what is to run after a fed value has nothing to wait for; after a placeholder that is not fed it cannot run.
+// TestControlInputThatIsFed: a node to run after a fed value need not wait; after a placeholder that is not fed it cannot run.
 func TestControlInputThatIsFed(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// randomGraph is a graph whose values are [B,4]: every row is computed from the same row of x alone.
+// randomGraph is a graph whose values are [B,4]: every row is computed only from the same row of x.
 type randomGraph struct {
 	*graph.Builder
 	x       graph.Output
@@ -81,7 +81,7 @@ func drawGraph(t *rapid.T) *randomGraph {
 	return g
 }
 
-// run gives the fetched values of one run on fresh variables, and the variable after it.
+// run returns the fetched values of one run on fresh variables, and the variable after it.
 func (g *randomGraph) run(t *rapid.T, dev device.Device, fetches []graph.Output, capacity int, x *tensor.Tensor) ([]*tensor.Tensor, *tensor.Tensor) {
 	vars := ok(NewVariables(dev))
 	if err := vars.Create("v", dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
@@ -101,7 +101,7 @@ func (g *randomGraph) run(t *rapid.T, dev device.Device, fetches []graph.Output,
 	return out, ok(vars.Get("v"))
 }
 
-// TestRefusedReserve: a program whose larger plan is refused keeps the plan that it has, and computes as before.
+// TestRefusedReserve: a program whose larger plan is refused keeps its plan, and computes the same results.
 func TestRefusedReserve(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -122,8 +122,8 @@ func TestRefusedReserve(t *testing.T) {
 	})
 }
 
-// refused runs batches, and before each asks for so many more rows than there is room for, which is refused. It gives the last
-// values and the variable.
+// refused runs batches. Before each it tries to reserve more rows than there is room for, which is refused. It returns the
+// last values and the variable.
 func (g *randomGraph) refused(t *rapid.T, dev device.Device, capacity int, batches []*tensor.Tensor, more int) (all []*tensor.Tensor, v *tensor.Tensor) {
 	vars := ok(NewVariables(dev))
 	if err := vars.Create("v", dense([]float32{.1, .2, -.3, .4}, 4)); err != nil {
@@ -182,7 +182,7 @@ func TestPlannedEqualsUnplanned(t *testing.T) {
 	})
 }
 
-// TestRowsAreIndependent sees that rows give the same alone and within a larger batch.
+// TestRowsAreIndependent checks that a row gives the same results alone and within a larger batch.
 func TestRowsAreIndependent(t *testing.T) {
 	dev := device.NewHost()
 	rapid.Check(t, func(t *rapid.T) {

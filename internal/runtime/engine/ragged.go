@@ -11,7 +11,7 @@ import (
 )
 
 // raggedOps work on values of examples of different lengths: example i owns values offsets[i] to offsets[i+1]-1.
-// Those that begin with _ are what fuseRagged makes.
+// fuseRagged makes the ops whose names begin with _.
 var raggedOps = map[*ops.Def]opDef{
 	ops.UpperBound:           {compile: byType(map[tensor.DType]compileFunc{tensor.Int32: upperBound[int32], tensor.Int64: upperBound[int64], tensor.Float32: upperBound[float32], tensor.Float64: upperBound[float64]}, in0)},
 	ops.RaggedTensorToTensor: {compile: raggedToTensor},
@@ -20,8 +20,8 @@ var raggedOps = map[*ops.Def]opDef{
 	ops.RaggedSpread:         {compile: floats(compileSpread[float32], compileSpread[float64])},
 }
 
-// upperBound takes sorted rows [n,m] and values [n,k] and gives, for each value, how many elements of its row are not
-// greater. Sorted values cost one pass.
+// upperBound takes sorted rows [n,m] and values [n,k]. For each value it gives the number of elements of the row that are
+// not greater. Sorted values cost a single pass.
 func upperBound[T number](c *binding) (runFunc, error) {
 	if err := c.need(2, 1); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (c *binding) offsets(i int, rows graph.Dim) (*value, error) {
 	return v, nil
 }
 
-// checkOffsets fails where offsets do not divide n values.
+// checkOffsets fails unless the offsets divide n values.
 func checkOffsets(offsets []int64, n int) error {
 	last := int64(0)
 	for i, o := range offsets {
@@ -75,7 +75,7 @@ func checkOffsets(offsets []int64, n int) error {
 	return nil
 }
 
-// oneEach reports whether each example owns one of n values, as where a feature has one value.
+// oneEach reports whether each example owns one of n values, as for a feature with a single value.
 func oneEach(offsets []int64, n int) bool {
 	if len(offsets) != n+1 {
 		return false
@@ -163,8 +163,8 @@ func numberRows[I int32 | int64](dst []int32, ids []I, offsets []int64) {
 	}
 }
 
-// compileSpread takes rows [rows, ...], ids [n] and offsets and gives every value the row of its example, zeros where the
-// id is negative and behind the last example.
+// compileSpread takes rows [rows, ...], ids [n] and offsets and gives every value its example's row. Values with negative
+// ids, and values after the last example, get zeros.
 func compileSpread[T kernels.Float](c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRandomOps sees that the numbers depend on key and counter alone, and that their moments are right.
+// TestRandomOps checks that the numbers depend only on key and counter, and that their moments are right.
 func TestRandomOps(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestRandomOps(t *testing.T) {
 	})
 }
 
-// TestRandomInts: integers of a range, each about as often; an empty range is refused.
+// TestRandomInts: all integers of a range are about equally frequent; an empty range is refused.
 func TestRandomInts(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	key, counter := b.Const("key", dense([]uint64{42}, 1)), b.Const("counter", dense([]uint64{0, 3}, 2))

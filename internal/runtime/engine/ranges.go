@@ -13,7 +13,8 @@ func (v *Variables) ReadAt(name string, dst []byte, offset int) error {
 	return v.access(name, func(x *variable) error { return v.stream.Download(dst, x.buf, offset) })
 }
 
-// Version is a number that changes with every update of a variable, so that who has its value knows whether it still is; 0 of an unknown one.
+// Version returns a number that changes with every update of the variable, so that callers can tell whether a value that they
+// have is still current. It is 0 for an unknown variable.
 func (v *Variables) Version(name string) uint64 {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
@@ -87,7 +88,7 @@ func (g *rowReader) check() error {
 	return nil
 }
 
-// download is what Run does, by copies of rows that follow each other in the variable: Go code cannot reach it.
+// download is Run for memory that Go code cannot reach: it copies ranges of consecutive rows.
 func (g *rowReader) download(s device.Stream) error {
 	if err := g.check(); err != nil || g.size == 0 {
 		return err

@@ -37,11 +37,11 @@ func reduction(op kernels.ReduceOp, i32 fold[int32], i64 fold[int64]) opDef {
 		tensor.Int32: reduceBy(i32), tensor.Int64: reduceBy(i64)}, out0)}
 }
 
-// groups are x's dimensions merged into runs that are kept or reduced as a whole.
+// groups are x's dimensions, merged into runs that are either kept or reduced.
 type groups struct {
 	dims    []int
 	reduced []bool
-	stride  []int // step in the result, 0 where reduced
+	stride  []int // steps in the result, 0 where reduced
 	count   int   // elements of x for each of the result
 }
 
@@ -67,7 +67,7 @@ func (g *groups) prepare(x []int, axes []bool) {
 	}
 }
 
-// middle returns the sizes around a single reduced run, false where there are several.
+// middle returns the sizes around a single reduced run, false if there are several.
 func (g *groups) middle() (outer, n, inner int, ok bool) {
 	outer, n, inner = 1, 1, 1
 	seen := false
@@ -86,7 +86,7 @@ func (g *groups) middle() (outer, n, inner int, ok bool) {
 	return outer, n, inner, true
 }
 
-// reduced checks the inputs of a reduction and returns the walk, kept up to date with the batch.
+// reduced checks the inputs of a reduction and returns its groups, kept up to date with the batch.
 func (c *binding) reduced() (*groups, error) {
 	if err := c.need(2, 1); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func reduceBy[T tensor.Element](f fold[T]) compileFunc {
 	}
 }
 
-// reduceAll looks for one that is not true, where the result is one for all.
+// reduceAll is All. With a single result it stops at the first false element.
 func reduceAll(c *binding) (runFunc, error) {
 	run, err := reduceBy(fold[bool]{true, func(a, b bool) bool { return a && b }})(c)
 	if err != nil || c.out[0].typ.Shape.Rank() > 0 {

@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	regionBlock  = 2048    // elements that go through all ops of a fusion at a time, so that they stay in the L1 cache
-	regionWindow = 96      // places from the first op of a fusion to the last: results do not wait for what comes long after
-	regionCols   = 1 << 17 // most columns of a row: a block has whole ones, and its memory is in no plan
+	regionBlock  = 2048    // elements that go through all ops of a fusion at a time, to stay in the L1 cache
+	regionWindow = 96      // most places between the first and last op of a fusion, so that no result waits long for later ops
+	regionCols   = 1 << 17 // most columns of a row: blocks hold whole rows, in memory outside of the plan
 	regionVisits = 1 << 24 // bounds the time that forming the fusions of one program takes
 )
 
-// elemental is the kernel of an op that works element by element on floats. A binary one takes the op's inputs in the
-// order first, second.
+// elemental is the kernel of an op that works element by element on floats. A binary kernel takes the op's inputs first and
+// second, in this order.
 type elemental struct {
 	binary        bool
 	op            int // a kernels.BinaryOp or kernels.UnaryOp
 	first, second int
-	broadcasts    bool // also alone it repeats a smaller operand
+	broadcasts    bool // the op itself repeats a smaller operand
 }
 
 // fuseRegions merges ops that work element by element into fusions.
@@ -34,7 +34,7 @@ func fuseRegions(p *plan, ops []*op) []*op {
 	return g.fuse(ops)
 }
 
-// delays reports whether a fetch that somebody waits for would be complete only when more than it is.
+// delays reports whether fusion r would delay a fetch that Options.OnFetch reports.
 func delays(p *plan, r *fusion) bool {
 	return p.options.OnFetch != nil && slices.ContainsFunc(p.fetched, func(f port) bool {
 		return slices.Contains(r.ops[:len(r.ops)-1], transparent(f).op)
@@ -52,8 +52,8 @@ const (
 	eachRow                // an element for each row
 )
 
-// formOf returns how an operand of shape in covers a result of shape out. For eachColumn and eachRow it returns the columns of
-// the matrix that out is then.
+// formOf returns how an operand of shape in covers a result of shape out. For eachColumn and eachRow, out counts as a matrix
+// with cols columns.
 func formOf(in, out graph.Shape) (form operandForm, cols int) {
 	if !in.Known() || !out.Known() {
 		return unfit, 0
@@ -94,8 +94,8 @@ func columnsOf(f operandForm, dims []graph.Dim) (operandForm, int) {
 	return f, cols
 }
 
-// elementalOf is the kernel of o, with the forms of its operands in the kernel's order, or nil where a fusion cannot
-// have it. The columns are 0 where o fits a matrix of any.
+// elementalOf returns the kernel of o, with the forms of its operands in the kernel's order, or nil if o cannot be in a
+// fusion. cols is 0 if o works on a matrix with any number of columns.
 func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
 	e = o.def.elemental
 	if isBias(o) {
@@ -114,12 +114,12 @@ func elementalOf(o *op) (e *elemental, forms [2]operandForm, cols int) {
 		if in.DType != t.DType || f == unfit || n > 0 && cols > 0 && n != cols {
 			return nil, forms, 0
 		}
-		if f != asWhole && !e.broadcasts && !isBias(o) { // the op by itself refuses such an operand
+		if f != asWhole && !e.broadcasts && !isBias(o) { // the op itself refuses such an operand
 			return nil, forms, 0
 		}
 		forms[k], cols = f, max(cols, n)
 	}
-	if e.binary && cols > 0 && forms[0] != asWhole { // kernels have the whole operand first
+	if e.binary && cols > 0 && forms[0] != asWhole { // kernels take the whole operand first
 		if forms[1] != asWhole || !commutes(kernels.BinaryOp(e.op)) {
 			return nil, forms, 0
 		}
@@ -150,7 +150,7 @@ func commutes(op kernels.BinaryOp) bool {
 	return false
 }
 
-// fitsRegion reports whether the host can do the ops block by block: all have one type, one shape and one number of columns.
+// fitsRegion reports whether the host can do the ops block by block: all must have the same type, shape and columns.
 func fitsRegion(r *fusion) bool {
 	t, all := r.ops[0].node.Outputs[0], 0
 	for _, o := range r.ops {
@@ -163,8 +163,8 @@ func fitsRegion(r *fusion) bool {
 	return true
 }
 
-// regionDef is what the engine knows of a fusion on the host. The last result is written when all else is done, so that it
-// may lie where any whole operand is.
+// regionDef is the opDef of a fusion on the host. The last result is written when all else is done, so it may take over the
+// storage of any whole operand.
 func regionDef(o *op) *opDef {
 	d := &opDef{alone: true, into: len(o.node.Outputs) - 1, compile: floats(compileRegion[float32], compileRegion[float64])}
 	for i := range o.in {
@@ -173,7 +173,7 @@ func regionDef(o *op) *opDef {
 	return d
 }
 
-// regionOperand is a result of a link before, or a source of the region.
+// regionOperand is the result of an earlier link, or a source of the region.
 type regionOperand struct {
 	link, source int // -1 for the other kind
 	form         operandForm
@@ -184,14 +184,14 @@ type regionLink struct {
 	op     int
 	binary bool
 	a, b   regionOperand
-	result int // its place among the results, or -1
-	slot   int // its place among the blocks that no one outside reads
+	result int // index among the results, or -1
+	slot   int // index of a scratch block for a result that only the region reads, or -1
 }
 
 // region is a fusion on the host.
 type region[T kernels.Float] struct {
 	links   []regionLink
-	cols    int // of the matrices that all values are; 1 where no operand is by row or column
+	cols    int // columns of the matrices that all values are; 1 if no operand is by row or column
 	slots   int
 	sources [][]T
 	results [][]T
@@ -211,7 +211,7 @@ func compileRegion[T kernels.Float](c *binding) (runFunc, error) {
 			r.results[i] = view[T](v)
 		}
 		do(c.out[0].n / r.cols)
-		clear(r.sources) // they are the memory of feeds, too
+		clear(r.sources) // do not hold on to the memory of feeds
 		return nil
 	}, nil
 }
@@ -239,7 +239,7 @@ func newRegion[T kernels.Float](f *fusion) *region[T] {
 	return r
 }
 
-// assignSlots gives each link that makes no result a block that nobody else needs until its last reader is done.
+// assignSlots gives each link without a result a block of its own until its last reader is done.
 func (r *region[T]) assignSlots() {
 	last := make([]int, len(r.links))
 	for i := range r.links {
@@ -253,7 +253,7 @@ func (r *region[T]) assignSlots() {
 	for i := range r.links {
 		l := &r.links[i]
 		for k := range i {
-			if last[k] == i && r.links[k].slot >= 0 { // a kernel's result may lie where an operand is
+			if last[k] == i && r.links[k].slot >= 0 { // a kernel may overwrite its operand
 				free = append(free, r.links[k].slot)
 			}
 		}
@@ -267,7 +267,7 @@ func (r *region[T]) assignSlots() {
 	}
 }
 
-// rows does rows lo to hi of all links.
+// rows computes rows lo to hi of all links.
 func (r *region[T]) rows(lo, hi int) {
 	each := max(1, regionBlock/r.cols)
 	scratch := kernels.Borrow[T](r.slots * each * r.cols)
@@ -280,7 +280,7 @@ func (r *region[T]) rows(lo, hi int) {
 	scratch.GiveBack()
 }
 
-// block is where rows lo to hi of what a link makes lie.
+// block returns the memory for rows lo to hi of a link's result.
 func (r *region[T]) block(l *regionLink, buf []T, lo, hi int) []T {
 	if l.result >= 0 {
 		return r.results[l.result][lo*r.cols : hi*r.cols]

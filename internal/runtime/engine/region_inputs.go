@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// implicitBroadcasts lets elementwise ops read what BroadcastTo repeats, as they repeat it themselves.
+// implicitBroadcasts makes elementwise ops read the input of a BroadcastTo, as they broadcast it themselves.
 func implicitBroadcasts(all []*op, fetched []port) []*op {
 	var dropped []*op
 	for _, o := range all {
@@ -29,8 +29,8 @@ func implicitBroadcasts(all []*op, fetched []port) []*op {
 	return withoutUnused(all, dropped, fetched)
 }
 
-// computeAgain lets elementwise ops that come long after a cheap one compute its result again from operands that wait for
-// them anyway, as a gradient's operands do: they are then of one fusion, and the result needs no memory meanwhile.
+// computeAgain recomputes the result of a cheap op for elementwise ops much later in the order, if the cheap op's operands
+// are kept until then anyway, as for gradients. The recomputed op joins their fusion, and its result need not be kept.
 func computeAgain(all []*op, fetched []port) []*op {
 	sorted, err := sortOps(all, nil)
 	if err != nil {
@@ -71,7 +71,7 @@ func computeAgain(all []*op, fetched []port) []*op {
 	return withoutUnused(all, copied, fetched)
 }
 
-// isCheap reports whether the result of o is computed as fast as it is read.
+// isCheap reports whether computing the result of o is as fast as reading it.
 func isCheap(o *op) bool {
 	e, forms, cols := elementalOf(o)
 	if e == nil || cols > 0 || len(o.after) > 0 || o.reads != nil {
@@ -87,7 +87,7 @@ func isCheap(o *op) bool {
 	return false
 }
 
-// waitFor reports whether the operands of o are there when u runs.
+// waitFor reports whether the operands of o still exist when u runs.
 func waitFor(u, o *op, users map[port][]*op) bool {
 	return !slices.ContainsFunc(o.in, func(in port) bool {
 		if in.op.node.Op == ops.Const.Name && in.op.feed < 0 || len(typeOf(in).Shape.Dims) == 0 {

@@ -27,7 +27,7 @@ func chained(dev device.Device, opts Options, more ...string) (*Program, []graph
 	return ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), opts)), spec.Fetches
 }
 
-// labelsOf are the program's ops, fusions by what is in them.
+// labelsOf returns the labels of the program's ops; a fusion's label names the ops in it.
 func labelsOf(p *Program) (all []string) {
 	for _, n := range p.Profile() {
 		all = append(all, n.Op)
@@ -35,8 +35,8 @@ func labelsOf(p *Program) (all []string) {
 	return all
 }
 
-// TestChains sees that a chain is one pass, that it can have a result in its middle, and that batches of several blocks
-// and of one row give what the ops give alone.
+// TestChains checks that a chain is one pass, that it can have a result in its middle, and that batches of several blocks
+// and of one row give the results of the single ops.
 func TestChains(t *testing.T) {
 	const all = "Mul+Sub+Relu+Neg+Mul"
 	onGoDevices(t, func(t *testing.T, dev device.Device) {
@@ -76,8 +76,8 @@ func TestChains(t *testing.T) {
 	})
 }
 
-// TestOperandsByRowAndColumn sees that a standardization of rows is one pass after the means, whose gradient's repeats are
-// not made, and gives the same bits as ops that are checked, and so stay apart.
+// TestOperandsByRowAndColumn checks that a standardization of rows is one pass after the means, that its gradient makes no
+// broadcast copies, and that results have the same bits as without fusions.
 func TestOperandsByRowAndColumn(t *testing.T) {
 	const cols = 5
 	b := graph.NewBuilder(graph.New())
@@ -115,7 +115,7 @@ func TestOperandsByRowAndColumn(t *testing.T) {
 	})
 }
 
-// TestFormsOfOperands draws the edges of how operands cover a result.
+// TestFormsOfOperands checks the edge cases of formOf.
 func TestFormsOfOperands(t *testing.T) {
 	for _, c := range []struct {
 		in, out string
@@ -134,7 +134,7 @@ func TestFormsOfOperands(t *testing.T) {
 	}
 }
 
-// TestFusionsRefuseWhatOpsRefuse sees that operands which an op by itself refuses are refused beside others, too.
+// TestFusionsRefuseWhatOpsRefuse checks that operands that an op refuses by itself are also refused in a fusion.
 func TestFusionsRefuseWhatOpsRefuse(t *testing.T) {
 	for _, c := range []struct{ op, x, y string }{{"BiasAdd", "1", "1"}, {"BiasAdd", "3", "3"}, {"BiasAdd", "B,3", "1"}, {"BiasAdd", "B,3", ""}, {"BiasAdd", "B,3", "B,3"}, {"TanhGrad", "B,3", ""}, {"TanhGrad", "B,3", "3"}, {"TanhGrad", "", "B,3"}} {
 		b := graph.NewBuilder(graph.New())
@@ -152,8 +152,8 @@ func TestFusionsRefuseWhatOpsRefuse(t *testing.T) {
 	}
 }
 
-// TestCheapOpsAreComputedAgain sees that a square which a far gradient needs does not wait in memory for it, while the sine,
-// which is dear, and a square whose operand nothing else keeps, do.
+// TestCheapOpsAreComputedAgain checks that a square needed by a much later gradient is recomputed, while the expensive sine,
+// and a square whose operand nothing else keeps, stay in memory.
 func TestCheapOpsAreComputedAgain(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ := batchType(tensor.Float32, 3)
@@ -187,7 +187,7 @@ func TestCheapOpsAreComputedAgain(t *testing.T) {
 	}
 }
 
-// TestChainsKeepNodesForNumerics sees that nothing is merged where NaN is looked for.
+// TestChainsKeepNodesForNumerics checks that nothing is merged with CheckNumerics.
 func TestChainsKeepNodesForNumerics(t *testing.T) {
 	p, _ := chained(device.NewHost(), Options{CheckNumerics: true})
 	if got := opsOf(p); len(got) != 5 {
@@ -195,8 +195,8 @@ func TestChainsKeepNodesForNumerics(t *testing.T) {
 	}
 }
 
-// TestChainKeepsLateOperands sees that the result does not take the memory of an operand that a later link reads: x
-// dies in the chain and is read by its first and its last link.
+// TestChainKeepsLateOperands checks that the result does not take the memory of an operand that a later link reads: x
+// dies in the chain, and its first and last links read it.
 func TestChainKeepsLateOperands(t *testing.T) {
 	dev := device.NewHost()
 	b := graph.NewBuilder(graph.New())
@@ -214,8 +214,8 @@ func TestChainKeepsLateOperands(t *testing.T) {
 	}
 }
 
-// TestNormAddFusion sees that a normalization in training adds the shortcut and clips, in one node, and gives what the
-// nodes give alone.
+// TestNormAddFusion checks that in training a normalization adds the shortcut and applies ReLU in one node, with the results
+// of the single nodes.
 func TestNormAddFusion(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
@@ -258,8 +258,8 @@ func mlpRows(n int, seed uint64) *tensor.Tensor {
 	return t
 }
 
-// TestRepeatsForOthers sees that ops which repeat no operand themselves keep what BroadcastTo repeats: the gradient of a mean,
-// a bias of one number.
+// TestRepeatsForOthers checks that ops that do not broadcast operands themselves keep the BroadcastTo: the gradient of a
+// mean, a bias of one number.
 func TestRepeatsForOthers(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ, bias := batchType(tensor.Float32, 3), fixedType(tensor.Float32, 3)
@@ -281,7 +281,7 @@ func TestRepeatsForOthers(t *testing.T) {
 	})
 }
 
-// TestFusionsWithoutReaders sees that ops which are only targets, or only waited for, can be merged.
+// TestFusionsWithoutReaders checks that ops that are only targets, or only waited for, can be merged.
 func TestFusionsWithoutReaders(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ := batchType(tensor.Float32, 3)
@@ -303,7 +303,7 @@ func TestFusionsWithoutReaders(t *testing.T) {
 	})
 }
 
-// TestFetchesByWayOfIdentities sees that one that somebody waits for does not wait for the end of a fusion.
+// TestFetchesByWayOfIdentities checks that a fetch that OnFetch reports does not wait for the end of a fusion.
 func TestFetchesByWayOfIdentities(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ := batchType(tensor.Float32, 3)
@@ -318,7 +318,7 @@ func TestFetchesByWayOfIdentities(t *testing.T) {
 	}
 }
 
-// TestWrongLinksAreErrors sees that an op with too few inputs is refused, not merged.
+// TestWrongLinksAreErrors checks that an op with too few inputs is refused, not merged.
 func TestWrongLinksAreErrors(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	typ := batchType(tensor.Float32, 2)

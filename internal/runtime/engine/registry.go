@@ -13,30 +13,30 @@ import (
 // runFunc does one step of a run on values of the current batch.
 type runFunc func() error
 
-// compileFunc makes a step. It may read types and constants but no storage: that comes and moves later.
+// compileFunc makes a step. It may read types and constants but no storage, which is allocated later and can move.
 type compileFunc func(c *binding) (runFunc, error)
 
-// opDef is what the engine knows of an op.
+// opDef is what the engine knows about an op.
 type opDef struct {
 	compile compileFunc
 	alias   bool  // output 0 is input 0 with another shape: no step
-	inplace []int // inputs whose storage output `into` may take over
+	inplace []int // inputs whose storage output into may take over
 	into    int
-	alone   bool // it works in several passes: no other input may share the storage that it takes over
+	alone   bool // works in several passes, so no other input may share the storage that it takes over
 
-	elemental *elemental // nil where it does not work element by element on floats
+	elemental *elemental // nil unless it works element by element on floats
 
 	// What the op's definition says:
 	writes bool  // updates the variables of its resource inputs
 	strict bool  // must not see a variable that it writes through an input's storage
-	shape  bool  // depends on its input's shape alone, not on its elements
-	unread []int // inputs that are not read: the type of the result says what they say
+	shape  bool  // depends only on its input's shape, not on its elements
+	unread []int // inputs that are not read, as the result's type has their information
 	effect bool  // never merged with an equal op
 
-	precision ops.Precision // what BF16Mixed does with it
+	precision ops.Precision // how BF16Mixed treats it
 }
 
-// describe takes over what an op's definition says.
+// describe copies the properties of an op's definition.
 func (d *opDef) describe(op *ops.Def) {
 	d.writes, d.effect, d.shape = op.State == ops.Writes, op.State == ops.Effects, op.ByShape
 	d.precision = op.Precision
@@ -44,7 +44,7 @@ func (d *opDef) describe(op *ops.Def) {
 	d.unread = op.With(ops.RoleSize, ops.RoleUnread)
 }
 
-// minOut returns how many outputs a node must have for the engine's bookkeeping.
+// minOut returns the least number of outputs that a node must have.
 func (d *opDef) minOut(op string) int {
 	switch op {
 	case "Const", "Placeholder", "VarHandleOp", "ReadVariableOp":
@@ -74,7 +74,7 @@ var registry = sync.OnceValue(func() map[string]*opDef {
 	return all
 })
 
-// Supported reports whether the engine has a form of the TensorFlow op on Go-addressable devices.
+// Supported reports whether the engine supports the TensorFlow op on Go-addressable devices.
 func Supported(op string) bool { return registry()[op] != nil }
 
 // binding is what an op's compile function sees.
@@ -84,13 +84,13 @@ type binding struct {
 	in   []*value
 	out  []*value
 
-	onBatch func() error // called when the batch size changed, before the next run
+	onBatch func() error // called when the batch size has changed, before the next run
 
-	changing map[*variable]bool // see Program
+	changing map[*variable]bool // see plan
 	shared   *sharedWeights
-	weights  []weightsKey // that the op has taken
-	own      []packed     // constants in the form that the kernels read
-	packed   []int        // inputs that are read in a packed form alone
+	weights  []weightsKey // shared weights that the op uses
+	own      []packed     // constants packed for the kernels
+	packed   []int        // inputs that are read only in packed form
 }
 
 // need fails unless the op has at least that many inputs and outputs.
@@ -148,7 +148,7 @@ func normalAxis(a, rank int) (int, error) {
 	return (a + rank) % rank, nil
 }
 
-// byType picks the form for an element type.
+// byType chooses the compile function for an element type.
 func byType(forms map[tensor.DType]compileFunc, of func(c *binding) tensor.DType) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(0, 1); err != nil {
@@ -172,12 +172,12 @@ func in0(c *binding) tensor.DType {
 
 func out0(c *binding) tensor.DType { return c.out[0].typ.DType }
 
-// floats makes the form of an op for both float types, chosen by the type of output 0.
+// floats chooses between the compile functions of both float types by the type of output 0.
 func floats(f32, f64 compileFunc) compileFunc {
 	return byType(map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64}, out0)
 }
 
-// floatsIn is floats, chosen by the type of input 0.
+// floatsIn is floats by the type of input 0.
 func floatsIn(f32, f64 compileFunc) compileFunc {
 	return byType(map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64}, in0)
 }

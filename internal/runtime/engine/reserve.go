@@ -1,7 +1,7 @@
 package engine
 
-// Reserve plans memory for batches of up to so many rows, where there is less yet; allow, where not nil, is asked before it is
-// allocated. Where that fails the program keeps the memory that it has.
+// Reserve plans memory for batches of up to rows rows, unless there is enough already. allow, if not nil, is called before the
+// memory is allocated. If either fails, the program keeps the memory that it has.
 func (p *Program) Reserve(rows int, allow func(bytes int) error) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -18,7 +18,7 @@ func (p *Program) Reserve(rows int, allow func(bytes int) error) (err error) {
 	return p.exec.reserve(rows)
 }
 
-// Shrink gives up memory beyond that for batches of so many rows.
+// Shrink frees memory beyond that for batches of rows rows.
 func (p *Program) Shrink(rows int) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,10 +33,10 @@ func (p *Program) Shrink(rows int) (err error) {
 	return p.exec.reserve(rows)
 }
 
-// maxStaging is the largest copy of a feed whose memory is used again.
+// maxStaging is the largest copy of a feed whose memory is kept for reuse, in bytes.
 const maxStaging = 1 << 20
 
-// Release drops the feeds and results of the last run, which else stay until the next one. Value then returns nil.
+// Release drops the feeds and results of the last run, which otherwise stay until the next run. Value then returns nil.
 func (p *Program) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mutations are wrong forms of a case: what a damaged or foreign graph could hold.
+// mutations are wrong forms of a case that a damaged or foreign graph could contain.
 func mutations(c *opCase) []*opCase {
 	var all []*opCase
 	change := func(f func(m *opCase)) {
@@ -47,7 +47,7 @@ func mutations(c *opCase) []*opCase {
 	return all
 }
 
-// damaged gives an operand another shape; a constant then has wild numbers.
+// damaged gives an operand another shape, and a constant wild numbers.
 func damaged(o operand, s string) operand {
 	o.typ.Shape = sh(s)
 	if o.constant {
@@ -74,7 +74,7 @@ func TestWrongGraphsAreErrors(t *testing.T) {
 	}
 }
 
-// survive returns what a panic said.
+// survive compiles and runs the case, and returns the message of a panic.
 func survive(c *opCase, dev device.Device) (msg string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -39,7 +39,7 @@ func (e *IndexError) Error() string {
 	return fmt.Sprintf("index %d at position %d: expected 0 <= index < %d", e.Index, e.Position, e.Size)
 }
 
-// check fails where an index is not in [0, size).
+// check fails if an index is not in [0, size).
 func (x indices) check(size int) error {
 	for i := range x.v.n {
 		if k := x.at(i); k < 0 || k >= size {
@@ -49,7 +49,7 @@ func (x indices) check(size int) error {
 	return nil
 }
 
-// below fails where an index is not less than size. Negative ones pass: they stand for no row.
+// below fails if an index is not less than size. Negative indices pass: they stand for no row.
 func (x indices) below(size int) error {
 	if x.v.typ.DType == tensor.Int32 {
 		return firstBelow(view[int32](x.v), size)
@@ -66,7 +66,7 @@ func firstBelow[I int32 | int64](ids []I, size int) error {
 	return nil
 }
 
-// clearNegative sets those rows of v to zeros whose index is negative.
+// clearNegative sets the rows of v with negative indices to zeros.
 func (x indices) clearNegative(v *value) {
 	n := rowBytes(v, 0) * v.elem
 	if x.v.typ.DType == tensor.Int32 {
@@ -84,7 +84,7 @@ func clearRows[I int32 | int64](rows []byte, ids []I, n int) {
 	}
 }
 
-// rowUpdate are rows of values that go to rows of a variable. Negative indices pad a gradient; their rows are left out.
+// rowUpdate are rows of values for rows of a variable. Negative indices pad a gradient; their rows are left out.
 type rowUpdate struct {
 	ids    indices
 	values *value

@@ -2,7 +2,7 @@ package engine
 
 import "fmt"
 
-// issuePhase issues a phase's work; that of the accelerator may still be under way then.
+// issuePhase issues a phase's work. When it returns, the accelerator may still be working.
 func (a *acceleratorExecutor) issuePhase(i int) error {
 	if i == 0 {
 		if err := a.runPending(); err != nil {
@@ -12,7 +12,7 @@ func (a *acceleratorExecutor) issuePhase(i int) error {
 	return a.issueSegments(a.low.phases[i], true)
 }
 
-// runPending does what need not be done each time, and waits for it, so that it is known to be done.
+// runPending does the steps that do not run each time, and waits for them, so that it knows they are done.
 func (a *acceleratorExecutor) runPending() error {
 	if a.pending == [perRun]bool{} {
 		return nil
@@ -32,7 +32,7 @@ func (a *acceleratorExecutor) runPending() error {
 	return nil
 }
 
-// issueSegments issues segments, between which a run can be stopped until one updates a variable.
+// issueSegments issues segments. Between them a run can be stopped, until a segment updates a variable.
 func (a *acceleratorExecutor) issueSegments(segments []segment, stops bool) error {
 	for i := range segments {
 		t := &segments[i]
@@ -74,7 +74,7 @@ func (a *acceleratorExecutor) runSegment(t *segment) error {
 	return nil
 }
 
-// runHostSegment brings operands to the host, runs the steps, and brings to the device what it needs of their results.
+// runHostSegment copies operands to the host, runs the steps, and copies the results that the device needs back.
 func (a *acceleratorExecutor) runHostSegment(t *segment) error {
 	if err := a.fetchToHost(t.loads, t.loadVars); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (a *acceleratorExecutor) runHostSegment(t *segment) error {
 	return nil
 }
 
-// fetchToHost brings values and variables to the host and waits for them, and for all that was issued before, whose faults must
-// end the run here.
+// fetchToHost copies values and variables to the host and waits for them and for all earlier work, whose faults must end the
+// run here.
 func (a *acceleratorExecutor) fetchToHost(values []*value, vars []*shadow) error {
 	for _, v := range values {
 		if v.n == 0 {
@@ -155,7 +155,7 @@ func (a *acceleratorExecutor) checkStep(s *step) error {
 	return nil
 }
 
-// loadVariables brings the variables that a step has read to the host, where feeds are anyway: see step.checkNumerics.
+// loadVariables copies the variables that a step has read to the host for step.checkNumerics. Feeds are there anyway.
 func (a *acceleratorExecutor) loadVariables(s *step) error {
 	var copies []*value
 	var vars []*shadow

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/goestimator/goestimator/internal/platform/timeline"
@@ -11,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// state is a plan with the device's memory for it and the run under way, which a Program and its executor share.
+// state is a plan, its memory on the device and the current run. A Program and its executor share it.
 type state struct {
 	*plan
 	dev    device.Device
@@ -23,21 +22,21 @@ type state struct {
 	capacity int
 	allow    func(bytes int) error // nil: memory may be allocated
 
-	batch   int          // that sizes are set for, 0 for none
+	batch   int          // the batch size that sizes are set for, 0 for none
 	pending [perRun]bool // steps of this frequency have to run before the next run
 	results []*tensor.Tensor
 	left    map[int]bool // fetches that stay on the device
 
 	ctx  context.Context
-	done <-chan struct{} // of ctx, nil from the first update on: then the run is completed
-	at   *step           // what runs, for the error of a panic
+	done <-chan struct{} // ctx's; nil from the first update on, so that the run completes
+	at   *step           // the step that runs, for the error of a panic
 }
 
-// begin notes the context that may end a run, and end that the run is over.
+// begin sets the context that can stop a run, and end clears it after the run.
 func (s *state) begin(ctx context.Context) { s.ctx, s.done = ctx, ctx.Done() }
 func (s *state) end()                      { s.ctx, s.done = nil, nil }
 
-// stopped is the context's error where the run is to end.
+// stopped returns the context's error if the run is to stop.
 func (s *state) stopped() error {
 	select {
 	case <-s.done:
@@ -47,7 +46,7 @@ func (s *state) stopped() error {
 	}
 }
 
-// commit keeps a run from being stopped: it is about to update a variable.
+// commit makes a run unstoppable before it updates a variable. It fails if the run is already stopped.
 func (s *state) commit() error {
 	err := s.stopped()
 	if err == nil {
@@ -65,7 +64,7 @@ func (s *state) runStep(x *step) error {
 		defer s.show(x)()
 	}
 	if err := x.compute(); err != nil {
-		return fmt.Errorf("node %s (%s): %w", x.op.node.Name, x.op.node.Op, err)
+		return &NodeError{x.op.node.Op, x.op.node.Name, err}
 	}
 	if s.options.CheckNumerics {
 		return x.checkNumerics()
@@ -84,7 +83,7 @@ func (s *state) resize(batch int) error {
 	return nil
 }
 
-// alloc allocates memory for values, where that is allowed.
+// alloc allocates memory for values, if allow agrees.
 func (s *state) alloc(size int) (device.Buffer, error) {
 	if s.allow != nil {
 		if err := s.allow(size); err != nil {
@@ -94,7 +93,7 @@ func (s *state) alloc(size int) (device.Buffer, error) {
 	return s.dev.Alloc(size)
 }
 
-// replaceArena gives up the values of all runs for a new arena.
+// replaceArena frees the arena with the values of all runs and uses a new one.
 func (s *state) replaceArena(arena device.Buffer, capacity int) error {
 	if s.arena != nil {
 		if err := s.arena.Free(); err != nil {
@@ -116,8 +115,8 @@ func locate(values []*value, arena []byte) {
 	}
 }
 
-// shareStorage points values at the storage of their bases, and reads of variables at what read returns. Views of feeds wait
-// for each run's tensor.
+// shareStorage points values at the storage of their bases, and reads of variables at the memory that read returns. Views of
+// feeds are set for each run.
 func (s *state) shareStorage(read func(v *variable) []byte) {
 	s.feedViews = s.feedViews[:0]
 	for _, o := range s.ops {

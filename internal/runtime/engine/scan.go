@@ -18,7 +18,7 @@ func scans(times bool) compileFunc {
 		tensor.Int32: scan[int32](times), tensor.Int64: scan[int64](times)}, out0)
 }
 
-// scan takes a tensor and a constant axis.
+// scan takes a tensor and a constant axis; it sums or, if times is set, multiplies.
 func scan[T number](times bool) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(2, 1); err != nil {

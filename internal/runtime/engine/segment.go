@@ -35,8 +35,8 @@ func segmentProd[T number](c *binding) (runFunc, error) {
 	})
 }
 
-// segmentMax starts from the lowest finite number, which is what a segment without rows has. Where a number is not less, it takes
-// the other's place: that is what becomes of NaN.
+// segmentMax starts from the lowest finite number, the result of a segment without rows. An element that is not less than the
+// maximum replaces it: so NaN replaces any number, and any number replaces NaN.
 func segmentMax[T number](lowest T) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		return segments(c, lowest, func(dst, row []T) {
@@ -49,7 +49,7 @@ func segmentMax[T number](lowest T) compileFunc {
 	}
 }
 
-// segmentMin starts from the highest finite number, which is what a segment without rows has.
+// segmentMin starts from the highest finite number, the result of a segment without rows.
 func segmentMin[T number](highest T) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		return segments(c, highest, func(dst, row []T) {
@@ -85,7 +85,7 @@ func segments[T number](c *binding, empty T, add func(dst, row []T)) (runFunc, e
 			d[i] = empty
 		}
 		if x.n == 0 {
-			return nil // TensorFlow does not look at the indices
+			return nil // TensorFlow does not check the indices
 		}
 		inner := rowBytes(out, 0)
 		for r := range ids.v.n {

@@ -7,18 +7,18 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// segment is steps of a program on an accelerator that follow each other on the same side.
+// segment is consecutive steps of an accelerator's program that run on the same side.
 type segment struct {
 	steps  []*step
 	onHost bool
-	kernel device.Kernel // of the accelerator, when its code is made
+	kernel device.Kernel // on the accelerator, once its code is made
 
 	// On the host:
-	loads, stores       []*value // to bring before, to give back after
+	loads, stores       []*value // values to copy to the host before, and back after
 	loadVars, storeVars []*shadow
 }
 
-// split cuts the plan where the side changes, and after every step that is looked at by itself.
+// split cuts the plan where the side changes or, if steps run singly, after every step.
 func (l *lowering) split() {
 	p := l.p
 	for i := range l.once {
@@ -80,7 +80,7 @@ func (t *segment) writes() bool {
 	return slices.ContainsFunc(t.steps, func(s *step) bool { return len(s.op.write) > 0 })
 }
 
-// findOnDevice finds the values that have to be on the device.
+// findOnDevice finds the values that must be on the device.
 func (l *lowering) findOnDevice() {
 	for _, s := range l.p.steps {
 		if s.operation == nil {
@@ -95,11 +95,11 @@ func (l *lowering) findOnDevice() {
 	}
 }
 
-// transfers finds what segments on the host have to copy, given what the host has already when they run.
+// transfers finds what host segments must copy, given what the host already has when they run.
 type transfers struct {
 	l       *lowering
 	has     map[*value]bool  // the host has the value
-	current map[*shadow]bool // the copy is as the variable; false: it was once
+	current map[*shadow]bool // whether the variable's copy is current; false means outdated
 }
 
 func (t *transfers) visit(segments []segment) {
@@ -122,7 +122,7 @@ func (t *transfers) visit(segments []segment) {
 	}
 }
 
-// onHost finds what one step needs, and what others need of it.
+// onHost finds the copies that a step on the host needs, and its results that the device needs.
 func (t *transfers) onHost(at *segment, s *step) {
 	h := &t.l.host
 	for _, in := range s.op.in {
@@ -155,7 +155,7 @@ func (t *transfers) onHost(at *segment, s *step) {
 	}
 }
 
-// mirror gives the results of a step, and variables that it reads, memory on the host, too.
+// mirror gives the results of a step and the variables that it reads memory on the host as well.
 func (t *transfers) mirror(s *step) {
 	for _, in := range s.op.in {
 		in = storageOf(in)

@@ -8,13 +8,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// selectOps choose and add up several tensors.
+// selectOps choose between tensors or sum them.
 var selectOps = map[*ops.Def]opDef{
 	ops.SelectV2: {inplace: []int{1, 2}, compile: compileSelect},
 	ops.AddN:     {inplace: []int{0}, alone: true, compile: byType(map[tensor.DType]compileFunc{tensor.Float32: addFloats[float32], tensor.Float64: addFloats[float64], tensor.Int32: addInts[int32], tensor.Int64: addInts[int64]}, out0)},
 }
 
-// compileSelect takes condition, and the values where it holds and where not, all broadcast.
+// compileSelect takes the condition and the values for true and false, all broadcast.
 func compileSelect(c *binding) (runFunc, error) {
 	if err := c.need(3, 1); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func compileSelect(c *binding) (runFunc, error) {
 func selectBy[T tensor.Element](c *binding) (runFunc, error) {
 	out := c.out[0]
 	var walks [3]strided
-	flat := false // every operand has the result's shape or is one element
+	flat := false // every operand has the result's shape or one element
 	c.onBatch = func() error {
 		flat = true
 		for i := range walks {
@@ -85,8 +85,8 @@ func selectBy[T tensor.Element](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// broadcast makes the walk over a tensor of sizes x repeated to out, dimension by dimension: walks of the same result
-// are in step.
+// broadcast makes the walk over a tensor of sizes x, broadcast to out. It merges no dimensions, so that all walks of the same
+// result are in step.
 func (s *strided) broadcast(x, out []int) error {
 	s.reset(0)
 	if len(x) > len(out) {

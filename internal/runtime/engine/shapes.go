@@ -22,7 +22,7 @@ func (c *binding) same(n int) ([]*value, *value, error) {
 	return c.in[:n], c.out[0], nil
 }
 
-// sameAs is same with elements T in and R out.
+// sameAs is same for inputs with elements T and an output with elements R.
 func sameAs[T, R tensor.Element](c *binding, n int) ([]*value, *value, error) {
 	in, out, err := c.same(n)
 	if err == nil {
@@ -41,7 +41,7 @@ func checkTypes[T tensor.Element](vs ...*value) error {
 	return nil
 }
 
-// checkShape fails unless v has the shape made of the given runs of dimensions.
+// checkShape fails unless v's shape is the concatenation of parts.
 func checkShape(what string, v *value, parts ...[]graph.Dim) error {
 	if want := (graph.Shape{Dims: slices.Concat(parts...)}); !want.Equal(v.typ.Shape) {
 		return fmt.Errorf("%s: expected shape %v, got %v", what, want, v.typ.Shape)

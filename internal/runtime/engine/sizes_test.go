@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSizesThatDoNotFit compiles graphs with values of sizes that no machine
-// holds, those among them that are small numbers where 64 bits overflow.
+// TestSizesThatDoNotFit compiles graphs with values too large for any machine.
+// Some sizes overflow 64 bits to small numbers.
 func TestSizesThatDoNotFit(t *testing.T) {
 	at := func(perBatch int) graph.Dim { return graph.Dim{PerBatch: perBatch} }
 	for name, c := range map[string]struct {

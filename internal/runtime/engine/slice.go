@@ -37,7 +37,7 @@ func compileSlice(c *binding) (runFunc, error) {
 	})
 }
 
-// slicing is TensorFlow's strided slice of a tensor x, whose ends are not read: the result has the sizes.
+// slicing is TensorFlow's strided slice of a tensor x. The ends are not read, as the result's shape has the sizes.
 type slicing struct {
 	begin, stride                        []int
 	beginMask, ellipsis, newAxis, shrink int
@@ -73,7 +73,7 @@ func slicingOf(n *graph.Node, begin, stride []int) (*slicing, error) {
 
 // StridedSlice returns, for a StridedSlice or StridedSliceGrad with these begins and strides, a function that says where the
 // elements of a result lie in a dense tensor x: element (i0, i1, ...) of the sizes is at base + i0*steps[0] + i1*steps[1] + ...
-// It fails where sizes x do not give the sizes of the result.
+// The function fails if sizes x do not give the sizes of the result.
 func StridedSlice(n *graph.Node, begin, strides []int) (func(x, result []int) (sizes, steps []int, base int, err error), error) {
 	l, err := slicingOf(n, begin, strides)
 	if err != nil {
@@ -86,7 +86,7 @@ func StridedSlice(n *graph.Node, begin, strides []int) (func(x, result []int) (s
 	}, nil
 }
 
-// walk makes the walk over x that yields a result of the given sizes.
+// walk makes the walk over x that gives a result of sizes out.
 func (l *slicing) walk(s *strided, x, out []int) error {
 	l.steps = denseSteps(l.steps, x)
 	s.reset(0)
@@ -142,7 +142,7 @@ func (l *slicing) misfit(x, out []int) error {
 	return fmt.Errorf("strided slice from %v by %v of %v does not give %v", l.begin, l.stride, x, out)
 }
 
-// consumed counts the dimensions of x that entries from i on take.
+// consumed returns the number of dimensions of x that entry i and all later ones take.
 func (l *slicing) consumed(i int) int {
 	n := 0
 	for ; i < len(l.begin); i++ {

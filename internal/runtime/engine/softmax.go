@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// softmaxOps are over the last dimension.
+// softmaxOps work along the last dimension.
 var softmaxOps = map[*ops.Def]opDef{
 	ops.Softmax:                             {inplace: []int{0}, compile: floats(compileSoftmax(kernels.Softmax[float32]), compileSoftmax(kernels.Softmax[float64]))},
 	ops.LogSoftmax:                          {inplace: []int{0}, compile: floats(compileSoftmax(kernels.LogSoftmax[float32]), compileSoftmax(kernels.LogSoftmax[float64]))},

@@ -7,11 +7,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sparseBlock is how many elements of rows a rule works on at a time: their copies stay in the first cache.
+// sparseBlock is the number of elements that a rule works on at a time: their copies stay in the L1 cache.
 const sparseBlock = 1024
 
-// sparseUpdate applies a rule to the rows that the indices name, rows of equal index summed first, each row on one
-// thread. The rule being elementwise, it runs on copies of many rows at once.
+// sparseUpdate first sums gradient rows of equal index, then applies a rule to the rows that the indices name, each row on
+// one thread. As rules are elementwise, it runs the rule on copies of many rows at once.
 func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
 	u := &uniqueRows[T]{}
 	var free partList[T]
@@ -76,7 +76,7 @@ func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
 }
 
 // gatherRows copies rows of n elements of table to consecutive places. Rows of
-// one element, a linear model's weights, are moved without a call for each, so
+// one element, a linear model's weights, are copied without a call for each, so
 // that their cache misses overlap.
 func gatherRows[T kernels.Float](dst, table []T, ids []int64, n int) {
 	if n == 1 {
@@ -95,12 +95,12 @@ func gatherRows[T kernels.Float](dst, table []T, ids []int64, n int) {
 	}
 }
 
-// touched is how many rows are touched before they are copied.
+// touched is the number of rows that are touched before they are copied.
 const touched = 64
 
 // touch reads an element of each row, so that the cache misses of many rows
-// overlap; a copy has too many instructions for the processor to see the next.
-// It is not inlined, as the reads would be left out.
+// overlap. A copy has too many instructions for the processor to reach the next
+// row. touch is not inlined, because the compiler would drop the reads.
 //
 //go:noinline
 func touch[T any, I int32 | int64](table []T, ids []I, n int) (last T) {
@@ -124,7 +124,7 @@ func scatterRows[T kernels.Float](table, src []T, ids []int64, n int) {
 	}
 }
 
-// partList keeps one block for every thread that needed one at once.
+// partList keeps a block for each thread that needed one at the same time.
 type partList[T kernels.Float] struct {
 	mu   sync.Mutex
 	free []*rowBlock[T]
@@ -148,8 +148,8 @@ func (l *partList[T]) put(p *rowBlock[T]) {
 	l.mu.Unlock()
 }
 
-// uniqueRows groups rows by index with a hash table, in the order of their first appearance. Its memory is of the
-// order of the rows, never of the variable.
+// uniqueRows groups rows by index with a hash table, in the order of their first appearance. Its memory grows with the
+// rows, never with the variable.
 type uniqueRows[T kernels.Float] struct {
 	width  int
 	ids    []int64 // the distinct indices
@@ -157,14 +157,14 @@ type uniqueRows[T kernels.Float] struct {
 	last   []int32
 	next   []int32 // next row of the same index, -1 at the end
 	table  []int32 // hash table of positions in ids, plus 1
-	direct []int32 // the same by index, instead of table where the variable has few rows; zeros between runs
+	direct []int32 // used instead of table if the variable has few rows: positions plus 1 by index; zeros between runs
 	sums   []T
 	values []T
 
-	asTheyAre bool // row k of values is that of distinct index k; first, last, next and sums are not used
+	asTheyAre bool // row k of values belongs to distinct index k; first, last, next and sums are not used
 }
 
-// directRows is how many rows a variable has at most for each of a batch, for a table of all of them.
+// directRows is the most variable rows for each gradient row with which direct is used.
 const directRows = 16
 
 // prepare makes room for the current batch.
@@ -246,7 +246,7 @@ func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 }
 
 // takeIncreasing takes increasing indices, such as parameter servers get, as they
-// are: no two are equal. It reports false, and takes none, where they are not.
+// are, since no two are equal. It reports false if they are not increasing.
 func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
 	list, last := u.ids[:len(ids)], I(-1)
 	for i, id := range ids {
@@ -260,7 +260,7 @@ func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I)
 	return true
 }
 
-// groupScalars sums rows of one element as it groups them, in their order.
+// groupScalars sums rows of one element while it groups them, in their order.
 func groupScalars[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	sums, values := u.sums[:len(ids)], u.values[:len(ids)]
 	for r, id := range ids {
@@ -276,7 +276,7 @@ func groupScalars[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	}
 }
 
-// groupDirectly is groupScalars for a variable of few rows.
+// groupDirectly is groupScalars for a variable with few rows.
 func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	known, sums, values := u.ids[:len(ids)], u.sums[:len(ids)], u.values[:len(ids)]
 	n := 0
@@ -296,14 +296,14 @@ func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) 
 	u.reset()
 }
 
-// reset makes the direct table zeros again.
+// reset sets the used entries of direct to zero again.
 func (u *uniqueRows[T]) reset() {
 	for _, id := range u.ids {
 		u.direct[id] = 0
 	}
 }
 
-// find returns the position of id among the distinct ones, adding it at the end.
+// find returns the position of id among the distinct ids, and adds it if it is new.
 func (u *uniqueRows[T]) find(id int64) int {
 	if u.direct != nil {
 		k := u.direct[id]

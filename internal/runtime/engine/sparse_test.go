@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rows are grouped and summed alike, to the bit, by a table of all rows of a small variable and by a hash table.
+// Rows are grouped and summed to the same bits by a direct table for a small variable and by a hash table.
 func TestUniqueRowsOfSmallVariables(t *testing.T) {
 	hashed, direct := &uniqueRows[float32]{}, &uniqueRows[float32]{}
 	rapid.Check(t, func(r *rapid.T) {

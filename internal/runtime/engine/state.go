@@ -21,7 +21,7 @@ var stateOps = map[*ops.Def]opDef{
 	ops.ResourceScatterSub:  {compile: byElement(scatterBy[float32](kernels.Sub), scatterBy[float64](kernels.Sub), scatterIntsBy(sub[int32]), scatterIntsBy(sub[int64]))},
 }
 
-// byElement picks a form by the element type of the first variable that an op writes.
+// byElement chooses a compile function by the element type of the first variable that an op writes.
 func byElement(f32, f64, i32, i64 compileFunc) compileFunc {
 	forms := map[tensor.DType]compileFunc{tensor.Float32: f32, tensor.Float64: f64, tensor.Int32: i32, tensor.Int64: i64}
 	return func(c *binding) (runFunc, error) {
@@ -42,7 +42,7 @@ func elements[T tensor.Element](v *variable) []T {
 	return view[T](&all)
 }
 
-// compileRead copies: a read that shares the variable's storage has no step.
+// compileRead copies the variable. A read that shares the variable's storage has no step.
 func compileRead(c *binding) (runFunc, error) {
 	if c.op.reads == nil {
 		return nil, fmt.Errorf("expected a variable as input 0")

@@ -6,18 +6,18 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// steadyNorm is a batch normalization by steady statistics, with the bias before it: each column is multiplied by
-// scale/sqrt(variance+epsilon), and a number is added. The weights before it stay as they are, so that they can be shared, and
-// a variable be read out of their packed form.
+// steadyNorm is a batch normalization by steady statistics, with the bias before it: it multiplies each column by
+// scale/sqrt(variance+epsilon) and adds a number. The weights before it are not scaled, so that they can be shared, and their
+// variable can be restored from the packed form.
 type steadyNorm[T kernels.Float] struct {
 	*norm
-	bias       *value      // nil, or what is added before
+	bias       *value      // added before the normalization, or nil
 	sources    []*variable // nil for constants
-	made       uint64      // of which versions of the variables, plus 1
+	made       uint64      // the versions of the variables that were used, plus 1
 	scale, add []T
 }
 
-// newSteadyNorm returns the normalization in the epilogue of an op, nil where its inputs are not steady.
+// newSteadyNorm returns the normalization in the epilogue of an op, nil if its inputs are not steady.
 func newSteadyNorm[T kernels.Float](c *binding, t *epilogue) *steadyNorm[T] {
 	n := &steadyNorm[T]{norm: t.norm, bias: t.bias}
 	inputs := epilogueOps["FusedBatchNorm"].inputs
@@ -34,7 +34,7 @@ func newSteadyNorm[T kernels.Float](c *binding, t *epilogue) *steadyNorm[T] {
 	return n
 }
 
-// columns returns the factor and the summand of each column, made anew where variables have changed.
+// columns returns the factor and the summand of each column, computed again if variables have changed.
 func (n *steadyNorm[T]) columns() (scale, add []T) {
 	version := versionOf(n.sources...)
 	if n.made == version {

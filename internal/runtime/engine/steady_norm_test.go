@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestNormFollowsVariables sets each input of a normalization behind a convolution between runs.
+// TestNormFollowsVariables sets each input of a normalization after a convolution between runs.
 func TestNormFollowsVariables(t *testing.T) {
 	vars := ok(NewVariables(device.NewHost()))
 	defer vars.Close()

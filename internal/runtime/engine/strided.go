@@ -7,7 +7,7 @@ import (
 )
 
 // strided is a walk over a tensor with any step in every dimension, in the order of a dense tensor of the sizes dims.
-// Neighbouring dimensions that one step covers are merged.
+// Neighbouring dimensions that a single step covers are merged.
 type strided struct {
 	dims, steps []int
 	base        int
@@ -47,8 +47,8 @@ func (s *strided) at(r int) int {
 	return off
 }
 
-// offsets begins a walk over the offsets of rows from lo on: left rows lie a fixed step apart and cost no division,
-// then at says where the next of them are.
+// offsets begins a walk over the offsets of rows from lo on. The first left rows lie a fixed step apart and need no
+// division. at gives the offset of the row after them.
 func (s *strided) offsets(lo int) (first, step, left int) {
 	left = s.even()
 	if k := len(s.dims) - 2; k >= 0 {
@@ -58,7 +58,7 @@ func (s *strided) offsets(lo int) (first, step, left int) {
 	return s.at(lo), step, left
 }
 
-// even is how many rows lie a fixed step apart.
+// even is the number of rows that lie a fixed step apart.
 func (s *strided) even() int {
 	if k := len(s.dims) - 2; k >= 0 {
 		return s.dims[k]
@@ -110,15 +110,15 @@ func scatter[T any](s *strided, dst, src []T, lo, hi int) {
 	}
 }
 
-// mover copies between a dense value and one walked in steps.
+// mover copies between a dense value and a strided one.
 type mover struct {
 	walk       strided
 	dense, far *value
 	rows       func(lo, hi int) // copies rows of the walk's innermost dimension
-	do         func(n int)      // the same on all workers
+	do         func(n int)      // runs rows on all workers
 }
 
-// newMover makes a copy of elements of any type: from far along the walk to dense, or the other way with into.
+// newMover makes a mover for elements of any type: from far along the walk to dense or, with into, from dense to far.
 func newMover(dense, far *value, into bool) (*mover, error) {
 	m := &mover{dense: dense, far: far}
 	switch dense.typ.DType.Size() {
@@ -144,7 +144,7 @@ func moveBy[T tensor.Element](m *mover, into bool) func(lo, hi int) {
 	return func(lo, hi int) { gather(&m.walk, view[T](m.dense), view[T](m.far), lo, hi) }
 }
 
-// run does the copy; a small one is not worth the workers.
+// run does the copy. Small copies do not use the workers.
 func (m *mover) run() {
 	if m.dense.n == 0 {
 		return
@@ -157,7 +157,7 @@ func (m *mover) run() {
 	m.do(m.dense.n / n)
 }
 
-// moving is a step of one mover whose walk is made anew for every batch size.
+// moving is a step of one mover whose walk is made for every batch size.
 func moving(c *binding, dense, far *value, into bool, walk func(s *strided) error) (runFunc, error) {
 	if err := checkSame(dense, far); err != nil {
 		return nil, err

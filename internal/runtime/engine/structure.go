@@ -9,8 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// structureOps move values about without computing: constants, feeds, other shapes of the same elements, shapes as
-// values.
+// structureOps move values without computing: constants, feeds, reshapes, and shapes as values.
 var structureOps = map[*ops.Def]opDef{
 	ops.Const:                  {},
 	ops.Placeholder:            {},
@@ -37,7 +36,7 @@ func sameElements(c *binding) (runFunc, error) {
 	if in.DType != out.DType {
 		return nil, fmt.Errorf("expected output type %v, got %v", in.DType, out.DType)
 	}
-	// Two batch sizes decide: elements are a polynomial of the batch, and these two exclude accidents.
+	// Two batch sizes suffice: the number of elements is a polynomial of the batch, and these two exclude accidents.
 	for _, b := range []int{1009, 1013} {
 		if in.DType != tensor.Resource && in.Shape.ElementsAt(b) != out.Shape.ElementsAt(b) {
 			return nil, fmt.Errorf("shape %v does not hold the elements of %v", out.Shape, in.Shape)

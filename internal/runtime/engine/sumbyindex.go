@@ -32,7 +32,7 @@ func compileSumByIndex[T kernels.Float](c *binding) (runFunc, error) {
 	}
 	from := &rowUpdate{ids, x, int(size)}
 	u := &uniqueRows[T]{}
-	var first []int32 // where each distinct index comes first
+	var first []int32 // the first place of each distinct index
 	do := parallel(256, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			copy(view[T](rows)[int(first[k])*u.width:][:u.width], u.sum(k))
@@ -54,8 +54,8 @@ func compileSumByIndex[T kernels.Float](c *binding) (runFunc, error) {
 	}, nil
 }
 
-// firstPlaces finds where each of the distinct indices, in the order in which they
-// appear, comes first in ids. There dst gets the index, elsewhere -1.
+// firstPlaces finds the first place in ids of each distinct index; distinct is in the
+// order of appearance. At these places dst gets the index, elsewhere -1.
 func firstPlaces[I int32 | int64](dst, ids []I, distinct []int64, places []int32) []int32 {
 	places = places[:0]
 	for i, id := range ids {

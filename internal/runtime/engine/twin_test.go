@@ -10,14 +10,14 @@ import (
 )
 
 // twin is an Accelerator in memory: a fake device whose buffers the engine cannot map, and whose code runs the engine's Go
-// forms of operations where their operands are. It fails where Bind was not called though it had to be.
+// forms of operations on the operands in place. It fails if a necessary call of Bind is missing.
 type twin struct {
 	device.Device
 	name    string
 	refuses func(o *Operation) bool       // ops without a kernel; nil: none
-	fault   func(o *Operation) error      // what an operation finds wrong when it runs; nil: nothing
+	fault   func(o *Operation) error      // the fault that an operation finds when it runs; nil: none
 	room    func(o *Operation, b int) int // bytes of workspace; nil: 64 for each
-	how     LowerOptions                  // of the latest program
+	how     LowerOptions                  // the latest program's
 	codes   []*twinCode
 	pinned  atomic.Int64 // bytes handed out by AllocHost
 }

@@ -89,7 +89,7 @@ func poison(mem []byte) {
 	}
 }
 
-// spot is where an operand is and how large.
+// spot is the place and size of an operand.
 type spot struct {
 	buf    device.Buffer
 	offset int
@@ -105,10 +105,10 @@ func memoryOf(o *Operand, bytes int) []byte {
 type twinOp struct {
 	o       *Operation
 	all     []*Operand
-	values  map[*Operand]*value // where the operand is
-	wide    map[*Operand]*value // the same, or its copy in float32 of bfloat16
+	values  map[*Operand]*value // the operand in place
+	wide    map[*Operand]*value // the same, or a float32 copy of bfloat16
 	vars    map[*Operand]*variable
-	inside  []*value // of a fusion
+	inside  []*value // inner values of a fusion
 	runs    []runFunc
 	onBatch []func() error
 	bound   []spot // at the latest Bind

@@ -42,7 +42,7 @@ var unaryOps = map[*ops.Def]opDef{
 	ops.IsInf:      {compile: floatsIn(test(infinite[float32]), test(infinite[float64]))},
 	ops.LogicalNot: {inplace: []int{0}, compile: test(func(b bool) bool { return !b })},
 
-	// The gradients take (y, dy) or (gradients, features) as TensorFlow's ops do; the kernels (dy, x).
+	// Like TensorFlow's ops, the gradients take (y, dy) or (gradients, features); the kernels take (dy, x).
 	ops.SigmoidGrad:    gradOp(kernels.SigmoidGrad, 1, 0),
 	ops.TanhGrad:       gradOp(kernels.TanhGrad, 1, 0),
 	ops.SqrtGrad:       gradOp(kernels.SqrtGrad, 1, 0),
@@ -64,7 +64,7 @@ const (
 	seluAlpha = 1.6732632423543772848170429916717
 )
 
-// selu takes 1 from a rounded power as TensorFlow does: it is 0 where x is next to 0, and so is the gradient's kink.
+// selu subtracts 1 from a rounded power, as TensorFlow does, so it is 0 for x very close to 0.
 func selu[T kernels.Float](x T) T {
 	if x < 0 {
 		return seluScale * seluAlpha * (T(math.Exp(float64(x))) - 1)
@@ -113,8 +113,8 @@ func unaryWithInts(op kernels.UnaryOp, i32 func(int32) int32, i64 func(int64) in
 		tensor.Int32: test(i32), tensor.Int64: test(i64)}, out0)}
 }
 
-// definedOps are ops whose definitions have the function of one element, for hosts and accelerators, without kernels of
-// their own.
+// definedOps are ops without kernels of their own, whose definitions have the function of one element for hosts and
+// accelerators.
 func definedOps() map[*ops.Def]opDef {
 	defined := map[*ops.Def]opDef{}
 	for _, d := range ops.Defs() {
@@ -159,7 +159,7 @@ func test[T, R tensor.Element](f func(T) R) compileFunc {
 	}
 }
 
-// finite is test for each element's being finite, without a call of each: gradients of all variables pass it.
+// finite is IsFinite without a function call for each element, as the gradients of all variables pass through it.
 func finite[T kernels.Float](c *binding) (runFunc, error) {
 	in, out, err := sameAs[T, bool](c, 1)
 	if err != nil {
@@ -176,7 +176,7 @@ func finite[T kernels.Float](c *binding) (runFunc, error) {
 	return func() error { do(out.n); return nil }, nil
 }
 
-// gradOp is a kernel of (dy, x), found at the given inputs.
+// gradOp is a kernel of (dy, x), whose operands are the inputs dy and x.
 func gradOp(op kernels.BinaryOp, dy, x int) opDef {
 	return opDef{inplace: []int{0, 1}, elemental: &elemental{binary: true, op: int(op), first: dy, second: x},
 		compile: floats(kernelGrad[float32](op, dy, x), kernelGrad[float64](op, dy, x))}

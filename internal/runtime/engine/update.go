@@ -8,9 +8,9 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// updateOps are TensorFlow's optimizer rules. The variables come first among the inputs, the gradient and the scalars
-// in the order of the op's definition. The ResourceSparseApply ops sum rows of equal index before the rule, as
-// TensorFlow's optimizers do before they call the op.
+// updateOps are TensorFlow's optimizer rules. The variables are the first inputs; the gradient and the scalars follow in
+// the order of the op's definition. The ResourceSparseApply ops sum rows of equal index before the rule, as TensorFlow's
+// optimizers do before they call the op.
 var updateOps = map[*ops.Def]opDef{
 	ops.ResourceApplyGradientDescent:       update(kernels.ApplySGD[float32], kernels.ApplySGD[float64]),
 	ops.ResourceApplyMomentum:              update(kernels.ApplyMomentum[float32], kernels.ApplyMomentum[float64]),

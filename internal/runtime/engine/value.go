@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// value is one output of an operation: its type, and where it lies for the batch of the current run.
+// value is one output of an op: its type, and its place for the batch of the current run.
 type value struct {
 	typ  graph.Type
 	mem  []byte // storage at capacity; nil for resources
@@ -15,7 +15,7 @@ type value struct {
 	dims []int  // sizes at the current batch
 	n    int    // elements at the current batch
 
-	root *value // the value whose storage this one shares, possibly through others; itself where it owns one
+	root *value // the value whose storage this one shares, possibly through others; itself if it owns its storage
 	home home   // of a root: who owns the storage
 	size int    // of a planned root: bytes at capacity
 	def  int    // of a root: index of the step that makes it
@@ -50,7 +50,7 @@ const (
 	nowhere                // resources
 )
 
-// resize sets the sizes for a batch of b rows. It reports false where a size is negative.
+// resize sets the sizes for a batch of b rows. It reports false if a size is negative.
 func (v *value) resize(b int) bool {
 	v.n = 1
 	for i, d := range v.typ.Shape.Dims {
@@ -69,8 +69,8 @@ func (v *value) bytesAt(b int) int { return v.typ.Shape.ElementsAt(b) * v.elem }
 // bytes returns v's storage for the current batch.
 func (v *value) bytes() []byte { return v.mem[:v.n*v.elem] }
 
-// view returns v's elements for the current batch. T must be v's element type, or one of its size. Ops check types
-// when they are compiled: the check here keeps a mistake of theirs from reaching foreign memory.
+// view returns v's elements for the current batch. T must be v's element type, or a type of its size. Ops check types
+// when they are compiled. The check here keeps their mistakes from reaching other memory.
 func view[T tensor.Element](v *value) []T {
 	var z T
 	if size := int(unsafe.Sizeof(z)); size != v.elem || v.n*size > len(v.mem) {

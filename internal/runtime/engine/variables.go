@@ -14,10 +14,10 @@ import (
 )
 
 // Variables are named values that live on a device from run to run, shared by all programs compiled against them.
-// They are safe for concurrent use: a program that updates variables runs alone, all else sees them between its runs.
+// They are safe for concurrent use: a program that updates variables runs alone, and all others see them between its runs.
 type Variables struct {
 	dev    device.Device
-	mu     sync.RWMutex // held by runs: for writing where the program has updates
+	mu     sync.RWMutex // held by runs, for writing if the program has updates
 	byName map[string]*variable
 
 	weights  sharedWeights
@@ -33,14 +33,14 @@ type variable struct {
 	elem  int // bytes of an element
 	n     int // elements
 	buf   device.Buffer
-	// version changes with every update; guarded as the value is.
+	// version changes with every update; guarded like the value.
 	version uint64
 	// Guarded by sharedWeights.mu:
-	readers int         // programs that read the memory, and those who were given it
-	packed  *weightsUse // what has the value, where the memory has not: see Compact
+	readers int         // number of programs and callers that use the memory
+	packed  *weightsUse // the weights with the value, if the memory does not have it: see Compact
 }
 
-// memory returns the variable's storage where Go kernels can address it.
+// memory returns the variable's storage, nil if Go kernels cannot address it.
 func (v *variable) memory() []byte {
 	if m, ok := v.buf.(device.Mapped); ok {
 		return m.Map()
@@ -57,23 +57,23 @@ func NewVariables(dev device.Device) (*Variables, error) {
 	return &Variables{dev: dev, byName: map[string]*variable{}, stream: s, weights: sharedWeights{all: map[weightsKey]*weightsUse{}}}, nil
 }
 
-// Create adds a variable with an initial value, which is copied. It fails where the name is taken.
+// Create adds a variable with a copy of the initial value. It fails if the name is taken.
 func (v *Variables) Create(name string, initial *tensor.Tensor) error {
 	return v.create(name, initial.DType, initial.Shape, func(x *variable) error { return v.upload(x, initial) })
 }
 
-// CreateBy adds a variable with the value that fill writes into a tensor of its type: on the host
-// into the variable's own memory. It fails where the name is taken.
+// CreateBy adds a variable with the value that fill writes into a tensor of its type; on the host, the
+// tensor is the variable's own memory. It fails if the name is taken.
 func (v *Variables) CreateBy(name string, t graph.Type, fill func(*tensor.Tensor) error) error {
 	return v.create(name, t.DType, t.Shape.At(0), func(x *variable) error { return v.fill(x, fill) })
 }
 
-// CreateZero adds a variable of zeros, without a tensor of its size besides. It fails where the name is taken.
+// CreateZero adds a variable of zeros without needing a tensor of its size. It fails if the name is taken.
 func (v *Variables) CreateZero(name string, d tensor.DType, shape ...int) error {
 	return v.create(name, d, shape, func(*variable) error { return nil })
 }
 
-// create adds a variable whose zeros set replaces.
+// create adds a variable of zeros, which set may replace.
 func (v *Variables) create(name string, d tensor.DType, shape []int, set func(x *variable) error) error {
 	if d.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, d)
@@ -96,7 +96,7 @@ func (v *Variables) create(name string, d tensor.DType, shape []int, set func(x 
 	return nil
 }
 
-// SetBy replaces a variable's value by what fill writes into a tensor of its type, as CreateBy does. Where fill fails, the
+// SetBy replaces a variable's value by what fill writes into a tensor of its type, as in CreateBy. If fill fails, the
 // value may be neither the old nor the new one. Fill must not use the variables.
 func (v *Variables) SetBy(name string, fill func(*tensor.Tensor) error) error {
 	v.lock(nil)
@@ -112,7 +112,7 @@ func (v *Variables) SetBy(name string, fill func(*tensor.Tensor) error) error {
 	return nil
 }
 
-// fill writes a variable's value, in place where that is possible.
+// fill writes a variable's value, in place if possible.
 func (v *Variables) fill(x *variable, fill func(*tensor.Tensor) error) error {
 	v.weights.overwritten(x)
 	if t := v.inPlace(x); t != nil {
@@ -125,8 +125,8 @@ func (v *Variables) fill(x *variable, fill func(*tensor.Tensor) error) error {
 	return v.upload(x, t)
 }
 
-// inPlace returns a variable's own memory as a tensor, nil where it is not the process's: a device's may be reached by its
-// kernels alone, even where it is mapped.
+// inPlace returns a variable's own memory as a tensor, nil if the memory is not the host's: only a device's kernels may
+// touch the device's memory, even if it is mapped.
 func (v *Variables) inPlace(x *variable) *tensor.Tensor {
 	if v.dev.Kind() != device.KindHost {
 		return nil
@@ -134,7 +134,7 @@ func (v *Variables) inPlace(x *variable) *tensor.Tensor {
 	return &tensor.Tensor{DType: x.dtype, Shape: slices.Clone(x.shape), Bytes: x.memory()}
 }
 
-// View calls f with a variable's value, which f must neither change nor keep: on the host it is no copy.
+// View calls f with a variable's value, which f must neither change nor keep. On the host the value is not copied.
 func (v *Variables) View(name string, f func(*tensor.Tensor) error) error {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
@@ -149,7 +149,7 @@ func (v *Variables) View(name string, f func(*tensor.Tensor) error) error {
 	return f(t)
 }
 
-// view returns a variable's value, which is no copy on the host.
+// view returns a variable's value, without a copy on the host.
 func (v *Variables) view(x *variable) (*tensor.Tensor, error) {
 	v.weights.need(x)
 	if t := v.inPlace(x); t != nil {
@@ -158,7 +158,7 @@ func (v *Variables) view(x *variable) (*tensor.Tensor, error) {
 	return v.download(x)
 }
 
-// Type returns a variable's element type and shape, false where there is none of that name.
+// Type returns a variable's element type and shape, false if there is no such variable.
 func (v *Variables) Type(name string) (graph.Type, bool) {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
@@ -195,7 +195,7 @@ func (v *Variables) Set(name string, t *tensor.Tensor) error {
 	return v.upload(x, t)
 }
 
-// Memory returns how many bytes the values hold, and the weights that programs share.
+// Memory returns the bytes of the values and of the weights that programs share.
 func (v *Variables) Memory() int64 {
 	v.rlock(nil)
 	defer v.mu.RUnlock()
@@ -218,10 +218,10 @@ func (v *Variables) Names() []string {
 	return names
 }
 
-// Snapshot returns copies of all values as of one moment between updates.
+// Snapshot returns copies of all values, taken together between updates.
 func (v *Variables) Snapshot() (map[string]*tensor.Tensor, error) { return v.all(v.download) }
 
-// Views is Snapshot without copies on the host: the values are to be read only, and before the next update or Compact.
+// Views is Snapshot without copies on the host. The values may only be read, and only before the next update or Compact.
 func (v *Variables) Views() (map[string]*tensor.Tensor, error) { return v.all(v.view) }
 
 func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[string]*tensor.Tensor, error) {
@@ -238,7 +238,8 @@ func (v *Variables) all(read func(x *variable) (*tensor.Tensor, error)) (map[str
 	return all, nil
 }
 
-// Close frees all values and the memory for their copies. Nothing can be created any more, and no program that was compiled against them may run any more.
+// Close frees all values and the memory for their copies. Afterwards no variable can be created, and programs compiled
+// against them must not run.
 func (v *Variables) Close() error {
 	v.lock(nil)
 	defer v.mu.Unlock()

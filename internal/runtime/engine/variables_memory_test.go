@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestVariablesBy: values are written by functions and lent, on every device.
+// TestVariablesBy: CreateBy, SetBy and View work on every device.
 func TestVariablesBy(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		v := ok(NewVariables(dev))
@@ -53,7 +53,7 @@ func TestVariablesBy(t *testing.T) {
 	})
 }
 
-// TestVariablesTakeTheirSize: values that are made, replaced and lent on the host take no memory but the variable's.
+// TestVariablesTakeTheirSize: creating, replacing and viewing values on the host takes no memory but the variable's.
 func TestVariablesTakeTheirSize(t *testing.T) {
 	const size = 32 << 20
 	v := ok(NewVariables(device.NewHost()))
@@ -80,8 +80,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestUpdatedKeepsNoWeights: a program whose variables change between its runs computes with them as they are, and keeps no
-// second form of them.
+// TestUpdatedKeepsNoWeights: a program whose variables change between its runs reads them directly, and keeps no packed
+// weights.
 func TestUpdatedKeepsNoWeights(t *testing.T) {
 	const n = 512
 	for _, updated := range []bool{false, true} {

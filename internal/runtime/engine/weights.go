@@ -10,23 +10,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// weights are the right operand of a product, or a filter, in the forms that the kernels read.
+// weights are the right operand of a product, or a filter, packed for the kernels.
 type weights[T kernels.Float] struct {
 	mu     sync.Mutex
-	made   atomic.Uint64           // of which version of the variable, plus 1
-	packed *kernels.PackedB[T]     // of a product
-	forms  *kernels.FilterForms[T] // of a convolution
-	as     tensor.DType            // of 16 bits, which the weights are taken as; Invalid: they are as they are
+	made   atomic.Uint64           // the version of the variable that was packed, plus 1
+	packed *kernels.PackedB[T]     // for a product
+	forms  *kernels.FilterForms[T] // for a convolution
+	as     tensor.DType            // the 16-bit type that the weights are read as; Invalid for their own type
 }
 
-// holds reports whether the weights are made of a variable's present value, in a form that has all of it.
+// holds reports whether the weights are packed from a variable's current value, in a form from which it can be restored.
 func (w *weights[T]) holds(x *variable) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.made.Load() == 1+x.version && (w.packed != nil || w.forms != nil && w.forms.Packed() != nil)
 }
 
-// unpack writes the variable that the weights hold.
+// unpack restores the variable's value from the weights.
 func (w *weights[T]) unpack(raw []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *weights[T]) unpack(raw []byte) {
 	from.Unpack(unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof(z))))
 }
 
-// memory returns how many bytes the weights hold.
+// memory returns the bytes of the weights.
 func (w *weights[T]) memory() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,18 +62,18 @@ type packed interface {
 	unpack(raw []byte)
 }
 
-// weightsKey says what weights are made of.
+// weightsKey identifies packed weights.
 type weightsKey struct {
 	w          *variable
 	filter     bool // of a convolution
 	transposed bool
-	columns    int          // of w as the op sees it, which may have another shape
+	columns    int          // columns of w as the op sees it, maybe in another shape
 	as         tensor.DType // see weights
-	exactly    bool         // what they are multiplied by is of that type too
+	exactly    bool         // the other operand is exact in that type, too
 	level      kernels.Level
 }
 
-// sharedWeights are packed variables, used by all programs that only read these.
+// sharedWeights are packed variables, shared by all programs that only read them.
 type sharedWeights struct {
 	mu  sync.Mutex
 	all map[weightsKey]*weightsUse
@@ -85,7 +85,7 @@ type weightsUse struct {
 	users   int
 }
 
-// acquire returns the weights of a key, made by fresh for the first user.
+// acquire returns the weights of a key. For the first user, fresh makes them.
 func (s *sharedWeights) acquire(key weightsKey, fresh func() packed) packed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *sharedWeights) acquire(key weightsKey, fresh func() packed) packed {
 	return u.weights
 }
 
-// memory returns how many bytes all of them hold.
+// memory returns the bytes of all weights.
 func (s *sharedWeights) memory() (n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *sharedWeights) memory() (n int64) {
 	return n
 }
 
-// release gives back what acquire returned.
+// release releases the weights that acquire returned for the key.
 func (s *sharedWeights) release(key weightsKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,13 +126,13 @@ type packer[T kernels.Float] struct {
 	source  *variable // nil for a constant
 	w       *value
 	tail    *epilogue
-	norm    *steadyNorm[T] // nil, or that of the epilogue
+	norm    *steadyNorm[T] // the epilogue's, or nil
 	trans   bool
 	exactly bool       // see weightsKey
 	taps    func() []T // filter
 }
 
-// packWeights returns a packer of input 1 and of the normalization in the epilogue, nil where these are not steady.
+// packWeights returns a packer for input 1 and the normalization in the epilogue, nil if these are not steady.
 func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T] {
 	v, ok := steady(c.op.in[1], c.changing)
 	if !ok || !columnsKnown(c.in[1].typ.Shape) {
@@ -144,12 +144,12 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 			return nil
 		}
 	}
-	p.taps = func() []T { // also later, for another form, when Compact may have given the variable's memory back
+	p.taps = func() []T { // may run later, for another form, when Compact may have given the variable's memory away
 		p.need()
 		return p.values()
 	}
 	as, _ := asWeights(c.node)
-	if v == nil { // its memory is the program's
+	if v == nil { // a constant belongs to the program
 		p.weights = &weights[T]{as: as}
 		c.own = append(c.own, p.weights)
 		return p
@@ -164,8 +164,8 @@ func packWeights[T kernels.Float](c *binding, t *epilogue, trans bool) *packer[T
 	return p
 }
 
-// steady reports whether a value is the same during all of a run and between updates of a variable, which it returns,
-// nil for a constant.
+// steady reports whether a value stays the same during a run and until a variable is updated. It returns the variable, nil
+// for a constant.
 func steady(in port, written map[*variable]bool) (*variable, bool) {
 	o := in.op
 	for o.def.alias && len(o.in) > 0 && o.feed < 0 {
@@ -203,7 +203,7 @@ func (p *packer[T]) filter(win kernels.Window) kernels.Filter[T] {
 	return kernels.Filter[T]{Forms: p.weights.forms, Taps: p.taps}
 }
 
-// epilogue returns the kernels' form of what follows.
+// epilogue returns the kernels' form of the epilogue.
 func (p *packer[T]) epilogue() kernels.Epilogue[T] {
 	e := kernelEpilogue[T](p.tail)
 	if p.norm != nil {
@@ -212,8 +212,8 @@ func (p *packer[T]) epilogue() kernels.Epilogue[T] {
 	return e
 }
 
-// refresh calls make where the variable has changed. No run changes it while another one reads it, so that weights are not made
-// again under a kernel.
+// refresh calls make if the variable has changed. No run changes a variable while another run reads it, so weights never change
+// while a kernel uses them.
 func (p *packer[T]) refresh(make func()) {
 	w, version := p.weights, versionOf(p.source)
 	if w.made.Load() != version {
@@ -227,14 +227,14 @@ func (p *packer[T]) refresh(make func()) {
 	}
 }
 
-// need brings the variable's memory back.
+// need restores the variable's memory if Compact has given it away.
 func (p *packer[T]) need() {
 	if p.source != nil {
 		p.shared.need(p.source)
 	}
 }
 
-// versionOf sums the versions of variables, plus 1. Constants, which are nil, have none.
+// versionOf returns 1 plus the sum of the variables' versions. Constants are nil and have none.
 func versionOf(all ...*variable) uint64 {
 	version := uint64(1)
 	for _, v := range all {
@@ -245,7 +245,7 @@ func versionOf(all ...*variable) uint64 {
 	return version
 }
 
-// matrix returns the rows and columns of the weights as they lie.
+// matrix returns the rows and columns of the weights as stored.
 func (p *packer[T]) matrix() (rows, columns int) {
 	n := weightColumns(p.w)
 	return p.w.n / max(n, 1), n
@@ -254,7 +254,7 @@ func (p *packer[T]) matrix() (rows, columns int) {
 // columnsKnown reports whether no batch changes the last dimension.
 func columnsKnown(s graph.Shape) bool { return s.Rank() > 0 && s.Dims[s.Rank()-1].Static() }
 
-// weightColumns returns the columns of weights as they lie: a size that no batch changes.
+// weightColumns returns the columns of weights as stored, which do not depend on the batch.
 func weightColumns(w *value) int {
 	dims := w.typ.Shape.Dims
 	return dims[len(dims)-1].Const

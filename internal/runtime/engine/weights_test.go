@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tailGraph is a chain of layers over images [B,5,4,c] or rows [B,c] with parameters in variables, as inference has it.
+// tailGraph is a chain of layers over images [B,5,4,c] or rows [B,c] with parameters in variables, as in inference.
 type tailGraph struct {
 	*graph.Builder
 	d      tensor.DType
@@ -127,7 +127,7 @@ func (g *tailGraph) run(dev device.Device, fetches []graph.Output, x nd) ([]nd, 
 }
 
 // TestSteadyFusion compares inference with packed weights and fused epilogues with the same ops one by one (all are
-// fetched), in both float types, and with those in float64.
+// fetched), in both float types, and with the ops in float64.
 func TestSteadyFusion(t *testing.T) {
 	for _, fresh := range []func() device.Device{device.NewHost, device.NewFake} {
 		t.Run(fresh().Kind(), func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestWeightsFollowVariables(t *testing.T) {
 }
 
 // TestInferenceWhileTraining runs inference on several goroutines while another program updates the weights: every
-// result must be that of one version.
+// result must come from a single version.
 func TestInferenceWhileTraining(t *testing.T) {
 	dev := device.NewHost()
 	infer, train, _ := square(t, dev)
@@ -260,7 +260,7 @@ func TestInferenceWhileTraining(t *testing.T) {
 	wg.Wait()
 }
 
-// TestUpdatedWeightsAreNotPacked sees that a program that updates its weights reads them as they are.
+// TestUpdatedWeightsAreNotPacked checks that a program that updates its weights reads them directly.
 func TestUpdatedWeightsAreNotPacked(t *testing.T) {
 	dev := device.NewHost()
 	m := newMLP(tensor.Float32, 3, 4, 2, .1)

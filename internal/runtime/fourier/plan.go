@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// Plan has what all transforms of one length share. It is safe for concurrent use.
+// Plan has the tables that all transforms of one length share. It is safe for concurrent use.
 type Plan struct {
 	n     int
-	roots []complex128 // of a power of two: exp(-2πik/n) for k < n/2
-	chirp []complex128 // of other lengths: exp(-πik²/n)
-	inner *Plan        // a power of two that holds a convolution of two lines
+	roots []complex128 // for a power of two: exp(-2πik/n) for k < n/2
+	chirp []complex128 // for other lengths: exp(-πik²/n)
+	inner *Plan        // plan of a power of two that holds the convolution of two lines
 	kern  []complex128 // the transform of the conjugate chirp in inner's length
 }
 
@@ -44,7 +44,7 @@ func NewPlan(n int) *Plan {
 // paddedLen returns the power of two in which lines of length n are convolved.
 func paddedLen(n int) int { return 1 << bits.Len(uint(2*n-2)) }
 
-// Bytes returns how much memory the plan of length n and one Worker take.
+// Bytes returns the memory in bytes of a plan of length n and one Worker.
 func Bytes(n int) int {
 	if n&(n-1) == 0 {
 		return 8 * n
@@ -88,7 +88,7 @@ type Worker struct {
 	scratch []complex128
 }
 
-// Worker returns a worker, which only one goroutine may use at a time.
+// Worker returns a worker. Only one goroutine may use it at a time.
 func (p *Plan) Worker() *Worker {
 	w := &Worker{plan: p}
 	if p.inner != nil {

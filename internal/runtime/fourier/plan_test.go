@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestForward compares lines of all kinds of lengths with the sum that defines the transform, and Inverse with what there was before.
+// TestForward compares Forward, for all kinds of lengths, with the sum that defines the transform, and Inverse with the input.
 func TestForward(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 97, 100, 128, 257} {

@@ -12,14 +12,14 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// Name is what a user calls a device.
+// Name is a user's name for a device.
 type Name struct {
 	GPU    bool
-	Number int  // of the GPU
-	Any    bool // the first GPU, or the host
+	Number int  // the GPU's number
+	Any    bool // GPU Number, modulo the number of GPUs, or else the host
 }
 
-// Parse reads /gpu:N, /cpu:0, both also as /device:GPU:N and in any case; nothing is Any.
+// Parse reads /gpu:N or /cpu:0, in any case and also as /device:GPU:N. An empty text is Any.
 func Parse(text string) (Name, error) {
 	if text == "" {
 		return Name{Any: true}, nil
@@ -36,7 +36,7 @@ func Parse(text string) (Name, error) {
 	return Name{}, fmt.Errorf("device %q: expected /gpu:N, /cpu:0, or nothing for the first GPU where there is one", text)
 }
 
-// String is the name in full, "" for Any.
+// String returns the short name, such as /gpu:0, and "" for Any.
 func (n Name) String() string {
 	switch {
 	case n.Any:
@@ -55,14 +55,14 @@ type Chooser struct {
 	reported map[string]bool
 }
 
-// NewChooser returns a Chooser of a source's GPUs, and all users of a GPU share it. The log has, once, why a GPU
-// that is there is not used.
+// NewChooser returns a Chooser for a source's GPUs. All users of a GPU share it. If an existing GPU cannot be used, the
+// reason is logged once.
 func NewChooser(s Source, log *slog.Logger) *Chooser {
 	return &Chooser{gpus: share(s), log: log, reported: map[string]bool{}}
 }
 
-// Open returns the device of that name, which the caller closes, and its name. Any is the GPU of that number if it can be used
-// (where there are less GPUs, they go round), else the host. A GPU that was asked for by name and cannot be used is an error.
+// Open returns the device of that name and its full name. The caller closes the device. Any is the GPU of that number, modulo the
+// number of GPUs, if it can be used, else the host. It is an error if a GPU asked for by name cannot be used.
 func (c *Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error) {
 	host := Name{}
 	switch {
@@ -91,7 +91,7 @@ func (c *Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error)
 	return dev, gpu, nil
 }
 
-// Count returns how many GPUs can be used, and tells the log what is the matter with one that cannot.
+// Count returns how many GPUs can be used, and logs why a GPU cannot.
 func (c *Chooser) Count() int {
 	n, err := c.gpus.Count()
 	if err != nil && !errors.Is(err, ErrNone) {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// Distinct returns the GPUs behind devices that a Chooser, or a Source, has opened; nil unless all are GPUs, each another one.
+// Distinct returns the GPUs behind devices that a Chooser or a Source has opened, nil unless all are different GPUs.
 func Distinct(devices []device.Device) []*cuda.Device {
 	var all []*cuda.Device
 	for _, d := range devices {

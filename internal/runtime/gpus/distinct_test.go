@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus/gpustest"
 )
 
-// TestDistinct finds the GPUs behind what a Chooser lends, unless one is there twice or is the host.
+// TestDistinct: Distinct finds the GPUs behind a Chooser's devices, unless one occurs twice or is the host.
 func TestDistinct(t *testing.T) {
 	c := gpus.NewChooser(gpustest.Emulated(t, 2), slog.New(slog.DiscardHandler))
 	var all []device.Device

@@ -75,7 +75,7 @@ func TestOpenWithoutGPU(t *testing.T) {
 	}
 }
 
-// TestSharing sees that a GPU is opened once for two users, and again when both have gone.
+// TestSharing checks that a GPU is opened once for two users, and again after both have closed it.
 func TestSharing(t *testing.T) {
 	real := gpustest.Emulated(t, 2)
 	c := gpus.NewChooser(real, slog.New(slog.DiscardHandler))

@@ -5,7 +5,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// Underlying returns the device of a handle that a Chooser gave, which libraries of its kind know; others are themselves.
+// Underlying returns the device behind a Chooser's handle, for libraries that need its own type. It returns other devices
+// unchanged.
 func Underlying(dev device.Device) device.Device {
 	switch l := dev.(type) {
 	case sharedDevice:
@@ -18,7 +19,7 @@ func Underlying(dev device.Device) device.Device {
 	return dev
 }
 
-// handle returns a device that is dev but for Close, with what dev can do besides.
+// handle returns dev with another Close, and with the other interfaces that dev implements.
 func handle(dev device.Device, end func() error) device.Device {
 	l := sharedDevice{dev, end}
 	a, ok := dev.(engine.Accelerator)
@@ -36,7 +37,7 @@ type sharedDevice struct {
 	end func() error
 }
 
-// Close ends this use of the device; what was allocated is freed by its users before.
+// Close ends this use of the device. Users must have freed their allocations before.
 func (l sharedDevice) Close() error { return l.end() }
 
 type sharedAccelerator struct {

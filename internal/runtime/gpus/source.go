@@ -11,19 +11,19 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// ErrNone tells that there is no GPU to use, and that nothing is amiss: no driver, no GPU, or none that is visible.
+// ErrNone means that there is no GPU to use, and that nothing is wrong: no driver, no GPU, or no visible one.
 var ErrNone = errors.New("no GPU")
 
 // Source is the GPUs that this process may use. It is safe for concurrent use.
 type Source interface {
-	// Count returns how many there are. Its error tells why there are none; it is an ErrNone unless a GPU is there that
+	// Count returns the number of GPUs. Its error says why there are none. The error is ErrNone unless there is a GPU that
 	// cannot be used.
 	Count() (int, error)
-	// Open returns a GPU, by its number below Count. Who opens it closes it.
+	// Open opens a GPU by its number, which must be below Count. The caller closes it.
 	Open(ctx context.Context, number int) (device.Device, error)
 }
 
-// CUDA is the GPUs of NVIDIA that CUDA_VISIBLE_DEVICES leaves visible.
+// CUDA returns the NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves visible.
 func CUDA() Source { return machine{} }
 
 type machine struct{}
@@ -33,7 +33,7 @@ func (machine) Count() (int, error) {
 	return len(all), err
 }
 
-// Visible describes the GPUs of CUDA, by their numbers; its error is that of Source.Count.
+// Visible describes the GPUs of CUDA, by their numbers. Its error is the error of Source.Count.
 func Visible() ([]driver.Info, error) {
 	all, err := cuda.GPUs()
 	if errors.Is(err, driver.ErrNoDevice) {
@@ -46,8 +46,8 @@ func (machine) Open(ctx context.Context, number int) (device.Device, error) {
 	return cuda.Open(ctx, number)
 }
 
-// share returns a Source that opens each GPU once for all who use it at the same time, and closes it when the last has
-// closed it.
+// share returns a Source that opens each GPU once for all simultaneous users, and closes it when the last user has closed
+// it.
 func share(s Source) Source { return &shared{Source: s, open: map[int]*sharedGPU{}} }
 
 type shared struct {
@@ -56,13 +56,13 @@ type shared struct {
 	open map[int]*sharedGPU
 }
 
-// sharedGPU is a GPU that is open.
+// sharedGPU is an open GPU.
 type sharedGPU struct {
 	dev   device.Device
 	users int
 }
 
-// Open returns the GPU that is open already, or opens it.
+// Open returns the GPU if it is already open, or opens it.
 func (s *shared) Open(ctx context.Context, number int) (device.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

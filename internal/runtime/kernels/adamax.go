@@ -17,7 +17,7 @@ func AdaMax[T Float](w, m, v, g []T, p AdaMaxParams[T]) {
 }
 
 // Amsgrad is Adam with the largest v so far in place of v (ResourceApplyAdamWithAmsgrad; Reddi et al. 2018). The vectors are
-// the variable, m, v and that largest one.
+// the variable, m, v and the largest v.
 func Amsgrad[T Float](vectors [4][]T, g []T, p AdamParams[T]) {
 	w := vectors[0]
 	m, v, most := vectors[1][:len(w)], vectors[2][:len(w)], vectors[3][:len(w)]
@@ -47,7 +47,7 @@ func AdagradDA[T Float](w, sum, squares, g []T, p AdagradDAParams[T]) {
 	}
 }
 
-// signStep sets m = beta*m + (1-beta)*g and w -= lr*scale*g; scale gets 1 where m and g have the same sign, -1 where they have not.
+// signStep sets m = beta*m + (1-beta)*g and w -= lr*scale*g. It calls scale with 1 if m and g have the same sign, else with -1.
 func signStep[T Float](p *Part[T], scale func(same T) T) {
 	w, m, beta := p.W[0], p.W[1], p.S[3]
 	for i, d := range p.G[:len(w)] {
@@ -56,7 +56,7 @@ func signStep[T Float](p *Part[T], scale func(same T) T) {
 	}
 }
 
-// adagradStep is AdagradV2 whose slot stays as it is.
+// adagradStep is AdagradV2 that does not update its slot.
 func adagradStep[T Float](w, a, g []T, lr, epsilon T) {
 	a = a[:len(w)]
 	for i, d := range g[:len(w)] {

@@ -6,38 +6,38 @@ import (
 )
 
 // Attention is softmax(Scale * Q·Kᵀ)·V for every example and head, in blocks of scores, so that memory is linear in the
-// lengths (Dao et al., "FlashAttention", 2022). A group of query heads in turn shares one head of keys and values: head h
-// reads head h / (Heads/Groups).
+// lengths (Dao et al., "FlashAttention", 2022). Consecutive query heads share one head of keys and values: head h reads head
+// h / (Heads/Groups).
 type Attention[T Float] struct {
 	Batch, Heads, Groups int
 	Queries, Keys        int // lengths
-	Depth, Width         int // of a head: of queries and keys, and of values
+	Depth, Width         int // size of a head: of queries and keys, and of values
 
 	Q []T // [Batch, Queries, Heads, Depth]
 	K []T // [Batch, Keys, Groups, Depth]
 	V []T // [Batch, Keys, Groups, Width]
 
 	Out []T // [Batch, Queries, Heads, Width]
-	LSE []T // [Batch, Heads, Queries]: the logarithm of the sum of exp(score), +Inf where no key is seen; the result is 0 there
+	LSE []T // [Batch, Heads, Queries]: log of the sum of exp(score); +Inf, with a result of 0, if a query sees no key
 
 	Scale   T
 	Causal  bool    // query i sees keys 0..i
 	Mask    []bool  // nil, or whether a query sees a key
-	MaskAt  [4]int  // distances in Mask between examples, heads, queries and keys; 0 where it broadcasts
-	Drop    float64 // share of the weights that are set to 0; the others are multiplied by 1/(1-Drop)
-	Numbers Rand    // number i of the stream decides on element i of the weights [Batch, Heads, Queries, Keys]
+	MaskAt  [4]int  // strides of Mask for examples, heads, queries and keys; 0 where it broadcasts
+	Drop    float64 // share of the weights that is set to 0; the others are multiplied by 1/(1-Drop)
+	Numbers Rand    // number i of the stream decides whether element i of the weights [Batch, Heads, Queries, Keys] is dropped
 }
 
-// AttentionGrad are the gradients of an Attention whose Out and LSE are there.
+// AttentionGrad has the gradients of an Attention whose Out and LSE are computed.
 type AttentionGrad[T Float] struct {
-	DOut       []T // of Out
-	DQ, DK, DV []T // results, of the shapes of Q, K and V
+	DOut       []T // Out's gradient
+	DQ, DK, DV []T // results, with the shapes of Q, K and V
 }
 
 const (
 	queryBlock     = 64  // queries whose scores are computed at once
-	gradQueryBlock = 256 // queries whose gradients are: the gradients of keys and values are added to once for all of them
-	keyBlock       = 256 // keys of both
+	gradQueryBlock = 256 // queries of the gradient, which adds to the gradients of keys and values once for all of them
+	keyBlock       = 256 // keys for both
 )
 
 // attentionJob is one Attention in progress.
@@ -91,7 +91,7 @@ func AttendGrad[T Float](a Attention[T], g AttentionGrad[T]) {
 	attentions[T]().put(j)
 }
 
-// check panics as an index out of range does where a slice is too short.
+// check panics like an index out of range if a slice is too short.
 func (a *Attention[T]) check() {
 	rows := a.Batch * a.Queries * a.Heads
 	_, _, _ = a.Q[:rows*a.Depth], a.Out[:rows*a.Width], a.LSE[:rows]
@@ -104,7 +104,7 @@ func (a *Attention[T]) check() {
 	}
 }
 
-// Run implements Task: blocks of queries, or heads of keys of the gradient.
+// Run implements Task over blocks of queries or, for the gradient, heads of keys.
 func (j *attentionJob[T]) Run(lo, hi int) {
 	s := scratches[T]().get()
 	for i := lo; i < hi; i++ {
@@ -120,7 +120,7 @@ func (j *attentionJob[T]) Run(lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// attentionBlock is one block of queries of a head, and of the keys that it is at.
+// attentionBlock is one block of queries of a head, with its current block of keys.
 type attentionBlock[T Float] struct {
 	*attentionJob[T]
 	b, h   int
@@ -130,14 +130,14 @@ type attentionBlock[T Float] struct {
 
 func (w *attentionBlock[T]) group() int { return w.h / (w.Heads / w.Groups) }
 
-// The places of rows.
+// Offsets of rows.
 func (w *attentionBlock[T]) query(i int) int { return ((w.b*w.Queries+i)*w.Heads + w.h) * w.Depth }
 func (w *attentionBlock[T]) out(i int) int   { return ((w.b*w.Queries+i)*w.Heads + w.h) * w.Width }
 func (w *attentionBlock[T]) key(k int) int   { return ((w.b*w.Keys+k)*w.Groups + w.group()) * w.Depth }
 func (w *attentionBlock[T]) value(k int) int { return ((w.b*w.Keys+k)*w.Groups + w.group()) * w.Width }
 func (w *attentionBlock[T]) lse(i int) int   { return (w.b*w.Heads+w.h)*w.Queries + i }
 
-// seen is how many keys from k0 on query i sees by its place.
+// seen returns how many keys, from k0 on, the causal mask lets query i see.
 func (w *attentionBlock[T]) seen(i int) int {
 	if !w.Causal {
 		return w.k1 - w.k0
@@ -145,7 +145,7 @@ func (w *attentionBlock[T]) seen(i int) int {
 	return min(max(i+1-w.k0, 0), w.k1-w.k0)
 }
 
-// last is the key behind the last that the block sees.
+// last returns the end of the keys that the block sees.
 func (w *attentionBlock[T]) last() int {
 	if w.Causal {
 		return min(w.Keys, w.q1)
@@ -160,7 +160,7 @@ func (w *attentionBlock[T]) scores(s []T) {
 		C: s, LDC: w.k1 - w.k0})
 }
 
-// hide sets what query i does not see of its row of scores to -Inf.
+// hide sets the scores of keys that query i does not see to -Inf.
 func (w *attentionBlock[T]) hide(row []T, i int) {
 	none := T(math.Inf(-1))
 	Fill(row[w.seen(i):], none)
@@ -176,7 +176,7 @@ func (w *attentionBlock[T]) hide(row []T, i int) {
 	}
 }
 
-// forward computes the block's results: keys go by, and what was summed is scaled down as larger scores come.
+// forward computes the block's results, one block of keys after the other. Larger scores scale down the sums so far.
 func (w *attentionBlock[T]) forward(s *scratch[T]) {
 	rows := w.q1 - w.q0
 	all := s.take(rows*keyBlock + 2*queryBlock + keyBlock + dropSlack)
@@ -211,7 +211,7 @@ func (w *attentionBlock[T]) forward(s *scratch[T]) {
 	}
 }
 
-// weigh turns the scores of query i into exp(score - top), where top is the largest up to now, and scales what was summed.
+// weigh turns the scores of query i into exp(score - top), where top is the largest so far, and scales the sums so far.
 func (w *attentionBlock[T]) weigh(row []T, top, sum *T, i int) {
 	if w.Causal || w.Mask != nil {
 		w.hide(row, i)
@@ -233,7 +233,7 @@ func (w *attentionBlock[T]) weigh(row []T, top, sum *T, i int) {
 	*sum += sumRange(row)
 }
 
-// dropSlack is how many numbers before the first one wanted a group may have.
+// dropSlack is the most numbers of a group before the first one wanted.
 const dropSlack = 4
 
 // drop sets the share Drop of the weights p to 0 and scales the others.

@@ -1,11 +1,10 @@
 package kernels
 
-// headGrad computes the gradients of one head of keys and values, and of the queries of its heads: weights are computed
-// again from LSE.
+// headGrad computes the gradients of one head of keys and values and of its query heads. It recomputes the weights from LSE.
 func (j *attentionJob[T]) headGrad(b, group int, s *scratch[T]) {
 	rows := gradQueryBlock
 	if j.Causal {
-		rows = queryBlock // wider blocks would compute more scores that nobody may see
+		rows = queryBlock // larger blocks would compute more masked scores
 	}
 	block := rows * keyBlock
 	all := s.take(3*block + rows + keyBlock + dropSlack)
@@ -26,7 +25,7 @@ type attentionBlockGrad[T Float] struct {
 	delta, buf     []T
 }
 
-// queries goes through the keys that the block sees.
+// queries goes through the blocks of keys that the block of queries sees.
 func (g *attentionBlockGrad[T]) queries() {
 	rows := g.q1 - g.q0
 	for r := range rows {
@@ -39,7 +38,7 @@ func (g *attentionBlockGrad[T]) queries() {
 	}
 }
 
-// keys adds one block of keys' share of the gradients.
+// keys adds one block of keys' part of the gradients.
 func (g *attentionBlockGrad[T]) keys(rows, cols int) {
 	p, dp, weights := g.p[:rows*cols], g.dp[:rows*cols], g.p[:rows*cols]
 	g.scores(p)

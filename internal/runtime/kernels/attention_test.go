@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// plainAttention is the definition, with the matrix of weights.
+// plainAttention computes the definition, with the matrix of weights.
 func plainAttention(a Attention[float64]) (out, lse []float64) {
 	out, lse = make([]float64, len(a.Out)), make([]float64, len(a.LSE))
 	u := make([]float64, a.Batch*a.Heads*a.Queries*a.Keys)
@@ -97,7 +97,7 @@ func TestAttention(t *testing.T) {
 		nearAll(t, name+": lse", a.LSE, lse, 1e-11)
 		single := attentionAs32(a)
 		Attend(single)
-		if a.Drop == 0 { // the numbers of a stream differ with the type
+		if a.Drop == 0 { // the numbers of a stream depend on the type
 			nearAll(t, name+": float32", widened(single.Out), want, 2e-5)
 		}
 	})
@@ -149,7 +149,7 @@ func TestAttentionGradInBlocks(t *testing.T) {
 	}
 }
 
-// attentionDifferences are central differences of sum(dout*out) by the elements of x, which a holds.
+// attentionDifferences returns central differences of sum(dout*out) by the elements of x, one of a's operands.
 func attentionDifferences(a Attention[float64], x, dout []float64) []float64 {
 	const h = 1e-5
 	loss := func() (sum float64) {

@@ -3,8 +3,8 @@ package kernels
 // BinaryOp names a function of two vectors.
 type BinaryOp uint8
 
-// The binary operations. Max and Min give NaN where either operand is NaN. The gradients take (dy, x) or, where the
-// derivative is a function of the result, (dy, y), as TensorFlow's ops of the same name do.
+// The binary operations. Max and Min give NaN if either operand is NaN. The gradients take (dy, x) or, if the
+// derivative is a function of the result, (dy, y), like TensorFlow's ops of the same name.
 const (
 	Add BinaryOp = iota
 	Sub
@@ -73,7 +73,7 @@ func runBinary[T Float](s *span[T], lo, hi int) {
 	binaryRange(BinaryOp(s.op), s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi])
 }
 
-// constBlock is how many copies of a scalar a range makes to reuse the two-vector loops: they stay in the L1 cache.
+// constBlock is the number of copies of a scalar that a range makes to reuse the two-vector loops. They stay in the L1 cache.
 const constBlock = 256
 
 var doBinaryScalar = spanFunc{runBinaryScalar[float32], runBinaryScalar[float64]}
@@ -152,7 +152,7 @@ func binaryRange[T Float](op BinaryOp, dst, a, b []T) {
 	}
 }
 
-// divNoNan divides vectors of one length as a whole where no divisor is zero, which is usual.
+// divNoNan divides vectors of the same length. It divides them as a whole if no divisor is zero, the usual case.
 func divNoNan[T Float](dst, a, b []T) {
 	if !hasZero(b) {
 		binaryRange(Div, dst, a, b)

@@ -50,10 +50,10 @@ func runBroadcastCol[T Float](s *span[T], lo, hi int) {
 	scratches[T]().put(t)
 }
 
-// narrow is up to how many columns a loop over elements beats a vector operation a row.
+// narrow is the most columns for which a loop over elements beats a vector operation per row.
 const narrow = 16
 
-// narrowCol is BroadcastCol of rows of a few columns. It reports false for operations that it does not know.
+// narrowCol is BroadcastCol for rows of a few columns. It returns false for operations that it does not support.
 func narrowCol[T Float](op BinaryOp, dst, x, v []T) bool {
 	cols := len(x) / max(len(v), 1)
 	if op == Div || op == DivNoNan {
@@ -82,8 +82,8 @@ func narrowCol[T Float](op BinaryOp, dst, x, v []T) bool {
 	return true
 }
 
-// divideRows divides rows of a few columns by one element each. Division in vectors is so much faster that it pays to
-// repeat the elements first.
+// divideRows divides rows of a few columns by one element each. Vector division is so much faster that it pays to repeat
+// the elements first.
 func divideRows[T Float](op BinaryOp, dst, x, v []T, cols int) {
 	t := scratches[T]().get()
 	block := max(constBlock/max(cols, 1), 1)

@@ -22,10 +22,10 @@ func FloatsOfInt8(dst []float32, x []int8) { castEach(int8ToFloat, dst, x[:len(d
 // FloatsOfInt32 sets dst to the nearest floats of x.
 func FloatsOfInt32(dst []float32, x []int32) { castEach(int32ToFloat, dst, x[:len(dst)]) }
 
-// BytesOfFloats sets dst to the numbers x without their fractions, as int8 or uint8. What does not fit is undefined.
+// BytesOfFloats sets dst to the numbers x without their fractions, as int8 or uint8. Numbers that do not fit give undefined results.
 func BytesOfFloats[T int8 | uint8](dst []T, x []float32) { castEach(floatToByte, dst, x[:len(dst)]) }
 
-// castEach converts as many elements as there are.
+// castEach converts all elements of x.
 func castEach[D, S int8 | uint8 | int32 | float32](kind castKind, dst []D, x []S) {
 	done := simdCast(kind, len(dst), unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(x)))
 	for i := done; i < len(dst); i++ {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCasts converts numbers of all lengths up to some vectors, at odd addresses; int32 that float32 has no form of are rounded.
+// TestCasts converts all lengths up to a few vectors, at odd addresses. int32 that are not exact in float32 are rounded.
 func TestCasts(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		r := newRand(1)

@@ -1,10 +1,10 @@
 package kernels
 
-// Columns are where the rows of a part lie in rows of several parts: in bytes.
+// Columns is the place of one part in rows of several parts, in bytes.
 type Columns struct{ From, Size, Row int }
 
-// PutColumns sets the columns at of the rows of dst to the rows of src, as a concatenation does for each of its parts. The elements may be
-// of any type.
+// PutColumns sets the columns at of dst's rows to the rows of src, as a concatenation does for each of its parts. The elements may
+// have any type.
 func PutColumns(dst, src []byte, at Columns) {
 	if at.Size == 0 {
 		return
@@ -55,7 +55,7 @@ func (j *columnMove) Run(lo, hi int) {
 	}
 }
 
-// putColumns moves rows of the size of R.
+// putColumns copies rows of the size of R.
 func putColumns[R any](j *columnMove, lo, hi int) {
 	for i, row := range rowsOf[R](j.src)[lo:hi] {
 		rowsOf[R](j.dst[(lo+i)*j.at.Row+j.at.From:][:j.at.Size])[0] = row

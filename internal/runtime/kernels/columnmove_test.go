@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPutColumns: parts of rows of any size come to their columns, and what is beside them stays.
+// TestPutColumns: parts of rows of any size are put into their columns, and other columns stay.
 func TestPutColumns(t *testing.T) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	for _, size := range []int{0, 1, 3, 4, 8, 16, 17, 32, 64, 128, 200} {

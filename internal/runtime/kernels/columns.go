@@ -1,7 +1,7 @@
 package kernels
 
-// Column sums over x [rows, cols]. The rows are cut into blocks whose number follows from the shape alone; each block
-// is summed by one thread and the blocks are added in order.
+// Column sums over x [rows, cols]. The rows are cut into blocks, whose number depends only on the shape. One thread sums
+// each block, and the blocks are added in order.
 const (
 	colBlockElements = 16384
 	colBlocksMax     = 64
@@ -71,7 +71,7 @@ func runColumns[T Float](s *span[T], lo, hi int) {
 	scratches[T]().put(t)
 }
 
-// colStrip is how many rows are added up one after another before their sum joins the block's: the rounding errors of
+// colStrip is the number of rows that are summed before their sum is added to the block's, so that the rounding errors of
 // long columns stay small.
 const colStrip = 64
 

@@ -1,9 +1,9 @@
 package kernels
 
-// GatherSum adds to dst the rows of table that the ids name, of len(dst)
-// elements each, every one times its weight; a nil w means weights of 1. Negative
-// ids are skipped. It returns the place of the first id that is no row of the
-// table, where it ends, or -1.
+// GatherSum adds to dst the rows of table that the ids name, of len(dst) elements
+// each, times their weights; a nil w means weights of 1. It skips negative ids. At
+// the first id that is no row of the table it stops and returns the id's place,
+// otherwise -1.
 func GatherSum[T Float, I int32 | int64](dst, table []T, ids []I, w []T) int {
 	cols := len(dst)
 	if cols == 1 && w == nil {
@@ -24,9 +24,9 @@ func GatherSum[T Float, I int32 | int64](dst, table []T, ids []I, w []T) int {
 	return -1
 }
 
-// GatherRows sets each row of dst to the row of table that its id names, as GatherSum of one id to a dst of zeros does,
-// and to zeros for a negative id. It returns the place of the first id that is no row of the table, where it ends, or -1.
-// It is for rows of a few columns.
+// GatherRows sets each row of dst to the row of table that its id names, or to zeros for a negative id, like GatherSum of
+// one id to a dst of zeros. At the first id that is no row of the table it stops and returns the id's place, otherwise -1.
+// It is meant for rows of a few columns.
 func GatherRows[T Float, I int32 | int64](dst, table []T, ids []I) int {
 	cols := len(dst) / max(len(ids), 1)
 	if cols == 1 {
@@ -64,11 +64,11 @@ func gatherScalars[T Float, I int32 | int64](dst, table []T, ids []I) int {
 	return -1
 }
 
-// touched is how many rows are touched before they are used.
+// touched is the number of rows that are touched before they are used.
 const touched = 64
 
-// touchRows reads an element of each row that is there, so that the cache misses
-// of many rows overlap. It is not inlined, as the reads would be left out.
+// touchRows reads an element of each existing row, so that the cache misses of many
+// rows overlap. It is not inlined, because the compiler would drop the reads.
 //
 //go:noinline
 func touchRows[T any, I int32 | int64](table []T, ids []I, cols int, rows uint64) (last T) {
@@ -80,8 +80,8 @@ func touchRows[T any, I int32 | int64](table []T, ids []I, cols int, rows uint64
 	return last
 }
 
-// SumRows adds to dst the rows that lie one after the other, but for those with
-// a negative id, as GatherSum does.
+// SumRows is GatherSum for consecutive rows: it adds to dst all rows except the
+// ones with a negative id.
 func SumRows[T Float, I int32 | int64](dst, rows []T, ids []I, w []T) {
 	cols := len(dst)
 	for p, id := range ids {
@@ -91,7 +91,7 @@ func SumRows[T Float, I int32 | int64](dst, rows []T, ids []I, w []T) {
 	}
 }
 
-// gatherSumScalars is GatherSum of a column, a linear model's weights.
+// gatherSumScalars is GatherSum for a single column, a linear model's weights.
 func gatherSumScalars[T Float, I int32 | int64](dst, table []T, ids []I) int {
 	sum := dst[0]
 	for p, id := range ids {
@@ -105,7 +105,7 @@ func gatherSumScalars[T Float, I int32 | int64](dst, table []T, ids []I) int {
 	return -1
 }
 
-// addRow adds row x, times weight p where there are weights, to dst.
+// addRow adds row x to dst, times w[p] unless w is nil.
 func addRow[T Float](dst, x, w []T, p int) {
 	switch {
 	case w == nil && len(dst) >= shortRow:

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSumsOfRows compares with a loop over elements, for rows of every way to add them.
+// TestSumsOfRows compares every way to add rows with a loop over elements.
 func TestSumsOfRows(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cols, n := rapid.IntRange(1, 40).Draw(r, "cols"), rapid.IntRange(0, 150).Draw(r, "ids")
@@ -62,7 +62,7 @@ func TestSumsOfRows(t *testing.T) {
 	})
 }
 
-// Rows that are gathered at once are, to the bit, those that are added to zeros one by one.
+// TestGatherRowsAsSums: rows gathered at once equal, bit for bit, rows added to zeros one by one.
 func TestGatherRowsAsSums(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cols, n := rapid.IntRange(1, 20).Draw(r, "cols"), rapid.IntRange(0, 60).Draw(r, "ids")

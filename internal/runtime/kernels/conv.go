@@ -12,11 +12,11 @@ type Window struct {
 	StrideH, StrideW int // >= 1
 	DilH, DilW       int // >= 1
 	PadTop, PadLeft  int
-	Groups           int // of channels, each convolved alone: the filter is [KH, KW, InC/Groups, OutC]; 0 is 1
+	Groups           int // groups of channels, each convolved by itself: the filter is [KH, KW, InC/Groups, OutC]; 0 means 1
 }
 
-// OutSize returns the output length and the padding before of one dimension under TensorFlow's rules for SAME and VALID. A
-// negative length says that the window is too large; where it is so by less than a stride the length is 0.
+// OutSize returns the output length of one dimension and the padding before it, by TensorFlow's rules for SAME and VALID. A
+// negative length means that the window is too large. If it is too large by less than a stride, the length is 0.
 func OutSize(in, k, stride, dilation int, same bool) (out, before int) {
 	span := (k-1)*dilation + 1
 	if !same {
@@ -37,11 +37,11 @@ func (w *Window) pointwise() bool {
 }
 
 const (
-	convBlock    = 128     // most output pixels that a task gathers into one matrix: few enough for the L2 cache and for using the filter unpacked
+	convBlock    = 128     // most output pixels that a task gathers into one matrix: it must fit the L2 cache, and the filter is used unpacked
 	convGathered = 1 << 22 // elements of such a matrix, unless one patch has more: a bound on memory
 )
 
-// blockPixels is how many output pixels a task gathers into one matrix.
+// blockPixels is the number of output pixels that a task gathers into one matrix.
 func (w *Window) blockPixels() int {
 	return max(1, min(convBlock, convGathered/max(1, w.patch())))
 }
@@ -51,17 +51,17 @@ type conv[T Float] struct {
 	Window
 	run     func(c *conv[T], lo, hi int)
 	x, w, y []T
-	dy      []T         // of pooling
-	kept    Filter[T]   // of Conv2DPacked, in place of w
-	filter  *PackedB[T] // kept, where the form is not Winograd's
+	dy      []T         // for pooling
+	kept    Filter[T]   // for Conv2DPacked, in place of w
+	filter  *PackedB[T] // kept's packed form, unless the form is Winograd's
 	Epilogue[T]
-	parts   int // of a sum over pixels
-	rows    int // of a block of the forward direction, or of tiles
+	parts   int // parts of a sum over pixels
+	rows    int // rows of a forward block, or rows of tiles
 	col     []T // patches, a row for each pixel: see gathers
-	colRow  int // elements from one to the next
+	colRow  int // elements between patches
 	points  []T // the filter, or its gradient, in Winograd's form
-	in, out []T // points of all tiles, or of a block: see dividesPoints and filterGradByPoints
-	at      int // the block of tiles at work
+	in, out []T // points of all tiles or of a block: see dividesPoints and filterGradByPoints
+	at      int // the current block of tiles
 	part    scratch[T]
 	partial []T
 }
@@ -129,7 +129,7 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 	c.forward()
 }
 
-// Conv2DPacked sets y = conv(x, filter) with the given epilogue; the filter is one of the same window.
+// Conv2DPacked sets y = conv(x, filter) with the given epilogue. The filter must be packed for the same window.
 func Conv2DPacked[T Float](g Window, y, x []T, filter Filter[T], e Epilogue[T]) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
 	filter.Forms.check(g.patch(), g.OutC)
@@ -143,12 +143,12 @@ func Conv2DPacked[T Float](g Window, y, x []T, filter Filter[T], e Epilogue[T]) 
 	c.forward()
 }
 
-// forward runs and recycles a convolution that is no plain product.
+// forward runs and recycles a convolution that is not a plain product.
 func (c *conv[T]) forward() {
 	f, tasks := &doConv, ceilDiv(c.pixels(), c.blockPixels())
 	filters := 1
 	if c.kept.Forms != nil {
-		filters = 0 // it keeps its points
+		filters = 0 // the filter's points are kept
 	}
 	tiled := c.winograd(filters)
 	if tiled && c.dividesPoints() {
@@ -196,7 +196,7 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// products sets the pixels [from, to) of the result, y, one product for each group.
+// products sets pixels [from, to) of the result y, with one product for each group.
 func (c *conv[T]) products(col, y []T, from, to int) {
 	k, out := c.patch(), c.groupOut()
 	for i := range c.split() {
@@ -233,8 +233,8 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 	}
 }
 
-// flipFilter turns the input gradient of a convolution of stride 1 into a convolution of dy with the filter rotated by
-// 180 degrees and its channels exchanged, within each group.
+// flipFilter turns the input gradient of a convolution of stride 1 into a convolution of dy by the filter, rotated by
+// 180 degrees and with its channels exchanged within each group.
 func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
 	in, out := g.groupIn(), g.groupOut()
 	for i := range g.KH * g.KW {
@@ -251,18 +251,18 @@ func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
 }
 
 const (
-	gradBlock = 256 // pixels whose patches' gradients a task holds: more than convBlock, as each block packs all of the filter
-	gradTasks = 8   // tasks that small images are left to make
+	gradBlock = 256 // pixels whose patches' gradients a task holds; more than convBlock, as each block packs the whole filter
+	gradTasks = 8   // least number of tasks when small images are done several at a time
 )
 
-// gradPixels is how many output pixels' patches of gradients a task holds, gradImages how many images it does.
+// gradPixels is the number of output pixels whose patches' gradients a task holds, gradImages the number of its images.
 func (w *Window) gradPixels() int { return max(1, min(gradBlock, convGathered/max(1, w.patch()))) }
 
 func (w *Window) gradImages() int {
 	return max(1, min(w.gradPixels()/max(1, w.OutH*w.OutW), w.Batch/gradTasks))
 }
 
-// runConvInputGrad does whole images, c.rows at a time: the patches of one image overlap.
+// doConvInputGrad does whole images, c.rows at a time, because the patches of an image overlap.
 var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float64]}
 
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
@@ -313,7 +313,7 @@ func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	c.sum(f, blocks)
 }
 
-// sum adds up a gradient over blocks, in groups that run at once, and recycles the convolution.
+// sum sums a gradient over blocks, in groups that run in parallel, and recycles the convolution.
 func (c *conv[T]) sum(f *convFunc, blocks int) {
 	c.run = pickConv[T](f)
 	c.parts = filterGroups(blocks, c.weights())
@@ -328,8 +328,8 @@ const (
 	filterGroupElems = 1 << 24
 )
 
-// filterGroups returns into how many sums, of the given size each, a gradient over blocks is cut. It depends on shapes
-// alone.
+// filterGroups returns the number of partial sums, of the given size each, of a gradient over blocks. It depends only on
+// shapes.
 func filterGroups(blocks, size int) int {
 	return max(1, min(blocks, filterGroupsMax, filterGroupElems/max(1, size)))
 }

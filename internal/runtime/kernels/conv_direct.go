@@ -2,17 +2,17 @@ package kernels
 
 import "unsafe"
 
-// The direct form of convolution reads patches in place: under the pixels of one output row, a line of the filter meets
-// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Lines are copied only where
-// they need padding, or where a group of channels or the taps of a dilated filter do not lie together: the copy has them so.
+// The direct form of convolution reads patches in place: for each pixel of an output row, a line of the filter meets KW*InC
+// contiguous elements of a line of the padded image, one stride after the previous pixel's. Lines are copied only if
+// they need padding, or to make a group of channels or the taps of a dilated filter contiguous.
 const (
 	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache
-	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
-	directFilter  = 1 << 16 // elements of a strip of the filter that may go through the caches once a tile
-	directMostRow = 4096    // pixels of a row: a bound on what a block copies
-	directCopied  = 1 << 22 // elements that a block copies: strides, dilations and padding may leave much between its rows
-	directTimes   = 64      // and how many for each that it multiplies by an output channel
-	directEach    = 2       // blocks for each thread where there are few images: lines between two blocks are padded for both
+	directWidth   = 5       // least pixels of a row: shorter ones leave the micro-kernels mostly empty
+	directFilter  = 1 << 16 // most elements of a strip of the filter, which goes through the caches once per tile
+	directMostRow = 4096    // most pixels of a row: a bound on the copies of a block
+	directCopied  = 1 << 22 // most elements that a block copies: strides, dilations and padding may leave much between its rows
+	directTimes   = 64      // most copied elements for each element that it multiplies by an output channel
+	directEach    = 2       // blocks for each thread if there are few images: lines between two blocks are padded for both
 )
 
 // direct reports whether the convolution takes the direct form.
@@ -21,18 +21,19 @@ func (w *Window) direct() bool {
 		w.patch()*min(w.groupOut(), 32) <= directFilter && w.linesFit()
 }
 
-// linesFit reports whether the lines under a block are few enough to be copied.
+// linesFit reports whether the lines under a block are few enough to copy.
 func (w *Window) linesFit() bool {
 	rows := w.blockRows()
 	most := min(directCopied, directTimes*rows*w.OutW*w.patch())
 	return w.under(rows) <= most/max(1, w.lineColumns()*w.groupIn())
 }
 
-// under is the number of lines under so many output rows, lineColumns that of the pixels of a padded line.
+// under is the number of lines under a number of output rows, and lineColumns the number of pixels of a padded line.
 func (w *Window) under(rows int) int { return (rows-1)*w.StrideH + (w.KH-1)*w.DilH + 1 }
 func (w *Window) lineColumns() int   { return (w.OutW-1)*w.StrideW + (w.KW-1)*w.DilW + 1 }
 
-// blockRows is how many output rows make a block. Between the lines under one row there may be many that are copied as well.
+// blockRows is the number of output rows of a block. With dilation, a block also copies the lines between the taps of a row,
+// so it gets more rows.
 func (w *Window) blockRows() int {
 	rows := directPixels / w.OutW
 	if w.DilH > 1 {
@@ -44,7 +45,7 @@ func (w *Window) blockRows() int {
 // directBlocks is the number of blocks of an image.
 func (w *Window) directBlocks() int { return ceilDiv(w.OutH, w.blockRows()) }
 
-// forwardRows is blockRows, or less where a few images would not keep all threads busy.
+// forwardRows is blockRows, or less if a few images would not keep all threads busy.
 func (w *Window) forwardRows() int {
 	threads := Threads()
 	if w.pixels()*w.weights() < convParallelFrom || threads == 1 {
@@ -62,10 +63,10 @@ type rowBlock[T Float] struct {
 	row, rows int // the first row, counted over the batch
 	lines     []T
 	line      int // elements of a line
-	phase     int // and of what it has of a phase: see padding
+	phase     int // elements of a phase of a line: see gatherPhases
 }
 
-// block returns block i of the batch, blocks having so many rows, with the lines of a group of channels.
+// block returns block i of the batch, with the given rows per block and the lines of a group of channels.
 func (c *conv[T]) block(s *scratch[T], i, rows, group int) rowBlock[T] {
 	blocks := ceilDiv(c.OutH, rows)
 	n, oh := i/blocks, i%blocks*rows
@@ -87,8 +88,8 @@ func (c *conv[T]) block(s *scratch[T], i, rows, group int) rowBlock[T] {
 	return b
 }
 
-// gatherPhases copies line h of an image, whose pixels lie so many elements apart, so that columns of equal number modulo phases
-// lie together, one phase after the other: a filter with that dilation is one without in each.
+// gatherPhases copies line h of an image, whose pixels are pixel elements apart. Columns with the same number modulo phases
+// become contiguous, one phase after the other, so that a filter with that dilation has none within each phase.
 func gatherPhases[T Float](p padding, dst, image []T, h, pixel, phases int) {
 	if h < 0 || h >= p.height {
 		clear(dst)
@@ -107,14 +108,14 @@ func gatherPhases[T Float](p padding, dst, image []T, h, pixel, phases int) {
 	}
 }
 
-// padding is how the lines of an image go into longer ones.
+// padding describes how the lines of an image are copied into longer lines.
 type padding struct {
 	height, width, channels int
-	left, columns           int // pixels before the image's, and of a line
+	left, columns           int // pixels before the image, and of a padded line
 }
 
-// padLines returns count lines of an image from the given one on, zero where there is no image, and the distance between
-// two: in dst, or the image itself where nothing is missing.
+// padLines returns count lines of an image from the given line on, zero outside of the image, and the distance between
+// lines. The lines are in dst, or in the image itself if they need no padding.
 func padLines[T Float](p padding, dst, image []T, first, count int) (lines []T, line int) {
 	if first >= 0 && first+count <= p.height && p.left == 0 && p.columns <= p.width {
 		line = p.width * p.channels
@@ -135,7 +136,7 @@ func padLines[T Float](p padding, dst, image []T, first, count int) (lines []T, 
 	return dst, line
 }
 
-// newTile returns tile arguments for a product with op(A) = the lines of a block.
+// newTile returns tile arguments for a product whose op(A) is the lines of a block.
 func newTile(k, runs int) *tileArgs {
 	t := tileArgsFree.get()
 	*t = tileArgs{k: k, runs: runs}
@@ -173,7 +174,7 @@ func runConvDirect[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// convTiles returns the micro-kernels of a convolution: those that its filter was packed for.
+// convTiles returns the micro-kernels of a convolution: if its filter is packed, the ones that it was packed for.
 func (c *conv[T]) convTiles() *tileSet {
 	if c.filter != nil {
 		return c.filter.tiles
@@ -181,8 +182,8 @@ func (c *conv[T]) convTiles() *tileSet {
 	return tilesFor[T](ActiveLevel())
 }
 
-// convStrip does the given output channels from n on, at most two vectors of them, for a block. The tiles of a row are of
-// almost equal width.
+// convStrip computes cols output channels from n on, at most two vectors, for a block. The tiles of a row have almost equal
+// width.
 func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n, cols int) {
 	size := int(unsafe.Sizeof(T(0)))
 	if c.filter != nil {
@@ -204,7 +205,7 @@ func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n, cols 
 	}
 }
 
-// convRow does the pixels of a phase of a row: all of it where the filter is not dilated. The first is pixel first of the batch.
+// convRow computes the pixels of a phase of a row, from pixel first of the batch on. Without dilation a phase is the whole row.
 func (c *conv[T]) convRow(t *tileArgs, tiles *tileSet, line []T, first, n, cols int) {
 	width := ceilDiv(c.OutW-first%c.OutW, c.DilW)
 	count, step := ceilDiv(width, tiles.height(cols)), c.StrideW*c.groupIn()
@@ -245,13 +246,13 @@ func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// addBlock adds a block's part of the gradient of a group's filter, or sets it to the first one.
+// addBlock adds a block's part of the gradient of a group's filter or, unless more is set, overwrites it.
 func (c *conv[T]) addBlock(t *tileArgs, b rowBlock[T], dw []T, group int, more bool) {
 	size, dy := int(unsafe.Sizeof(T(0))), c.y[b.row*c.OutW*c.OutC:]
 	part := func(line int, dy []T, more bool) {
 		t.old = nil
 		if more {
-			t.old = unsafe.Pointer(&dw[0]) // from now on something is there
+			t.old = unsafe.Pointer(&dw[0]) // add to what is there
 		}
 		for kh := range c.KH {
 			c.filterLine(t, b.lines[line+kh*c.DilH*b.line:], dy, dw[kh*c.KW*c.groupIn()*c.OutC:], group)
@@ -271,7 +272,7 @@ func (c *conv[T]) addBlock(t *tileArgs, b rowBlock[T], dw []T, group int, more b
 	}
 }
 
-// filterLine adds a block's part of the gradient of a line of the filter, or sets it to the first one.
+// filterLine adds a block's part of the gradient of a line of the filter or, if t.old is nil, overwrites it.
 func (c *conv[T]) filterLine(t *tileArgs, line, dy, dw []T, group int) {
 	tiles, out := tilesFor[T](ActiveLevel()), c.groupOut()
 	width, end := c.KW*c.groupIn(), (group+1)*out

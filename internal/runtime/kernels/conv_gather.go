@@ -1,23 +1,23 @@
 package kernels
 
-// gathers reports whether a convolution with a packed filter is one product with all of its patches, gathered to a matrix by all
-// workers: where its pixels are so few that blocks of them would not keep the workers busy, and lines are not read in place.
+// gathers reports whether a convolution with a packed filter is done as one product with all of its patches, which all workers
+// gather into a matrix. It is if blocks of its few pixels would not keep the workers busy, and lines are not read in place.
 func (c *conv[T]) gathers() bool {
 	pixels := c.pixels()
 	return pixels <= gatherMost*convBlock && pixels*c.patch() <= convGathered && (!c.direct() || c.crowds())
 }
 
 const (
-	gatherMost = 4 // blocks of pixels that are gathered at once
+	gatherMost = 4 // most blocks of pixels that are gathered at once
 	crowdsMost = 6 // most pixels of a tile that share a set of the L1 cache
 )
 
-// crowds reports whether the pixels of a tile share sets of the L1 cache, so that lines are better not read in place.
+// crowds reports whether too many pixels of a tile share sets of the L1 cache to read lines in place.
 func (c *conv[T]) crowds() bool {
 	return c.filter != nil && sharing[T](min(c.filter.tiles.rows, c.OutW), c.StrideW*c.InC) > crowdsMost
 }
 
-// gathered does such a convolution and recycles it.
+// gathered does a convolution for which gathers is true and recycles it.
 func (c *conv[T]) gathered() {
 	c.colRow = apart[T](c.filter.tiles.rows, c.patch())
 	s := scratches[T]().get()

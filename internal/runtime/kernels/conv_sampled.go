@@ -1,9 +1,9 @@
 package kernels
 
-// A convolution of 1x1 with a stride reads some pixels of the images, in place of all. Where the filter is large it is a plain product with
-// these pixels, gathered: blocks of them would each read all of the filter.
+// A 1x1 convolution with a stride reads only some pixels of the images. If the filter is large, it is a plain product with these pixels,
+// gathered: blocks of them would each read the whole filter.
 
-// sampledFrom is the weights of such a filter.
+// sampledFrom is the least number of weights of such a filter.
 const sampledFrom = 1 << 18
 
 // sampled reports whether the convolution is such a product.
@@ -11,18 +11,18 @@ func (w *Window) sampled() bool {
 	return w.Groups < 2 && w.weights() >= sampledFrom && w.KH == 1 && w.KW == 1 && w.PadTop == 0 && w.PadLeft == 0 && (w.OutH-1)*w.StrideH < w.InH && (w.OutW-1)*w.StrideW < w.InW
 }
 
-// filterProduct is the weights from which a filter's gradient is one product over all pixels: sums of smaller filters stay in the caches from
-// one block of pixels to the next, and blocks are not packed.
+// filterProduct is the least number of weights for which a filter's gradient is one product over all pixels. The sums of smaller filters
+// stay in the caches from one block of pixels to the next, and blocks are not packed.
 const filterProduct = 1 << 16
 
-// part is some images of a convolution, from the first one on.
+// part returns the window for a number of images, starting at image first.
 func (w *Window) part(first, images int) Window {
 	part := *w
 	part.Batch = min(images, w.Batch-first)
 	return part
 }
 
-// gatheredImages is how many images' patches are gathered at once.
+// gatheredImages is the number of images whose patches are gathered at once.
 func (w *Window) gatheredImages() int {
 	return max(1, convGathered/max(1, w.OutH*w.OutW*w.patch()))
 }
@@ -35,7 +35,7 @@ func gatherPatches[T Float](g Window, col, x []T) {
 	c.recycle()
 }
 
-// gatherGrain is the pixels that are worth a task.
+// gatherGrain is the number of pixels that are worth a task.
 const gatherGrain = 16
 
 // eachSample calls f for parts of a sampled convolution: their window, first image and gathered pixels.
@@ -68,7 +68,7 @@ func filterGradSampled[T Float](g Window, dw, x, dy []T) {
 	})
 }
 
-// filterGradProduct adds to beta times dw the gradient of the filter of a plain product.
+// filterGradProduct sets dw to beta times dw plus the gradient of the filter of a plain product.
 func filterGradProduct[T Float](g Window, dw, x, dy []T, beta T) {
 	Gemm(GemmArgs[T]{M: g.InC, N: g.OutC, K: g.pixels(), Alpha: 1, A: x, LDA: g.InC, TransA: true, B: dy, LDB: g.OutC, Beta: beta, C: dw, LDC: g.OutC})
 }

@@ -47,7 +47,7 @@ func drawPadding(t *rapid.T, in, k, stride, dilation int) (out, before int) {
 	return out, before
 }
 
-// eachPair calls f for every output pixel and input pixel that a tap of the filter joins.
+// eachPair calls f for every output pixel and input pixel that a tap of the filter pairs.
 func eachPair(g Window, f func(out, in, tap int)) {
 	for p := range g.pixels() {
 		n, oh, ow := g.position(p)
@@ -118,7 +118,7 @@ func TestConvBlocks(t *testing.T) {
 	})
 }
 
-// TestConvLarge has filters that are too large for blocks of pixels: they are one product, or Winograd's by points.
+// TestConvLarge has filters that are too large for blocks of pixels: they use one product, or Winograd's form by points.
 func TestConvLarge(t *testing.T) {
 	at := func(batch, size, in, out, k, stride int) Window {
 		g := Window{Batch: batch, InH: size, InW: size + 1, InC: in, OutC: out, KH: k, KW: k, StrideH: stride, StrideW: stride, DilH: 1, DilW: 1}
@@ -146,7 +146,7 @@ func TestConvLarge(t *testing.T) {
 	requireTiled(t, "filter gradient", g.pixels(), dw, w.dw)
 }
 
-// TestConvSamples: a convolution that samples pixels, of more images than are gathered at once, is the plain product with these.
+// TestConvSamples: a convolution that samples pixels, for more images than are gathered at once, is the plain product with them.
 func TestConvSamples(t *testing.T) {
 	g := Window{Batch: 3, InH: 127, InW: 128, InC: 512, OutH: 64, OutW: 64, OutC: 512, KH: 1, KW: 1, StrideH: 2, StrideW: 2, DilH: 1, DilW: 1}
 	if !g.sampled() || g.gatheredImages() != 2 {
@@ -182,8 +182,8 @@ func TestConvSamples(t *testing.T) {
 	}
 }
 
-// TestConvBounds: what convolutions copy is bounded where strides, dilations and padding put the rows of an image far apart, and
-// where a patch is large.
+// TestConvBounds: the copies of convolutions are bounded, even if strides, dilations and padding put the rows of an image far apart,
+// or a patch is large.
 func TestConvBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: arithmetic of one goroutine")
@@ -272,7 +272,7 @@ func testPooling[T Float](t *testing.T) {
 			for c := range g.InC {
 				o, at := out*g.InC+c, in*g.InC+c
 				v := max(x[at], lowest[T]())
-				if count[o] == 0 || v > max(x[winner[o]], lowest[T]()) { // not where that is NaN
+				if count[o] == 0 || v > max(x[winner[o]], lowest[T]()) { // not if that is NaN
 					winner[o] = at
 				}
 				if float64(v) > top[o] {
@@ -354,8 +354,8 @@ func TestConvDeterministic(t *testing.T) {
 	}
 }
 
-// TestConvForwardDeterministic has images that are cut into other blocks for other numbers of threads: patches gathered, lines
-// in place, and tiles of Winograd's form.
+// TestConvForwardDeterministic has images whose blocks depend on the number of threads: gathered patches, lines in place, and tiles
+// of Winograd's form.
 func TestConvForwardDeterministic(t *testing.T) {
 	withProcs(t, 4)
 	defer SetThreads(0)
@@ -385,7 +385,7 @@ func strided(batch, k, size, in, out int) Window {
 		PadTop: before, PadLeft: before}
 }
 
-// TestConvGathered compares convolutions whose patches are gathered, all at once or in blocks, with the direct form.
+// TestConvGathered compares convolutions with gathered patches, all at once or in blocks, with the direct form.
 func TestConvGathered(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, g := range []Window{strided(1, 1, 28, 512, 40), strided(3, 1, 28, 512, 33), strided(1, 3, 28, 256, 35), strided(3, 3, 28, 256, 7), cnnLayer(1, 7, 520, 40), cnnLayer(2, 4, 30, 41)} {

@@ -1,6 +1,6 @@
 package kernels
 
-// DepthwiseConv2D sets y = depthwise conv(x, w): channel c of the input feeds the outputs c*m .. c*m+m-1, m = OutC/InC.
+// DepthwiseConv2D sets y = depthwise conv(x, w): input channel c gives output channels c*m to c*m+m-1, with m = OutC/InC.
 func DepthwiseConv2D[T Float](g Window, y, x, w []T) {
 	_, _, _ = x[:g.inSize()], w[:g.KH*g.KW*g.OutC], y[:g.outSize()]
 	c := newConv(g, &doDepthwise, x, w, y)

@@ -2,8 +2,8 @@ package kernels
 
 import "math"
 
-// LogDeterminant returns the determinant's sign, a number of size 1, and the logarithm of its size. Where that is not finite, the sign is 0,
-// and the logarithm -∞ also in place of NaN.
+// LogDeterminant returns the determinant's sign, a number of absolute value 1, and the logarithm of its absolute value. If the logarithm
+// is not finite, the sign is 0, and a NaN becomes -∞.
 func (f Factors[T]) LogDeterminant() (sign T, log float64) {
 	sign = FromReal[T](f.Sign)
 	for k := range f.N {
@@ -21,7 +21,7 @@ func (f Factors[T]) LogDeterminant() (sign T, log float64) {
 	return sign, log
 }
 
-// Determinant is the product of the pivots, which may leave the range of a float64 on the way; NaN where it is infinite.
+// Determinant returns the product of the pivots, even if partial products leave the range of a float64. It returns NaN for infinity.
 func (f Factors[T]) Determinant() T {
 	if sign, log := f.LogDeterminant(); sign == 0 {
 		return sign * FromReal[T](math.Exp(log))

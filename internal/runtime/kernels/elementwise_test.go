@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// special are the values where a vector kernel most easily goes wrong.
+// special are values at which a vector kernel is most likely wrong.
 var special = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.625, 0.625, 6, 7, -87, -88.5, -103.9, -110, 88, 88.7, 89, 100,
 	1e-30, -1e-30, 1e-40, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()}
 
@@ -52,7 +52,7 @@ var binaryReference = map[BinaryOp]func(a, b float64) float64{
 	Sub:               func(a, b float64) float64 { return a - b },
 	Mul:               func(a, b float64) float64 { return a * b },
 	Div:               func(a, b float64) float64 { return a / b },
-	Max:               func(a, b float64) float64 { return max(a, b) }, // NaN where either is, infinite or not
+	Max:               func(a, b float64) float64 { return max(a, b) }, // NaN if either is NaN, infinite or not
 	Min:               func(a, b float64) float64 { return min(a, b) },
 	SquaredDifference: func(a, b float64) float64 { return (a - b) * (a - b) },
 	DivNoNan: func(a, b float64) float64 {
@@ -88,7 +88,7 @@ var binaryReference = map[BinaryOp]func(a, b float64) float64{
 	Pow:          math.Pow,
 }
 
-// orZero is f, but 0 where the gradient of the result is.
+// orZero returns f, except that the result is 0 if the gradient d is 0.
 func orZero(f func(d, y float64) float64) func(d, y float64) float64 {
 	return func(d, y float64) float64 {
 		if d != 0 {
@@ -98,7 +98,7 @@ func orZero(f func(d, y float64) float64) func(d, y float64) float64 {
 	}
 }
 
-// edgeValues are values at which gradients are not smooth. Products of two stay in range.
+// edgeValues are values at which gradients are not smooth. Products of two are in range.
 var edgeValues = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 6, -6, math.Inf(1), math.Inf(-1), math.NaN()}
 
 // mixture draws ordinary numbers and special ones.
@@ -114,7 +114,7 @@ func mixture[T Float](t *rapid.T, n int, specials []float64) []T {
 	return x
 }
 
-// tiny is what a float32 result may differ by in absolute terms: subnormal rounding.
+// tiny is the allowed absolute error of a float32 result, for subnormal rounding.
 const tiny = 1e-37
 
 func testUnary[T Float](t *testing.T) {
@@ -144,7 +144,7 @@ func TestUnary(t *testing.T) {
 	})
 }
 
-// TestTranscendentalAccuracy goes over the range densely: at most 3e-7 relative error (2.5 units in the last place).
+// TestTranscendentalAccuracy samples the range densely: the relative error is at most 3e-7 (2.5 units in the last place).
 func TestTranscendentalAccuracy(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		var x []float32
@@ -168,7 +168,7 @@ func TestTranscendentalAccuracy(t *testing.T) {
 	})
 }
 
-// TestSineOfTurns goes to where sine or cosine vanish, and beyond the angles that the kernels serve.
+// TestSineOfTurns tests angles near zeros of sine or cosine, and angles that are too large for the kernels.
 func TestSineOfTurns(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for turns := 1; turns < 50000; turns += 100 {
@@ -230,7 +230,7 @@ func TestBinary(t *testing.T) {
 	})
 }
 
-// A broadcast column gives what the whole vectors give, to the bit, for rows of few columns as for others.
+// TestBroadcastColAsBinary: a broadcast column gives the same bits as whole vectors, also for rows of few columns.
 func TestBroadcastColAsBinary(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -5,10 +5,10 @@ import (
 	"math/cmplx"
 )
 
-// Field are the types that matrices are computed in.
+// Field is the element types of matrices.
 type Field interface{ float64 | complex128 }
 
-// Magnitude is the absolute value of a number.
+// Magnitude returns the absolute value of a number.
 func Magnitude[T Field](v T) float64 {
 	if z, ok := any(v).(complex128); ok {
 		return cmplx.Abs(z)
@@ -16,7 +16,7 @@ func Magnitude[T Field](v T) float64 {
 	return math.Abs(any(v).(float64))
 }
 
-// Real is the real part of a number.
+// Real returns the real part of a number.
 func Real[T Field](v T) float64 {
 	if z, ok := any(v).(complex128); ok {
 		return real(z)
@@ -24,7 +24,7 @@ func Real[T Field](v T) float64 {
 	return any(v).(float64)
 }
 
-// FromReal makes a real number an element.
+// FromReal converts a real number to an element.
 func FromReal[T Field](v float64) (out T) {
 	switch p := any(&out).(type) {
 	case *float64:
@@ -35,7 +35,7 @@ func FromReal[T Field](v float64) (out T) {
 	return out
 }
 
-// Conj is the conjugate of a number.
+// Conj returns the conjugate of a number.
 func Conj[T Field](v T) T {
 	if z, ok := any(v).(complex128); ok {
 		return any(cmplx.Conj(z)).(T)
@@ -43,7 +43,7 @@ func Conj[T Field](v T) T {
 	return v
 }
 
-// Conjugates returns the conjugates of numbers: of real ones the numbers themselves, not a copy.
+// Conjugates returns the conjugates of numbers. For real numbers it returns x itself, not a copy.
 func Conjugates[T Field](x []T) []T {
 	z, ok := any(x).([]complex128)
 	if !ok {
@@ -56,7 +56,7 @@ func Conjugates[T Field](x []T) []T {
 	return any(out).([]T)
 }
 
-// Ldexp is v·2ⁿ.
+// Ldexp returns v·2ⁿ.
 func Ldexp[T Field](v T, n int) T {
 	switch v := any(v).(type) {
 	case complex128:

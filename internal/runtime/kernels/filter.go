@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Filter is the filter of convolutions of one window, of any batch and image size, that stays as it is from one to the next.
+// Filter is a constant filter of convolutions with the same window, for any batch and image size.
 type Filter[T Float] struct {
 	Forms *FilterForms[T]
 	Taps  func() []T // returns the filter, [KH, KW, InC, OutC]: the same values each time
@@ -17,14 +17,14 @@ func PackFilter[T Float](g Window, w []T) Filter[T] {
 	return Filter[T]{NewFilterForms[T](g), func() []T { return w }}
 }
 
-// FilterForms has the forms in which kernels read a filter. Each is made of the taps when a convolution first needs it, and then
-// kept: most filters need one alone. FilterForms may be shared by any number of convolutions at once.
+// FilterForms has the forms in which kernels read a filter. Each form is made from the taps when a convolution first needs it, and
+// then kept: most filters need only one. Any number of convolutions may share FilterForms at the same time.
 type FilterForms[T Float] struct {
 	k, n int // rows and columns of the filter as a matrix
 
 	mu     sync.Mutex // held while a form is made
 	packed atomic.Pointer[PackedB[T]]
-	points atomic.Pointer[[]T] // of winograd.go
+	points atomic.Pointer[[]T] // for winograd.go
 }
 
 // NewFilterForms returns the forms of a filter of the convolution g.
@@ -32,7 +32,7 @@ func NewFilterForms[T Float](g Window) *FilterForms[T] {
 	return &FilterForms[T]{k: g.patch(), n: g.OutC}
 }
 
-// Memory returns how many bytes the forms hold.
+// Memory returns the bytes of the forms.
 func (f *FilterForms[T]) Memory() (bytes int64) {
 	if p := f.packed.Load(); p != nil {
 		bytes += p.Memory()
@@ -43,10 +43,10 @@ func (f *FilterForms[T]) Memory() (bytes int64) {
 	return bytes
 }
 
-// Packed returns the filter as the right operand of products, nil where no convolution has needed it so far.
+// Packed returns the filter as the right operand of products, nil if no convolution has needed it so far.
 func (f *FilterForms[T]) Packed() *PackedB[T] { return f.packed.Load() }
 
-// check panics where the filter is of another size.
+// check panics if the filter has another size.
 func (f *FilterForms[T]) check(k, n int) {
 	if f.k != k || f.n != n {
 		panic(fmt.Sprintf("kernels: filter of %d x %d where %d x %d is needed", f.k, f.n, k, n))
@@ -69,7 +69,7 @@ func (f Filter[T]) operand() *PackedB[T] {
 	return p
 }
 
-// winograd returns the filter in Winograd's form, each point of a large one in strips.
+// winograd returns the filter in Winograd's form. The points of a large filter are in strips.
 func (f Filter[T]) winograd() []T {
 	forms := f.Forms
 	if p := forms.points.Load(); p != nil {

@@ -9,13 +9,13 @@ import (
 // Float is the set of element types that the kernels compute in.
 type Float interface{ float32 | float64 }
 
-// is32 tells, at compile time of each instance, which of the two element types T is.
+// is32 reports whether T is float32. It is a constant in each instance.
 func is32[T Float]() bool {
 	var z T
 	return unsafe.Sizeof(z) == 4
 }
 
-// as views a slice of T as a slice of its own concrete type U. The caller has checked with is32 that they are one.
+// as views a slice of T as a slice of its concrete type U. The caller has checked with is32 that they are the same.
 func as[U, T Float](x []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
@@ -23,7 +23,7 @@ func as[U, T Float](x []T) []U {
 // freelist keeps objects for reuse. Unlike sync.Pool it is never emptied by the garbage collector, so a steady step
 // allocates nothing.
 type freelist[E any] struct {
-	last atomic.Pointer[E] // the object put last, for the usual case of one user
+	last atomic.Pointer[E] // the object put last, for the usual case of a single user
 	mu   sync.Mutex
 	free []*E
 }
@@ -51,7 +51,7 @@ func (f *freelist[E]) put(e *E) {
 	f.mu.Unlock()
 }
 
-// scratch is a buffer that grows and is reused. Its content is undefined.
+// scratch is a buffer that grows and is reused. Its contents are undefined.
 type scratch[T Float] struct{ data []T }
 
 func (s *scratch[T]) take(n int) []T {
@@ -73,19 +73,19 @@ func scratches[T Float]() *freelist[scratch[T]] {
 	return (*freelist[scratch[T]])(unsafe.Pointer(&scratch64))
 }
 
-// Scratch is memory of undefined content, of what the kernels share.
+// Scratch is memory with undefined contents from the kernels' shared pool.
 type Scratch[T Float] struct {
 	Data []T
 	of   *scratch[T]
 }
 
-// Borrow returns scratch memory of n numbers, until GiveBack.
+// Borrow returns scratch memory for n numbers, to be returned by GiveBack.
 func Borrow[T Float](n int) Scratch[T] {
 	s := scratches[T]().get()
 	return Scratch[T]{s.take(n), s}
 }
 
-// GiveBack lets others have the memory.
+// GiveBack returns the memory to the pool.
 func (s Scratch[T]) GiveBack() { scratches[T]().put(s.of) }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

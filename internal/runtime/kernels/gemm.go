@@ -2,7 +2,7 @@ package kernels
 
 import "unsafe"
 
-// GemmArgs is one matrix product C = Alpha*op(A)*op(B) + Beta*C, followed by + Bias and by max(C, 0) where asked.
+// GemmArgs is one matrix product C = Alpha*op(A)*op(B) + Beta*C, optionally followed by + Bias and max(C, 0).
 // Matrices are row-major; LDA, LDB and LDC are the distances between rows in elements.
 type GemmArgs[T Float] struct {
 	M, N, K int // op(A) is [M, K], op(B) is [K, N], C is [M, N]
@@ -15,7 +15,7 @@ type GemmArgs[T Float] struct {
 	LDB    int
 	TransB bool
 
-	Beta T // 0 overwrites C, whatever it held
+	Beta T // 0 overwrites C, even NaN
 	C    []T
 	LDC  int
 
@@ -23,9 +23,9 @@ type GemmArgs[T Float] struct {
 	Relu bool
 }
 
-// Gemm computes the product on all workers. C must not overlap A or B. The order of the additions within one element
-// of C depends on the sizes and layouts of the matrices alone, but on M too: a row by itself can differ by rounding from
-// the same row among others.
+// Gemm computes the product on all workers. C must not overlap A or B. The order of the additions within one element of C
+// depends only on the sizes and layouts of the matrices. These include M: a single row can differ by rounding from the same
+// row among others.
 func Gemm[T Float](g GemmArgs[T]) {
 	g.check()
 	parallel := g.M*g.N*g.K >= gemmParallelFrom && Threads() > 1
@@ -50,10 +50,10 @@ func gemmSerial[T Float](g GemmArgs[T]) {
 	gemmJobs[T]().put(j)
 }
 
-// gemmParallelFrom is the M*N*K from which a product is worth more than one thread.
+// gemmParallelFrom is the least M*N*K of a product that is worth more than one thread.
 const gemmParallelFrom = 400_000
 
-// check panics as an out-of-range index does when a slice is shorter than its matrix: the kernels read without bounds.
+// check panics like an out-of-range index if a slice is shorter than its matrix: the kernels do not check bounds.
 func (g *GemmArgs[T]) check() {
 	rowsA, colsA, rowsB, colsB := g.M, g.K, g.K, g.N
 	if g.TransA {
@@ -91,7 +91,7 @@ func gemmJobs[T Float]() *freelist[gemmJob[T]] {
 	return (*freelist[gemmJob[T]])(unsafe.Pointer(&gemmJobs64))
 }
 
-// gemm goes through C in blocks of columns and through K in blocks, packing B for each pair where that pays.
+// gemm goes through blocks of C's columns and blocks of K, and packs B for each pair where that pays.
 func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 	j.GemmArgs = g
 	j.prescale()
@@ -130,7 +130,7 @@ func (j *gemmJob[T]) dispatch(n int, parallel bool) {
 	}
 }
 
-// prescale multiplies C by Beta so that the tiles only add or overwrite.
+// prescale multiplies C by Beta, so that the tiles only add or overwrite.
 func (j *gemmJob[T]) prescale() {
 	overwritten := j.K > 0 && j.Alpha != 0
 	if j.Beta == 1 || (j.Beta == 0 && overwritten) {

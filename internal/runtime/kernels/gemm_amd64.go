@@ -28,11 +28,11 @@ func tilesFor[T Float](l Level) *tileSet {
 	}
 }
 
-// transposeCall is the most columns that one call of assembly moves.
+// transposeCall is the most columns that one call of assembly transposes.
 const transposeCall = 4096
 
-// simdTranspose returns how many columns of the source it has done. Strips of rows overlap where the height is not a
-// multiple of theirs; rows is at least transposeRows.
+// simdTranspose returns the number of columns of the source that it has transposed. The last strips of rows overlap if rows,
+// at least transposeRows, is not a multiple of their height.
 func simdTranspose[T Float](dst []T, ldd int, src []T, lds int, rows, cols int) int {
 	if ActiveLevel() < AVX2 {
 		return 0

@@ -1,6 +1,6 @@
 package kernels
 
-// transposeRows is the height of the blocks that the transposing kernels move; a panel less high is used in place.
+// transposeRows is the height of the transposing kernels' blocks. A lower panel is used in place.
 const transposeRows = 8
 
 // packA copies panel p of op(A)[:, k0:k1] to dst: transposed A column by column, tiles.pad elements apart, else row by
@@ -10,7 +10,7 @@ func (j *gemmPart[T]) packA(dst []T, p int) {
 	k, a := j.k1-j.k0, j.A[j.indexA(m0):]
 	if j.TransA {
 		pad := j.tiles.pad
-		// Whole vectors, of which tiles read the panel's part, are moved faster than parts of vectors.
+		// Whole vectors are copied faster than parts of vectors; tiles read only the panel's part.
 		n := 0
 		if len(a) >= pad {
 			n = min(k, (len(a)-pad)/j.LDA+1)
@@ -31,7 +31,7 @@ func (j *gemmJob[T]) packStrips(lo, hi int) {
 	}
 }
 
-// packB copies one strip of op(B)[k0:k1] from column n on, cols of them, to rows nr apart.
+// packB copies a strip of op(B)[k0:k1], cols columns from column n on, to rows nr elements apart.
 func (j *gemmPart[T]) packB(dst []T, n, cols int) {
 	if !j.TransB {
 		copyRows(dst, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
@@ -40,10 +40,10 @@ func (j *gemmPart[T]) packB(dst []T, n, cols int) {
 	transposeRange(dst, j.nr, j.B[n*j.LDB+j.k0:], j.LDB, cols, j.k1-j.k0)
 }
 
-// copyCall bounds the elements that one call of assembly moves.
+// copyCall bounds the elements that one call of assembly copies.
 const copyCall = 1 << 15
 
-// copyRows copies count rows of the given width, which lie xs apart, to dst, ds apart.
+// copyRows copies count rows of the given width from x to dst. Rows are xs elements apart in x and ds in dst.
 func copyRows[T Float](dst []T, ds int, x []T, xs int, width, count int) {
 	step := max(1, copyCall/max(width, 1))
 	for ; count > 0; count -= step {
@@ -88,7 +88,7 @@ func Transpose[T Float](dst, x []T, rows, cols int) {
 	s.do(ceilDiv(rows, transposeStrip), max(1, elementGrain/max(1, cols*transposeStrip)))
 }
 
-// transposeStrip is the rows of one step of Transpose: what they write fills whole cache lines.
+// transposeStrip is the number of rows of one step of Transpose, which then writes whole cache lines.
 const transposeStrip = 16
 
 var doTranspose = spanFunc{runTranspose[float32], runTranspose[float64]}

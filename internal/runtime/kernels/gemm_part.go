@@ -2,7 +2,7 @@ package kernels
 
 import "unsafe"
 
-// gemmPart is a part of a product, done by one thread.
+// gemmPart is one thread's part of a product.
 type gemmPart[T Float] struct {
 	*gemmJob[T]
 	block
@@ -46,7 +46,7 @@ func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
 	}
 }
 
-// panelSize is the elements of a packed panel of A.
+// panelSize is the number of elements of a packed panel of A.
 func (j *gemmPart[T]) panelSize() int {
 	if j.TransA {
 		return (j.k1 - j.k0) * j.tiles.pad
@@ -54,10 +54,10 @@ func (j *gemmPart[T]) panelSize() int {
 	return j.panelRow() * j.tiles.rows
 }
 
-// panelRow is the distance of the rows of a packed panel of A that is not transposed.
+// panelRow is the distance between rows of a packed panel of A that is not transposed.
 func (j *gemmPart[T]) panelRow() int { return apart[T](j.tiles.rows, j.k1-j.k0) }
 
-// packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
+// packPanels packs panels of A if that pays, and makes room for a strip of B if tasks pack their own.
 func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {
 	size, room := 0, 0
 	if !j.directA {
@@ -73,7 +73,7 @@ func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T
 	return all[:size], all[size:]
 }
 
-// indexA is where op(A)[m, k0] lies in A.
+// indexA is the index of op(A)[m, k0] in A.
 func (j *gemmPart[T]) indexA(m int) int {
 	if j.TransA {
 		return j.k0*j.LDA + m
@@ -81,7 +81,7 @@ func (j *gemmPart[T]) indexA(m int) int {
 	return m*j.LDA + j.k0
 }
 
-// setup fills in what is the same for every tile of a task.
+// setup sets the arguments that are the same for every tile of a task.
 func (j *gemmPart[T]) setup(t *tileArgs) {
 	size := int(unsafe.Sizeof(j.Alpha))
 	switch {
@@ -125,7 +125,7 @@ func (j *gemmPart[T]) stripB(t *tileArgs, n int) {
 	t.bK = ld * int(unsafe.Sizeof(j.Alpha))
 }
 
-// target points a tile at C[m, n] and at what to add to it.
+// target points a tile at C[m, n] and at the values to add to it.
 func (j *gemmPart[T]) target(t *tileArgs, m, n int) {
 	at := m*j.LDC + n
 	t.c, t.old, t.bias, t.scale = unsafe.Pointer(&j.C[at]), nil, nil, nil

@@ -2,20 +2,20 @@ package kernels
 
 import "unsafe"
 
-// Blocking, after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008): a strip of B stays in
-// the L1 cache while the panels of a task, which stay in the L2 cache, go by. Figures measured on Zen 5.
+// Blocking, after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008): a strip of B stays in the L1
+// cache while it is multiplied by a task's panels, which stay in the L2 cache. The numbers were measured on Zen 5.
 const (
-	blockK      = 512      // longest run of k in one tile
-	streamK     = 1 << 13  // the same where packed B is gone over once: what one call of assembly reads
+	blockK      = 512      // most k of a tile
+	streamK     = 1 << 13  // likewise if packed B is read once: the bound of one call of assembly
 	blockN      = 2048     // columns of B packed at a time
 	groupPanels = 16       // most panels of A in one task
-	splitPanels = 4        // panels of A that make a task of their own worth while
-	compactB    = 40 << 10 // bytes of B, what lies between rows included, that stay in the L1 cache as they are
-	copyStrips  = 8        // A of awkward distance between rows is copied when a task has so many strips of B
-	sharedTasks = 3        // groups of rows from which all use one packed copy of cold B
-	coldB       = 1 << 20  // elements of B from which it comes from memory rather than from the L2 cache
-	directStrip = 2        // transposed A is used in place when a task has at most so many strips of B
-	ownRows     = 96       // rows of A for each thread from which threads share none with packed B: what another core has written is slow to read
+	splitPanels = 4        // least panels of A that are worth a task of their own
+	compactB    = 40 << 10 // most bytes of B, gaps between rows included, that stay in the L1 cache unpacked
+	copyStrips  = 8        // strips of B in a task from which A is copied if the distance between its rows is bad for the cache
+	sharedTasks = 3        // groups of rows from which all share one packed copy of cold B
+	coldB       = 1 << 20  // elements of B from which it comes from memory instead of the L2 cache
+	directStrip = 2        // most strips of B in a task with which transposed A is used in place
+	ownRows     = 96       // rows of A per thread from which, with packed B, threads share no rows: data that another core has written is slow to read
 )
 
 type gemmPhase int
@@ -36,14 +36,14 @@ type gemmJob[T Float] struct {
 	GemmArgs[T]
 	tiles  *tileSet
 	packed *PackedB[T] // nil, or B
-	scale  []T         // nil, or what columns are multiplied by
-	add    []T         // nil, or what to add to the result
+	scale  []T         // nil, or factors of the columns
+	add    []T         // nil, or values to add to the result
 
-	panels         int // panels of A, of balanced heights
-	height, higher int // of a panel; the panels that are one row higher
+	panels         int // panels of A, with balanced heights
+	height, higher int // height of a panel; number of panels that are one row higher
 	nr             int // columns of a tile
 	nc, kc         int // columns and k of a block
-	ks             int // k of a phase, in blocks of kc
+	ks             int // k of a phase, done in blocks of kc
 	work           block
 	mTasks, nTasks int
 	directA        bool
@@ -53,21 +53,21 @@ type gemmJob[T Float] struct {
 	spaceB         scratch[T]
 	bufB           []T
 	spaceA         scratch[T]
-	bufA           []T // A whose rows lie spreadLD elements apart
+	bufA           []T // copy of A with rows spreadLD elements apart
 	spreadLD       int
 	small          smallGemm[T]
 }
 
-// sourceB is where tiles read B.
+// sourceB says where tiles read B.
 type sourceB int
 
 const (
 	inPlace    sourceB = iota
 	prepared           // PackedB
-	fromHalves         // a strip of a PackedB of 16-bit numbers, which each task makes float32
-	perTask            // each task packs a strip as its first panel goes by
+	fromHalves         // a strip of a PackedB of 16-bit numbers, which each task converts to float32
+	perTask            // each task packs a strip during its first panel
 	perStrip           // each task packs a strip before its first panel
-	shared             // packed for all tasks before they start
+	shared             // packed once for all tasks before they start
 )
 
 func (j *gemmJob[T]) plan(parallel bool) {
@@ -105,7 +105,7 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	}
 }
 
-// tallest returns the most rows of a panel. Only kernels that do not pack are made for more than two vectors have.
+// tallest returns the most rows of a panel. Tiles higher than those for two vectors exist only for kernels that do not pack.
 func (j *gemmJob[T]) tallest() int {
 	if j.TransA || (j.packed == nil && j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) > compactB) {
 		return j.tiles.rows
@@ -113,8 +113,8 @@ func (j *gemmJob[T]) tallest() int {
 	return j.tiles.height(min(j.N, j.nr))
 }
 
-// placeA reports whether tasks of so many strips of B read A in place. Rows a multiple of 4096 bytes apart share one set of
-// lines of the L1 cache, which is worth a copy only where it is read often. What streams has too few rows to copy any.
+// placeA reports whether tasks with that many strips of B read A in place. Rows that are a multiple of 4096 bytes apart share one
+// set of lines of the L1 cache, so A is copied if it is read often. Products that stream have too few rows for a copy.
 func (j *gemmJob[T]) placeA(strips int) bool {
 	if j.streams() {
 		return true
@@ -125,7 +125,7 @@ func (j *gemmJob[T]) placeA(strips int) bool {
 	return strips < copyStrips
 }
 
-// split cuts a block into tasks: by rows where there are many, because then A is packed once.
+// split cuts a block into tasks: by rows if there are many, because then A is packed once.
 func (j *gemmJob[T]) split(strips int, parallel bool) {
 	j.mTasks, j.nTasks = ceilDiv(j.panels, groupPanels), 1
 	threads := Threads()
@@ -135,9 +135,9 @@ func (j *gemmJob[T]) split(strips int, parallel bool) {
 	want := threads * chunksEach
 	if j.panels >= want*splitPanels {
 		if j.TransB || j.K*j.N >= coldB {
-			want *= 2 // tasks that pack nothing of B cost no more when they are short
+			want *= 2 // short tasks cost no more if they do not pack B
 		}
-		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each thread
+		j.mTasks = ceilDiv(j.mTasks, want) * want // the same number for each thread
 		return
 	}
 	if j.packed != nil && j.M >= threads*ownRows {
@@ -157,7 +157,7 @@ func (j *gemmJob[T]) setTiles() {
 	j.nr = j.tiles.width(j.M)
 }
 
-// panel returns the rows of panel p: the panels' heights differ by one at most, so that no tile is nearly empty.
+// panel returns the rows of panel p. The heights of panels differ by at most one, so that no tile is nearly empty.
 func (j *gemmJob[T]) panel(p int) (from, to int) {
 	from = p*j.height + min(p, j.higher)
 	to = from + j.height
@@ -167,8 +167,8 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: strips of B to pack, panels of A to copy, tasks of the product, rows of B to multiply by a vector, or rows of a
-// small product.
+// Run implements Task over strips of B to pack, panels of A to copy, tasks of the product, rows of B to multiply by a vector, or rows
+// of a small product.
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
@@ -196,8 +196,8 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 	scratches[T]().put(buf)
 }
 
-// multiplyTask multiplies one group of panels of A by one range of columns of B, over all k of the phase: this much of C
-// stays in the caches.
+// multiplyTask multiplies one group of panels of A by one range of columns of B, over all k of the phase. This part of C stays in
+// the caches.
 func (j *gemmJob[T]) multiplyTask(i int, t *tileArgs, buf *scratch[T]) {
 	m, n := i/j.nTasks, i%j.nTasks
 	p0, p1 := m*j.panels/j.mTasks, (m+1)*j.panels/j.mTasks
@@ -207,7 +207,7 @@ func (j *gemmJob[T]) multiplyTask(i int, t *tileArgs, buf *scratch[T]) {
 	part.n0 = w.n0 + n*strips/j.nTasks*j.nr
 	part.n1 = min(w.n0+(n+1)*strips/j.nTasks*j.nr, w.n1)
 	if part.n0 >= part.n1 {
-		return // a last block of fewer strips than tasks
+		return // the last block may have fewer strips than tasks
 	}
 	for k := w.k0; k < w.k1; k += j.kc {
 		part.k0, part.k1 = k, min(k+j.kc, w.k1)

@@ -2,18 +2,18 @@ package kernels
 
 import "unsafe"
 
-// smallProduct is the most M*N*K of a product that is done at once, without a plan.
+// smallProduct is the largest M*N*K of a product that is done directly, without a plan.
 const smallProduct = 1 << 21
 
-// smallGemm is a product whose operands fit into the L1 cache as they are: below some thousand multiplications a plan would
-// cost more than the product, and nothing that is read so few times is worth a copy.
+// smallGemm is a product whose operands fit the L1 cache unpacked. Below some thousand multiplications a plan would cost more than
+// the product, and operands that are read only a few times are not worth a copy.
 type smallGemm[T Float] struct {
 	tiles *tileSet
-	per   int // k in a vector of the last columns; 0: these are a vector as any other
+	per   int // k in a vector of the last columns; 0 if these are an ordinary vector
 	strip []T // B's last columns, packed
 }
 
-// gemmSmall does a small product, and reports whether this was one.
+// gemmSmall does a product if it is small, and reports whether it was.
 func gemmSmall[T Float](g *GemmArgs[T], parallel bool) bool {
 	if g.M*g.N*g.K > smallProduct || g.TransB || g.K*g.LDB*int(unsafe.Sizeof(g.Alpha)) > compactB || g.K == 0 || g.K > blockK ||
 		g.Alpha == 0 || (g.Beta != 0 && g.Beta != 1) || g.N == 1 {
@@ -41,13 +41,13 @@ func (s *smallGemm[T]) parallel(g *GemmArgs[T]) {
 	j := gemmJobs[T]().get()
 	j.GemmArgs, j.small, j.phase = *g, *s, smallPhase
 	threads := Threads()
-	j.mTasks = ceilDiv(min(threads*chunksEach, ceilDiv(j.M, s.tiles.rows)), threads) * threads // as many for each
+	j.mTasks = ceilDiv(min(threads*chunksEach, ceilDiv(j.M, s.tiles.rows)), threads) * threads // the same number for each thread
 	parallelEach(j.mTasks, j)
 	j.GemmArgs, j.small = GemmArgs[T]{}, smallGemm[T]{}
 	gemmJobs[T]().put(j)
 }
 
-// rows does rows [lo, hi) of C.
+// rows computes rows [lo, hi) of C.
 func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
 	size := int(unsafe.Sizeof(g.Alpha))
 	var t tileArgs
@@ -70,7 +70,7 @@ func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
 		if g.Bias != nil {
 			t.bias = unsafe.Pointer(&g.Bias[n])
 		}
-		each, higher := hi-lo, 0 // rows of a panel; the panels that have one more
+		each, higher := hi-lo, 0 // rows of a panel; number of panels that have one more
 		if h := s.tiles.height(cols); each > h {
 			panels := ceilDiv(each, h)
 			each, higher = each/panels, each%panels
@@ -90,7 +90,7 @@ func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
 	}
 }
 
-// lastColumns does rows [lo, hi) of the columns that do not fill a vector, from their packed copy.
+// lastColumns computes rows [lo, hi) of the columns that do not fill a vector, from their packed copy.
 func (s *smallGemm[T]) lastColumns(t *tileArgs, g *GemmArgs[T], lo, hi int) {
 	n := g.N - g.N%s.tiles.lanes
 	t.b = unsafe.Pointer(&s.strip[0])
@@ -111,11 +111,11 @@ func place[T Float](t *tileArgs, g *GemmArgs[T], a, c int) {
 	}
 }
 
-// worthFolding is the M*K from which packing the last columns of B pays.
+// worthFolding is the least M*K for which packing the last columns of B pays.
 const worthFolding = 1 << 10
 
-// folded returns how many k a vector of the last columns holds, or 0 where they are not worth it. It depends on the sizes
-// alone, as the sums do.
+// folded returns the number of k in a vector of the last columns, or 0 if folding does not pay. Like the sums, it depends only on
+// the sizes.
 func (s *smallGemm[T]) folded(g *GemmArgs[T]) int {
 	if s.tiles.folds == nil || g.TransA || g.M <= 2 || g.M*g.K < worthFolding {
 		return 0
@@ -152,8 +152,8 @@ func (s *smallGemm[T]) packFold(g *GemmArgs[T], buf *scratch[T]) {
 	}
 }
 
-// strip returns the columns of the next strip of a small product of m rows, where so many columns are left. Strips of
-// three and four vectors go over A less often, and keep the multipliers busy where a last vector by itself could not.
+// strip returns the columns of the next strip of a small product of m rows with left columns left. Strips of three and four
+// vectors read A less often, and keep the multipliers busy where a last vector by itself could not.
 func (s *tileSet) strip(m, left int) int {
 	if m <= 2 || s.deep[0] == 0 {
 		return min(s.width(m), left)

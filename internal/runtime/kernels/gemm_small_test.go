@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGemmLastColumns goes through products whose last columns fill less than half of a vector, with every number of k that
-// is left over and of rows in the last tile.
+// TestGemmLastColumns tests products whose last columns fill less than half of a vector, with every number of remaining k and of
+// rows in the last tile.
 func TestGemmLastColumns(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for n := 1; n <= 41; n++ {

@@ -2,33 +2,33 @@ package kernels
 
 import "unsafe"
 
-// Rows of A that lie a multiple of 4096 bytes apart share one set of lines of the L1 cache, which has eight: a tile of more
-// rows finds nothing of what it has read of them. Where a task cannot pack A for itself, because many of them read the same rows,
-// A is copied once for all. Rows at half and a quarter of that distance are a little slower, which is not worth a copy of their own;
-// where rows are copied anyway, they lie apart.
+// Rows of A that are a multiple of 4096 bytes apart share one set of the L1 cache, which has eight lines. A tile of more rows finds
+// none of the data that it has read. If tasks cannot pack A themselves, because many of them read the same rows, A is copied once
+// for all. Rows at half or a quarter of that distance are a little slower, which alone is not worth a copy; rows that are copied
+// anyway are placed apart.
 const (
 	waySize       = 4096     // bytes of an L1 cache between two addresses of one set
 	ways          = 8        // lines of a set
-	spreadRows    = 3        // most rows of a tile that may share a set where rows are copied
-	spreadColumns = 128      // columns of C from which a copy of A is worth it
-	spreadFrom    = 48 << 20 // multiplications of a product, likewise
-	spreadMost    = 1 << 20  // elements of A: a bound on memory
+	spreadRows    = 3        // most rows of a tile that may share a set in a copy
+	spreadColumns = 128      // least columns of C for which a copy of A pays
+	spreadFrom    = 48 << 20 // least multiplications of a product, likewise
+	spreadMost    = 1 << 20  // most elements of A: a bound on memory
 )
 
-// crowded reports whether so many rows, which lie ld elements apart, are too many for the sets of the L1 cache that they share.
+// crowded reports whether too many of the rows, ld elements apart, share a set of the L1 cache.
 func crowded[T Float](rows, ld int) bool { return sharing[T](rows, ld) > spreadRows }
 
-// sharing returns how many of so many rows, which lie ld elements apart, share a set of the L1 cache.
+// sharing returns how many of the rows, ld elements apart, share a set of the L1 cache.
 func sharing[T Float](rows, ld int) int {
 	distance := ld * int(unsafe.Sizeof(T(0)))
-	sets := waySize / cacheLine // how many different ones the rows meet
+	sets := waySize / cacheLine // number of different sets of the rows
 	for sets > 1 && distance%(waySize/sets*2) == 0 {
 		sets /= 2
 	}
 	return ceilDiv(rows, sets)
 }
 
-// apart returns a distance of at least n elements at which so many rows are not crowded.
+// apart returns a distance of at least n elements at which the rows are not crowded.
 func apart[T Float](rows, n int) int {
 	if !crowded[T](rows, n) {
 		return n
@@ -36,7 +36,7 @@ func apart[T Float](rows, n int) int {
 	return n + cacheLine/int(unsafe.Sizeof(T(0)))
 }
 
-// spreads reports whether A is copied before the product to rows that are not crowded.
+// spreads reports whether A is copied before the product, to rows that are not crowded.
 func (j *gemmJob[T]) spreads() bool {
 	return j.packed != nil && j.directA && !j.streams() && j.N >= spreadColumns && j.M*j.K <= spreadMost && j.M*j.K*j.N >= spreadFrom &&
 		sharing[T](min(j.M, j.tallest()), j.LDA) > ways

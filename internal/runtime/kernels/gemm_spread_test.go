@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Rows of A that share sets of the L1 cache give the same bits as rows that do not, whether all of A is copied or a task's part.
+// TestCrowdedRows: rows of A that share sets of the L1 cache give the same bits as rows that do not, whether all of A is copied or
+// only a task's part.
 func TestCrowdedRows(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		t.Run("float32", testCrowdedRows[float32])

@@ -2,14 +2,14 @@ package kernels
 
 import "unsafe"
 
-// streams reports whether the product goes once over packed B.
+// streams reports whether the product reads packed B only once.
 func (j *gemmJob[T]) streams() bool {
 	return j.packed != nil && j.M <= 2 && (!j.packed.inRows() || j.packed.tiles.stream != nil)
 }
 
-// streamTask multiplies all rows of A by one range of strips of B. Every second product goes over B backwards: it begins
-// with what the one before has left in the cache, where going round and round would find nothing of a B that is slightly too
-// large.
+// streamTask multiplies all rows of A by one range of strips of B. Every second product reads B backwards, and so begins with
+// the strips that the product before has left in the cache. Always reading forwards, it would find none of a B that is slightly
+// larger than the cache.
 func (j *gemmJob[T]) streamTask(i int, t *tileArgs) {
 	part := gemmPart[T]{j, j.work}
 	strips := ceilDiv(part.n1-part.n0, j.nr)
@@ -30,8 +30,8 @@ func (j *gemmJob[T]) streamTask(i int, t *tileArgs) {
 	}
 }
 
-// mirrored turns each half of n tasks around. The caller takes tasks from the front and its helpers from the back: each
-// keeps its half.
+// mirrored reverses the order within each half of n tasks. The caller takes tasks from the front and its helpers from the back,
+// so each keeps its half.
 func mirrored(i, n int) int {
 	half := n / 2
 	if i < half {

@@ -21,7 +21,7 @@ func TestMirroredKeepsHalves(t *testing.T) {
 	}
 }
 
-// TestStreamEitherWay repeats a product of few rows: the direction in which it goes over B does not show.
+// TestStreamEitherWay repeats a product of few rows: results do not depend on the direction in which it reads B.
 func TestStreamEitherWay(t *testing.T) {
 	withProcs(t, 4)
 	defer SetThreads(0)
@@ -46,7 +46,8 @@ func TestStreamEitherWay(t *testing.T) {
 	})
 }
 
-// TestStreamOfDistantRows: rows of A that are further apart than they are long, by a multiple of what otherwise makes for a copy.
+// TestStreamOfDistantRows: rows of A that are farther apart than they are long, by a multiple of the distance that otherwise causes
+// a copy.
 func TestStreamOfDistantRows(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, n := range []int{100, 515} {

@@ -2,7 +2,7 @@
 
 package kernels
 
-// The micro-kernels by number of vectors and of rows, less one each.
+// The micro-kernels, indexed by the numbers of vectors and of rows minus one.
 var (
 	tilesF32AVX2 = tileTable{
 		{

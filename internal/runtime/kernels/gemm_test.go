@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gemmCase is a product of drawn shape with strides wider than the rows.
+// gemmCase is a product with strides larger than the rows.
 func gemmCase[T Float](seed uint64, m, n, k int, transA, transB bool, pad int) GemmArgs[T] {
 	r := newRand(seed)
 	g := GemmArgs[T]{M: m, N: n, K: k, Alpha: 1, TransA: transA, TransB: transB}
@@ -84,7 +84,7 @@ func TestGemm(t *testing.T) {
 	})
 }
 
-// TestTileArgsLayout pins the offsets that internal/runtime/kernels/gen knows.
+// TestTileArgsLayout pins the offsets that internal/runtime/kernels/gen uses.
 func TestTileArgsLayout(t *testing.T) {
 	var a tileArgs
 	got := [...]uintptr{unsafe.Offsetof(a.a), unsafe.Offsetof(a.b), unsafe.Offsetof(a.c), unsafe.Offsetof(a.aRow), unsafe.Offsetof(a.aK),
@@ -98,7 +98,7 @@ func TestTileArgsLayout(t *testing.T) {
 	}
 }
 
-// TestGemmVectors goes through the products with one row or one column.
+// TestGemmVectors tests products with one row or one column.
 func TestGemmVectors(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		t.Run("float32", testGemmVectors[float32])
@@ -126,7 +126,7 @@ func testGemmVectors[T Float](t *testing.T) {
 	})
 }
 
-// TestGemmEveryTile goes through all heights and widths of tiles, both packed and in place.
+// TestGemmEveryTile tests all heights and widths of tiles, both packed and in place.
 func TestGemmEveryTile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: arithmetic of one goroutine")
@@ -145,8 +145,8 @@ func TestGemmEveryTile(t *testing.T) {
 	})
 }
 
-// TestGemmNonFinite sees what is not finite in the row and the column that it belongs to, and nowhere else: in a whole vector,
-// and where the last columns, or the last k, are part of one.
+// TestGemmNonFinite checks that a non-finite number reaches its row and column and nothing else, in whole vectors and in partial
+// vectors of the last columns or the last k.
 func TestGemmNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, c := range []struct{ m, n, k, nan, inf, column int }{{20, 40, 30, 5, 7, 9}, {40, 41, 30, 5, 7, 38}, {40, 41, 30, 29, 28, 40}, {40, 18, 31, 30, 29, 17}} {
@@ -297,7 +297,7 @@ func benchmarkGemm[T Float](b *testing.B) {
 func BenchmarkGemm32(b *testing.B) { benchmarkGemm[float32](b) }
 func BenchmarkGemm64(b *testing.B) { benchmarkGemm[float64](b) }
 
-// TestGemmCold multiplies by a B that comes from memory, in blocks: the sums of its columns are compared.
+// TestGemmCold multiplies by a B that comes from memory, in blocks, and compares the sums of columns.
 func TestGemmCold(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const m, n, k = 470, 1030, 1020

@@ -1,6 +1,6 @@
 package kernels
 
-// thin does the products of a matrix with a vector that need no tiles, and reports whether this was one.
+// thin does a matrix-vector product that needs no tiles, and reports whether it was one.
 func (j *gemmJob[T]) thin(parallel bool) bool {
 	if j.N == 1 && j.LDC == 1 && j.M > 1 {
 		j.turn(parallel)
@@ -20,7 +20,7 @@ func (j *gemmJob[T]) thin(parallel bool) bool {
 	return true
 }
 
-// turn computes a column as the row that is its transpose: C' = op(B)' op(A)'.
+// turn computes a column as its transpose, a row: C' = op(B)' op(A)'.
 func (j *gemmJob[T]) turn(parallel bool) {
 	g := j.GemmArgs
 	bias, relu := g.Bias, g.Relu
@@ -35,7 +35,7 @@ func (j *gemmJob[T]) turn(parallel bool) {
 	}
 }
 
-// betaAfterPrescale is what is left to do with the old C: add it, or not.
+// betaAfterPrescale is the factor of the old C after prescale: 1 to add it, or 0.
 func (g *GemmArgs[T]) betaAfterPrescale() T {
 	if g.Beta == 0 {
 		return 0
@@ -43,12 +43,12 @@ func (g *GemmArgs[T]) betaAfterPrescale() T {
 	return 1
 }
 
-// dotGroup is the rows of B that are multiplied together. Ranges of rows start at a multiple of it, because the order of the
-// additions within a product is another for the last few.
+// dotGroup is the number of rows of B that are multiplied together. Ranges of rows start at a multiple of it, because the last few
+// rows add in another order.
 const dotGroup = 4
 
-// dots does elements [lo, hi) of a row of C, each a dot product of A with a row of B. Every second product of one thread
-// goes backwards, and so begins with the rows of B that the one before has left in the cache.
+// dots computes elements [lo, hi) of a row of C, each a dot product of A with a row of B. Every second product of one thread goes
+// backwards, and so begins with the rows of B that the product before has left in the cache.
 func (j *gemmJob[T]) dots(lo, hi int) {
 	step := max(dotGroup, copyCall/j.K/dotGroup*dotGroup)
 	if !j.backward {
@@ -62,7 +62,7 @@ func (j *gemmJob[T]) dots(lo, hi int) {
 	}
 }
 
-// dotRun is dots for so few rows that one call does them, or where rows are long one for each piece of one.
+// dotRun is dots for rows that one call can do, or for long rows with a call for each piece.
 func (j *gemmJob[T]) dotRun(lo, hi int) {
 	a := j.A[:j.K]
 	if hi-lo >= dotGroup && j.K <= copyCall {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDotsEitherWay repeats products of a matrix with a vector: the direction in which they go over the matrix does not show,
-// also where one call of assembly does not do all rows.
+// TestDotsEitherWay repeats matrix-vector products: results do not depend on the direction in which they read the matrix, even if
+// one call of assembly does not do all rows.
 func TestDotsEitherWay(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, size := range [][2]int{{3, 40}, {4, 17}, {5, 9}, {191, 784}, {64, 5000}, {9, 1 << 15}, {5, 1<<15 + 100}} {

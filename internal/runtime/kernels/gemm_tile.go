@@ -6,27 +6,27 @@ import (
 	"unsafe"
 )
 
-// tileArgs is what the micro-kernels read; internal/runtime/kernels/gen knows the offsets. Strides are in bytes, so that
-// packed, plain and transposed operands go through the same code.
+// tileArgs are the arguments of the micro-kernels; internal/runtime/kernels/gen has the offsets. Strides are in bytes, so that
+// the same code works for packed, plain and transposed operands.
 type tileArgs struct {
 	a, b, c  unsafe.Pointer // op(A)[m, k], op(B)[k, n], C[m, n]
 	aRow, aK int
 	bK       int
 	cRow     int
-	k        int            // of one run
-	lanes    uint64         // elements of the last vector that exist
-	old      unsafe.Pointer // nil, or what to add, with C's strides; C itself to accumulate
+	k        int            // k of one run
+	lanes    uint64         // number of elements in the last vector
+	old      unsafe.Pointer // nil, or values to add, with C's strides; C itself to accumulate
 	alpha    uint64         // bits of a float32 or float64
-	runs     int            // of k; A leaps by aSkip after each, B goes on
+	runs     int            // runs of k; after each, A skips aSkip bytes and B continues
 	aSkip    int
 	bias     unsafe.Pointer // nil, or one element for each column
 	relu     uint64         // 1: clip below zero
-	strip    unsafe.Pointer // where packing kernels copy B to
-	scale    unsafe.Pointer // nil, or one element for each column, by which sums are multiplied
+	strip    unsafe.Pointer // destination of packing kernels' copy of B
+	scale    unsafe.Pointer // nil, or one factor for each column
 }
 
-// hidden returns t as the micro-kernels take it. They keep nothing of it, which the compiler cannot see through a table of
-// functions: the detour over an integer lets arguments lie on the stack.
+// hidden returns t as the argument of micro-kernels. They do not keep it, which the compiler cannot see through a table of
+// functions. The detour over an integer lets arguments stay on the stack.
 func (t *tileArgs) hidden() *byte {
 	p := uintptr(unsafe.Pointer(t))
 	return *(**byte)(unsafe.Pointer(&p))
@@ -36,28 +36,28 @@ func (t *tileArgs) hidden() *byte {
 type tileSet struct {
 	rows   int        // most rows of a tile
 	lanes  int        // elements of a vector
-	widest int        // most vectors in a row of a tile of one or two rows; two for higher ones
-	deep   [2]int     // most rows of a tile of three and of four vectors; 0: no more than two
-	pad    int        // distance of the columns of a packed panel of A
+	widest int        // most vectors in a row of a tile of one or two rows; higher tiles have two
+	deep   [2]int     // most rows of a tile of three and of four vectors; 0 if there are none
+	pad    int        // distance between columns of a packed panel of A
 	table  *tileTable // kernels that read B only
-	packs  *tileTable // kernels of up to two vectors that also pack it
-	stream *tileTable // kernels of one or two rows for packed B, whole
+	packs  *tileTable // kernels of up to two vectors that also pack B
+	stream *tileTable // kernels of one or two rows that read packed B once
 	halves *tileTable // nil, or kernels that read packed rows of 16-bit numbers
-	folds  *foldTable // nil, or kernels of a part of a vector
+	folds  *foldTable // nil, or kernels for a part of a vector
 	go32   bool
 	go64   bool
 }
 
-// tileTable holds the kernels by number of vectors and of rows, less one each.
+// tileTable has the kernels, indexed by the numbers of vectors and of rows minus one.
 type tileTable [8][28]func(*byte)
 
-// foldTable holds the kernels by k in a vector, 2 and 4, and those for tiles by number of rows, less one.
+// foldTable has the kernels by k in a vector, 2 and 4, and the tile kernels also by the number of rows minus one.
 type foldTable struct {
 	packs [2]func(groups, stride, cols int, dst, b *byte)
 	tiles [2][14]func(*byte)
 }
 
-// tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
+// tile computes a tile of the given size, which must be within the set's bounds. It is the preemption point between two
 // calls of assembly.
 //
 //go:noinline
@@ -83,8 +83,8 @@ func (s *tileSet) halfTile(t *tileArgs, rows, cols int) {
 	s.halves[vectors-1][rows-1](t.hidden())
 }
 
-// packingTile is tile for at most two vectors of columns; it copies what it reads of B to t.strip, one row of whole
-// vectors after the other.
+// packingTile is tile for at most two vectors of columns. It also copies the rows of B that it reads to t.strip, as whole
+// vectors.
 //
 //go:noinline
 func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
@@ -98,7 +98,7 @@ func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
 	s.packs[vectors-1][rows-1](t.hidden())
 }
 
-// streamTile is tile for one or two rows of A, whose elements lie together, and at most two vectors of packed columns.
+// streamTile is tile for one or two contiguous rows of A, and at most two vectors of packed columns.
 //
 //go:noinline
 func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
@@ -111,7 +111,7 @@ func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
 	s.stream[vectors-1][rows-1](t.hidden())
 }
 
-// foldTile is tile for the last columns, of whose packed rows a vector holds per: half of its lanes for 2, a quarter for 4.
+// foldTile is tile for the last columns. A vector holds per of their packed rows: each half of its lanes for 2, or a quarter for 4.
 //
 //go:noinline
 func (s *tileSet) foldTile(t *tileArgs, rows, cols, per int) {
@@ -119,7 +119,7 @@ func (s *tileSet) foldTile(t *tileArgs, rows, cols, per int) {
 	s.folds.tiles[per/4][rows-1](t.hidden())
 }
 
-// packFold copies groups of per rows of B to what foldTile reads.
+// packFold copies groups of per rows of B in foldTile's order.
 //
 //go:noinline
 func (s *tileSet) packFold(per int, rows foldRows, dst, b unsafe.Pointer) {
@@ -129,13 +129,13 @@ func (s *tileSet) packFold(per int, rows foldRows, dst, b unsafe.Pointer) {
 // foldRows is groups of rows of B, stride bytes apart.
 type foldRows struct{ groups, stride, cols int }
 
-// vectors returns how many vectors so many columns are. Lanes are a power of two: a division would take longer than the turns
-// of a small tile.
+// vectors returns the number of vectors for cols columns. It uses that lanes is a power of two, since a division would take
+// longer than the loop of a small tile.
 func (s *tileSet) vectors(cols int) int {
 	return (cols + s.lanes - 1) >> (bits.TrailingZeros(uint(s.lanes)) % 64)
 }
 
-// height returns the most rows of a tile of so many columns.
+// height returns the most rows of a tile of cols columns.
 func (s *tileSet) height(cols int) int {
 	switch vectors := s.vectors(cols); {
 	case vectors == 1 && s.table != nil:
@@ -171,7 +171,7 @@ func portableTiles[T Float]() *tileSet {
 	return &setF64Portable
 }
 
-// floatBits returns v as the micro-kernels load it.
+// floatBits returns v's bits for the micro-kernels.
 func floatBits[T Float](v T) uint64 {
 	if is32[T]() {
 		return uint64(math.Float32bits(float32(v)))
@@ -205,7 +205,7 @@ func portableTile[T Float](t *tileArgs, rows, cols int) {
 	}
 }
 
-// portableFinish stores element r, c of a tile, whose sum is given.
+// portableFinish stores element r, c of a tile, given its sum.
 func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
 	size := int(unsafe.Sizeof(sum))
 	v := fromBits[T](t.alpha) * sum
@@ -224,7 +224,7 @@ func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
 	*(*T)(unsafe.Add(t.c, r*t.cRow+c*size)) = v
 }
 
-// runAt returns how far the operands of a run lie from the operands of the first.
+// runAt returns the offsets of a run's operands from the first run's.
 func (t *tileArgs) runAt(run int) (a, b int) {
 	return run * (t.k*t.aK + t.aSkip), run * t.k * t.bK
 }

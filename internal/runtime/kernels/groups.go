@@ -3,15 +3,15 @@ package kernels
 // split returns the number of groups of channels.
 func (w *Window) split() int { return max(1, w.Groups) }
 
-// groupIn and groupOut are a group's channels.
+// groupIn and groupOut are the numbers of a group's channels.
 func (w *Window) groupIn() int  { return w.InC / w.split() }
 func (w *Window) groupOut() int { return w.OutC / w.split() }
 
-// MostMerged bounds how many narrow groups are computed as one: a vector's elements. Their filter takes as many times the memory.
+// MostMerged is the most narrow groups that are computed as one: the elements of a vector. Their filter takes that many times the memory.
 const MostMerged = 16
 
-// merged returns a convolution of fewer groups, each of several narrow ones, whose results fill a vector, and how many. Their
-// filter has zeros between channels of different groups: these cost nothing, as part of a vector costs as much as all of it.
+// merged returns a convolution with fewer, wider groups, whose results fill a vector, and the number of narrow groups in each. The
+// merged filter has zeros between channels of different groups. They cost nothing, as a part of a vector costs as much as a whole.
 func merged[T Float](g Window) (wide Window, each int) {
 	lanes, most := min(tilesFor[T](ActiveLevel()).lanes, MostMerged), 1
 	for m := 2; m*g.groupOut() <= lanes && m <= g.Groups; m++ {
@@ -24,7 +24,7 @@ func merged[T Float](g Window) (wide Window, each int) {
 	return wide, most
 }
 
-// inGroups computes a convolution of more than one group, unless its groups are best left as they are.
+// inGroups computes a convolution of more than one group by merging groups or as plain products. It returns false if neither fits.
 func inGroups[T Float](g Window, y, x, w, bias []T, relu bool) bool {
 	if wide, each := merged[T](g); each > 1 {
 		s := scratches[T]().get()
@@ -88,7 +88,7 @@ func filterGradInGroups[T Float](g Window, dw, x, dy []T) bool {
 	return true
 }
 
-// spreadGroups writes the filter w of narrow groups as that of wide ones, of so many each.
+// spreadGroups writes the filter w of narrow groups as the filter of wide ones, which merge each narrow ones.
 func spreadGroups[T Float](wide Window, dst, w []T, each int) {
 	clear(dst)
 	in, out, groups := wide.groupIn()/each, wide.groupOut()/each, wide.Groups*each
@@ -99,8 +99,8 @@ func spreadGroups[T Float](wide Window, dst, w []T, each int) {
 	}
 }
 
-// wideRow is where row i of a filter of groups of so many channels is in that of wide ones, for group j.
+// wideRow returns the row of a wide filter that has row i of the narrow filter, with in channels per group, for group j.
 func wideRow(i, in, j, each int) int { return i/in*in*each + j%each*in + i%in }
 
-// past returns x from an element on, nothing of images without elements.
+// past returns x from element at on, or nothing if x is shorter.
 func past[T Float](x []T, at int) []T { return x[min(at, len(x)):] }

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// fence is memory between two pages that nobody may touch: an element read before or behind an operand ends the test.
+// fence is memory between two protected pages: reading an element before or after an operand ends the test.
 type fence[T Float | byte | int32] struct{ room []T }
 
 func newFence[T Float | byte | int32](t *testing.T, elements int) fence[T] {
@@ -45,7 +45,7 @@ func newFences[T Float](t *testing.T, elements int) fences[T] {
 	return fences[T]{newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements), newFence[T](t, elements)}
 }
 
-// padded is gemmCase whose last rows end with their last element, and in which what lies between rows is NaN.
+// padded is gemmCase, except that the operands end with the last element of the last row, and gaps between rows are NaN.
 func padded[T Float](seed uint64, m, n, k int, trans [2]bool) GemmArgs[T] {
 	g := gemmCase[T](seed, m, n, k, trans[0], trans[1], 3)
 	g.A, g.B, g.C = ragged(g.A, g.LDA), ragged(g.B, g.LDB), g.C[:len(g.C)-3]
@@ -56,7 +56,7 @@ func padded[T Float](seed uint64, m, n, k int, trans [2]bool) GemmArgs[T] {
 	return g
 }
 
-// ragged sets the last three of each ld elements to NaN and leaves those behind the last row away.
+// ragged sets the last three of each ld elements to NaN and cuts off the ones after the last row.
 func ragged[T Float](x []T, ld int) []T {
 	for r := ld; r <= len(x); r += ld {
 		Fill(x[r-3:r], T(math.NaN()))
@@ -64,10 +64,10 @@ func ragged[T Float](x []T, ld int) []T {
 	return x[:len(x)-3]
 }
 
-// spoiled is as much of the room for copies as the products of these tests take.
+// spoiled is the number of elements of scratch memory that the products of these tests use.
 const spoiled = 1 << 17
 
-// spoil leaves NaN where kernels find room for copies.
+// spoil fills the kernels' scratch memory with NaN.
 func spoil[T Float]() {
 	var taken [8]*scratch[T]
 	for i := range taken {
@@ -119,7 +119,7 @@ func testGemmWithin[T Float](t *testing.T) {
 	}
 }
 
-// TestGemmWithin sees that products read and write their matrices alone: with all kernels of tiles, copies and vectors.
+// TestGemmWithin checks that products read and write only their matrices, with all kernels for tiles, copies and vectors.
 func TestGemmWithin(t *testing.T) {
 	withProcs(t, 2)
 	eachLevel(t, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestMatMulPackedWithin(t *testing.T) {
 	})
 }
 
-// TestConvWithin sees that convolutions, in each of their forms, read and write their tensors alone, and that what is left in
-// the room for copies does not reach the results.
+// TestConvWithin checks that convolutions in all forms read and write only their tensors, and that old contents of scratch memory
+// do not reach the results.
 func TestConvWithin(t *testing.T) {
 	withProcs(t, 2)
 	strided := cnnLayer(2, 11, 3, 19)
@@ -194,7 +194,7 @@ func TestConvWithin(t *testing.T) {
 	})
 }
 
-// TestBytesWithin has the operands and results of products of bytes at either end of their fences.
+// TestBytesWithin puts the operands and results of products of bytes at either end of their fences.
 func TestBytesWithin(t *testing.T) {
 	const most = 1 << 15
 	a, ints, floats, results, numbers := newFence[byte](t, most), newFence[int32](t, most), newFence[float32](t, most), newFence[byte](t, most), newFence[float32](t, most)

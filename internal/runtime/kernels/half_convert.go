@@ -2,16 +2,16 @@ package kernels
 
 import "github.com/goestimator/goestimator/tensor"
 
-// Half is a float of 16 bits.
+// Half is a 16-bit float type.
 type Half uint8
 
-// The floats of 16 bits.
+// The 16-bit float types.
 const (
 	Brain    Half = iota // bfloat16
 	Binary16             // float16
 )
 
-// HalfOf returns the float of 16 bits that an element type is, false where it is none.
+// HalfOf returns the Half of an element type, false if the type is not a 16-bit float.
 func HalfOf(d tensor.DType) (Half, bool) {
 	switch d {
 	case tensor.BFloat16:
@@ -35,7 +35,7 @@ func Widen(h Half, dst []float32, src []uint16) {
 	}
 }
 
-// Narrow sets dst[i] to the number next to src[i], ties to even, for every i of dst, on the calling goroutine.
+// Narrow sets dst[i] to the number nearest to src[i], ties to even, for every i of dst, on the calling goroutine.
 func Narrow(h Half, dst []uint16, src []float32) {
 	src = src[:len(dst)]
 	at := inBlocks(len(dst), func(from, to int) bool { return simdNarrowHalves(h, dst[from:to], src[from:to]) })
@@ -48,11 +48,11 @@ func Narrow(h Half, dst []uint16, src []float32) {
 	}
 }
 
-// convertBlock is how many elements the vector kernels of conversions take at once; internal/runtime/kernels/gen has it too.
+// convertBlock is the number of elements that the vector kernels convert at once; internal/runtime/kernels/gen has it, too.
 const convertBlock = 16
 
-// inBlocks calls do for ranges of whole blocks of n elements, the last of which may begin within the one before, and returns
-// how many elements are done.
+// inBlocks calls do for ranges of whole blocks of n elements, and returns the number of elements done. The last range may overlap
+// the one before.
 func inBlocks(n int, do func(from, to int) bool) int {
 	if n < convertBlock {
 		return 0

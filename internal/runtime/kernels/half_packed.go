@@ -6,12 +6,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// halfStrips are the strips of a PackedB whose elements have 16 bits: pairs of bfloat16 in the place of float32s where the CPU
-// multiplies these, else rows.
+// halfStrips are the strips of a PackedB with 16-bit elements: pairs of bfloat16 in the place of float32s if the CPU can multiply
+// pairs, else rows.
 type halfStrips struct {
 	half  Half
 	pairs bool
-	rows  []uint16 // strips laid out as in float32; nil for pairs
+	rows  []uint16 // strips with the layout of float32; nil for pairs
 }
 
 // HalfMatrix is a right operand of 16-bit numbers.
@@ -20,12 +20,12 @@ type HalfMatrix struct {
 	Bits  []uint16 // [k, n], or [n, k] when Trans, rows LD elements apart
 	LD    int
 	Trans bool
-	// Exact says that left operands are numbers of this type too. Those of bfloat16 are then multiplied in pairs where the CPU has AVX512_BF16,
-	// to which subnormal numbers count as 0.
+	// Exact says that left operands are exact in this type, too. Then bfloat16 numbers are multiplied in pairs if the CPU has
+	// AVX512_BF16, which treats subnormal numbers as 0.
 	Exact bool
 }
 
-// PackHalves is PackB of 16-bit numbers, which stay so.
+// PackHalves is PackB for 16-bit numbers, which stay 16-bit.
 func PackHalves(m HalfMatrix, k, n int) *PackedB[float32] {
 	if m.Trans {
 		checkMatrix(m.Bits, n, k, m.LD)
@@ -52,7 +52,7 @@ func PackHalves(m HalfMatrix, k, n int) *PackedB[float32] {
 	return p
 }
 
-// UnpackHalves is Unpack of what PackHalves read.
+// UnpackHalves is Unpack for an operand of PackHalves.
 func (p *PackedB[T]) UnpackHalves(b []uint16) {
 	p.eachHalf(func(i, j int, at *uint16) {
 		if p.trans {
@@ -63,7 +63,7 @@ func (p *PackedB[T]) UnpackHalves(b []uint16) {
 	})
 }
 
-// eachHalf calls f for each element i, j of op(B), with where it lies.
+// eachHalf calls f for each element i, j of op(B), with its place.
 func (p *PackedB[T]) eachHalf(f func(i, j int, at *uint16)) {
 	words, per := p.halves.rows, 1
 	if p.halves.pairs {
@@ -81,10 +81,10 @@ func (p *PackedB[T]) eachHalf(f func(i, j int, at *uint16)) {
 	}
 }
 
-// Narrow reports whether the operand is one of PackHalves.
+// Narrow reports whether the operand was made by PackHalves.
 func (p *PackedB[T]) Narrow() bool { return p.halves != nil }
 
-// depth is the rows of a strip.
+// depth returns the number of rows of a strip.
 func (p *PackedB[T]) depth() int {
 	if p.halves != nil && p.halves.pairs {
 		return ceilDiv(p.k, 2)
@@ -95,33 +95,33 @@ func (p *PackedB[T]) depth() int {
 // inRows reports whether strips are rows of 16-bit numbers.
 func (p *PackedB[T]) inRows() bool { return p.halves != nil && !p.halves.pairs }
 
-// halfRows returns rows [k0, k1) of the strip of 16-bit numbers that starts at column n, and the distance of its rows.
+// halfRows returns rows [k0, k1) of the strip of 16-bit numbers that starts at column n, and the distance between rows.
 func (p *PackedB[T]) halfRows(n, k0, k1 int) (rows []uint16, ld int) {
 	ld, _ = p.stripSize(n)
 	return p.halves.rows[n*p.k:][k0*ld : k1*ld], ld
 }
 
-// widenFrom is the panels of a task from which a strip of 16-bit numbers is made float32 once for all. Kernels that read such
-// numbers convert them for each panel.
+// widenFrom is the number of panels of a task from which a strip of 16-bit numbers is converted to float32 once for all of them.
+// Kernels that read 16-bit numbers convert them for each panel.
 const widenFrom = 6
 
-// widens reports whether tasks make strips of float32 of strips of 16-bit numbers.
+// widens reports whether tasks convert strips of 16-bit numbers to float32.
 func (j *gemmJob[T]) widens() bool {
 	return j.packed != nil && j.packed.inRows() && !j.streams() && (j.tiles.halves == nil || j.panels >= widenFrom*j.mTasks)
 }
 
-// widenStrip makes rows of the strip that starts at column n float32, in a buffer, and points the tile at them.
+// widenStrip converts rows of the strip that starts at column n to float32 in a buffer, and points the tile at them.
 func (j *gemmPart[T]) widenStrip(t *tileArgs, buf []T, n int) {
 	rows, ld := j.packed.halfRows(n, j.k0, j.k1)
-	wide := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), len(rows)) // T is float32: PackHalves
+	wide := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(buf))), len(rows)) // T is float32: see PackHalves
 	Widen(j.packed.halves.half, wide, rows)
 	t.b, t.bK = unsafe.Pointer(&buf[0]), ld*int(unsafe.Sizeof(j.Alpha))
 }
 
-// pairElements bounds the pairs of A that are made at a time.
+// pairElements bounds the pairs of A that are made at once.
 const pairElements = 1 << 20
 
-// multiplyPairs multiplies by a B of pairs. A is made pairs first, some rows at a time.
+// multiplyPairs multiplies by a B of pairs. It first converts A to pairs, some rows at a time.
 func (g *PackedArgs[T]) multiplyPairs(parallel bool) {
 	depth := g.B.depth()
 	ld := ceilDiv(depth, convertBlock) * convertBlock
@@ -151,7 +151,7 @@ func (g *PackedArgs[T]) multiplyPairs(parallel bool) {
 	pairsRuns.put(p)
 }
 
-// pairsRun makes pairs of rows of A: the upper halves of its float32s, one after the other.
+// pairsRun converts rows of A to pairs: the upper halves of its float32s, one after the other.
 type pairsRun struct {
 	scratch[float32]
 	room, a    []float32

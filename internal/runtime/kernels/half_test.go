@@ -11,7 +11,7 @@ import (
 
 var bothHalves = []Half{Brain, Binary16}
 
-// scalarOf are the conversions of one element.
+// scalarOf returns the conversions of one element.
 func scalarOf(h Half) (bits func(float32) uint16, from func(uint16) float32) {
 	if h == Brain {
 		return tensor.BFloat16Bits, tensor.BFloat16FromBits
@@ -19,7 +19,7 @@ func scalarOf(h Half) (bits func(float32) uint16, from func(uint16) float32) {
 	return tensor.Float16Bits, tensor.Float16FromBits
 }
 
-// TestHalvesOfAllBits widens each number of 16 bits, and narrows it, both numbers next to it in float32, and the ties around it.
+// TestHalvesOfAllBits widens each 16-bit number, and narrows it, its two neighbours in float32, and the ties around it.
 func TestHalvesOfAllBits(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for _, h := range bothHalves {
@@ -51,7 +51,7 @@ func TestHalvesOfAllBits(t *testing.T) {
 	})
 }
 
-// TestHalvesOfSubnormals narrows what is below the least normal float16, ties among it.
+// TestHalvesOfSubnormals narrows numbers below the least normal float16, including ties.
 func TestHalvesOfSubnormals(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		var x []float32
@@ -72,7 +72,7 @@ func TestHalvesOfSubnormals(t *testing.T) {
 	})
 }
 
-// TestHalvesOfLengths converts every length up to three blocks at odd addresses, and nothing beside.
+// TestHalvesOfLengths converts every length up to three blocks at odd addresses, and checks that nothing else is written.
 func TestHalvesOfLengths(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for n := range 3*convertBlock + 2 {
@@ -96,7 +96,7 @@ func TestHalvesOfLengths(t *testing.T) {
 	})
 }
 
-// TestRoundingsOfAllBits rounds float32s whose upper halves are all there are, NaNs with payloads among them, bit for bit.
+// TestRoundingsOfAllBits rounds float32s with all possible upper halves, NaNs with payloads included, and compares bits.
 func TestRoundingsOfAllBits(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for op, f := range map[UnaryOp]func(float32) float32{NearestBrain: RoundBrain, CutBrain: TruncateBrain, NearestHalf: RoundHalf} {
@@ -158,7 +158,7 @@ func TestMatMulOfHalves(t *testing.T) {
 	})
 }
 
-// TestMatMulOfHalvesWithin sees that products with 16-bit operands read and write their matrices alone.
+// TestMatMulOfHalvesWithin checks that products with 16-bit operands read and write only their matrices.
 func TestMatMulOfHalvesWithin(t *testing.T) {
 	withProcs(t, 2)
 	eachLevel(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestMatMulOfHalvesWithin(t *testing.T) {
 	})
 }
 
-// TestMatMulOfManyPairs multiplies more rows than pairs are made of at a time.
+// TestMatMulOfManyPairs multiplies more rows than are converted to pairs at once.
 func TestMatMulOfManyPairs(t *testing.T) {
 	withProcs(t, 2)
 	g := gemmCase[float32](3, 3000, 5, 1025, false, false, 2)
@@ -197,7 +197,8 @@ func TestMatMulOfManyPairs(t *testing.T) {
 	requireClose(t, "product", g.C, want, tolerance[float32](g.K), math.Sqrt(float64(g.K)))
 }
 
-// TestAddProductHalf rounds both steps, at all lengths up to a few vectors, with numbers that are too large and too small among them.
+// TestAddProductHalf checks that both steps are rounded, for all lengths up to a few vectors, including numbers that are too large
+// or too small.
 func TestAddProductHalf(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for n := range 70 {

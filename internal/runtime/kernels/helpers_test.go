@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(WorkerFunction))
 }
 
-// eachLevel runs f at every level of this CPU; in short runs, which the race detector has, at the best one.
+// eachLevel runs f at every level of this CPU. In short runs, as with the race detector, it uses only the best level.
 func eachLevel(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	first := Portable
@@ -50,7 +50,7 @@ func positive[T Float](r *rand.Rand, n int) []T {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// tolerance returns the relative error to expect of n rounded additions.
+// tolerance returns the expected relative error of n rounded additions.
 func tolerance[T Float](n int) float64 {
 	eps := 2.3e-16
 	if is32[T]() {
@@ -59,7 +59,7 @@ func tolerance[T Float](n int) float64 {
 	return eps * (8 + 2*math.Sqrt(float64(n)))
 }
 
-// requireClose fails where got differs from want by more than tol*(scale+|want|); NaN must meet NaN.
+// requireClose fails if got differs from want by more than tol*(scale+|want|). NaN equals only NaN.
 func requireClose[T Float](t interface {
 	Helper()
 	Fatalf(string, ...any)

@@ -1,7 +1,7 @@
 package kernels
 
 // im2col writes the patches of a group of channels under the output pixels [from, to), counted over the whole batch, to the
-// rows of col, each [KH, KW, InC/Groups], ld elements apart; what lies outside the image is zero.
+// rows of col, each [KH, KW, InC/Groups], ld elements apart. Elements outside of the image are zero.
 func im2col[T Float](g *Window, col []T, ld int, x []T, from, to, group int) {
 	in := g.groupIn()
 	for p := from; p < to; {
@@ -27,15 +27,15 @@ func (w *Window) position(p int) (n, oh, ow int) {
 	return p / image, p % image / w.OutW, p % w.OutW
 }
 
-// zeroRuns clears count runs of the given length, stride apart.
+// zeroRuns clears count runs of the given length, stride elements apart.
 func zeroRuns[T Float](dst []T, length, stride, count int) {
 	for i := range count {
 		clear(dst[i*stride:][:length])
 	}
 }
 
-// gatherLine copies the KW pixels of one image line under each of count output pixels from column ow on; the runs lie
-// ld elements apart in dst.
+// gatherLine copies the KW pixels of an image line under each of count output pixels, from column ow on. The runs are ld
+// elements apart in dst.
 func gatherLine[T Float](g *Window, dst []T, ld int, line []T, ow, count int) {
 	length := g.KW * g.groupIn()
 	for i := range count {
@@ -63,7 +63,7 @@ func gatherPixels[T Float](g *Window, dst, line []T, w int) {
 	}
 }
 
-// copyRun copies len(dst) elements; short runs are not worth a call.
+// copyRun copies len(dst) elements. Short runs are not worth a call.
 func copyRun[T Float](dst, src []T) {
 	if len(dst) > 8 {
 		copy(dst, src)
@@ -75,12 +75,12 @@ func copyRun[T Float](dst, src []T) {
 	}
 }
 
-// col2im adds the rows of col, one for each output pixel in [from, to), to the patches of x that they came from, where the
-// group's first channel is x[0]. ones holds 1 for each channel of the group.
+// col2im adds the rows of col, one for each output pixel in [from, to), to their patches in x, whose x[0] is the group's
+// first channel. ones has a 1 for each channel of the group.
 func col2im[T Float](g *Window, x, col, ones []T, from, to int) {
 	for p := from; p < to; {
 		n, oh, ow := g.position(p)
-		end := min(g.OutW, ow+to-p) // of this row of the output
+		end := min(g.OutW, ow+to-p) // end of this row of the output
 		rows := col[(p-from)*g.patch():]
 		for kh := range g.KH {
 			h := oh*g.StrideH - g.PadTop + kh*g.DilH

@@ -5,10 +5,10 @@ import (
 	"unsafe"
 )
 
-// ByteProduct is a product of matrices of integers of 8 bits, (A - ZeroA) * (B - ZeroB), in sums of 32 bits, which wrap around.
+// ByteProduct is a product of matrices of 8-bit integers, (A - ZeroA) * (B - ZeroB), in 32-bit sums that wrap around.
 type ByteProduct struct {
 	M       int
-	A       []byte // [M, k of B], rows LDA elements apart: int8 where SignedA, else uint8
+	A       []byte // [M, k of B], rows LDA elements apart: int8 if SignedA, else uint8
 	LDA     int
 	SignedA bool
 	ZeroA   int32
@@ -17,10 +17,10 @@ type ByteProduct struct {
 	ByteResult
 }
 
-// ByteResult is what becomes of sums, and where it is stored, [M, n of B] without distance between rows: one of Ints, Floats and
-// Bytes is set.
+// ByteResult says how sums become results, and where these are stored: [M, n of B] without gaps between rows. One of Ints, Floats
+// and Bytes is set.
 type ByteResult struct {
-	Bias []int32 // nil, or for each column what is added to the sums
+	Bias []int32 // nil, or an addend of the sums for each column
 
 	Ints []int32 // the sums
 
@@ -28,12 +28,12 @@ type ByteResult struct {
 	Scale  []float32 // one number, or one for each column
 	Add    []float32 // nil, or one for each column
 
-	Bytes  []byte // what Floats would be, to even where it is between two integers, plus Zero, within the limits of the type
+	Bytes  []byte // the floats rounded to nearest, ties to even, plus Zero, clamped to the type's limits
 	Zero   int32
 	Signed bool // Bytes are int8, else uint8
 }
 
-// kind returns what is made of sums.
+// kind returns the kind of result.
 func (r *ByteResult) kind() resultKind {
 	switch {
 	case r.Bytes != nil:
@@ -45,7 +45,7 @@ func (r *ByteResult) kind() resultKind {
 	}
 }
 
-// check panics where a slice is too short for a result of so many rows and columns.
+// check panics if a slice is too short for a result of m rows and n columns.
 func (r *ByteResult) check(m, n int) {
 	switch r.kind() {
 	case byteResult:
@@ -66,7 +66,7 @@ func (r *ByteResult) check(m, n int) {
 	}
 }
 
-// MultiplyBytes computes the product on as many workers as it is worth.
+// MultiplyBytes computes the product on as many workers as pays.
 func MultiplyBytes(g ByteProduct) {
 	b := g.B
 	checkRows(len(g.A), g.M, b.k, g.LDA)
@@ -104,21 +104,21 @@ type byteJob struct {
 	ByteProduct
 	tiles *byteTileSet
 
-	add     []int32   // of each column: its bias, and what the zero points of A make
-	zeros   []int32   // of each column of packed B
-	rowwise bool      // B has zero points, so that sums of A's rows are needed
-	scale   []float32 // of each column
-	zeroA   int32     // of A taken as unsigned
+	add     []int32   // for each column: its bias plus the term of A's zero point
+	zeros   []int32   // zero point of each column of packed B
+	rowwise bool      // B has zero points, so sums of A's rows are needed
+	scale   []float32 // one for each column
+	zeroA   int32     // zero point of A read as unsigned
 
-	panels, height, higher int // of A, of balanced heights
-	columns                int // of a tile
+	panels, height, higher int // panels of A, with balanced heights
+	columns                int // columns of a tile
 	mTasks, nTasks         int
 	backward               bool // columns go from the last to the first
 }
 
 var byteJobs freelist[byteJob]
 
-// prepare makes what there is one of for each column.
+// prepare computes the values for each column.
 func (j *byteJob) prepare() {
 	b := j.B
 	j.tiles = byteTiles(ActiveLevel())
@@ -163,7 +163,7 @@ func resized[T any](x []T, n int) []T {
 	return x[:n]
 }
 
-// split cuts the product into tasks: by rows where there are many.
+// split cuts the product into tasks: by rows if there are many.
 func (j *byteJob) split(parallel bool) {
 	j.panels = ceilDiv(j.M, j.tiles.rows)
 	j.height, j.higher = j.M/j.panels, j.M%j.panels
@@ -176,7 +176,7 @@ func (j *byteJob) split(parallel bool) {
 	}
 	want := threads * chunksEach
 	if j.panels >= want*splitPanels {
-		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each thread
+		j.mTasks = ceilDiv(j.mTasks, want) * want // the same number for each thread
 		return
 	}
 	if j.M >= threads*ownRows {
@@ -196,7 +196,7 @@ func (j *byteJob) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: parts of the product.
+// Run implements Task over parts of the product.
 func (j *byteJob) Run(lo, hi int) {
 	p := byteParts.get()
 	p.byteJob = j
@@ -207,13 +207,13 @@ func (j *byteJob) Run(lo, hi int) {
 	byteParts.put(p)
 }
 
-// bytePart is a group of rows by a range of columns, done by one thread.
+// bytePart is one thread's group of rows and range of columns.
 type bytePart struct {
 	*byteJob
 	p0, p1, m0 int     // panels, and the first row
 	a          []byte  // the rows of A
-	copied     []byte  // room for such rows
-	rowSums    []int32 // of these rows, where they are asked for
+	copied     []byte  // room for copied rows of A
+	rowSums    []int32 // sums of these rows, if needed
 	tile       byteTile
 	finish     byteFinish
 	sums       [tileSums]int32
@@ -221,7 +221,7 @@ type bytePart struct {
 
 var byteParts freelist[bytePart]
 
-// do multiplies a group of panels of A by a range of columns of B.
+// do multiplies part i: a group of panels of A by a range of columns of B.
 func (p *bytePart) do(i int) {
 	j := p.byteJob
 	if j.backward {
@@ -241,7 +241,7 @@ func (p *bytePart) do(i int) {
 			at = s0 + s1 - 1 - s
 		}
 		n, cols := at*j.columns, min(j.columns, j.B.n-at*j.columns)
-		if cols > 2*byteStrip && cols <= 3*byteStrip { // tiles are of one strip, of two or of four
+		if cols > 2*byteStrip && cols <= 3*byteStrip { // tiles have one, two or four strips
 			p.multiply(n, 2*byteStrip)
 			n, cols = n+2*byteStrip, cols-2*byteStrip
 		}
@@ -249,7 +249,7 @@ func (p *bytePart) do(i int) {
 	}
 }
 
-// setup fills in what is the same for every tile.
+// setup sets the arguments that are the same for every tile.
 func (p *bytePart) setup() {
 	first, _ := p.panel(p.p0)
 	_, end := p.panel(p.p1 - 1)
@@ -276,8 +276,8 @@ func (p *bytePart) setup() {
 	}
 }
 
-// rows finds rows of A in whole groups, and returns how far they lie apart: copies where groups would reach beyond A. What
-// is in a group after the last element meets zeros of B.
+// rows finds rows of A in whole groups, and returns the distance between them. It copies rows whose groups would reach beyond A.
+// Elements in a group after a row's end are multiplied by zeros of B.
 func (p *bytePart) rows(first, end int) (lda int) {
 	k, whole := p.B.k, p.B.groups()*byteGroup
 	if k == whole || p.LDA >= whole && (end-1)*p.LDA+whole <= len(p.A) {
@@ -293,7 +293,7 @@ func (p *bytePart) rows(first, end int) (lda int) {
 	return whole
 }
 
-// multiply does some columns of all panels.
+// multiply computes cols columns of all panels.
 func (p *bytePart) multiply(n, cols int) {
 	t, f := &p.tile, &p.finish
 	t.b = unsafe.Pointer(&p.B.column(n)[0])
@@ -326,7 +326,7 @@ func (p *bytePart) multiply(n, cols int) {
 	}
 }
 
-// sumBytes returns the sum of elements as uint8; signed ones are taken as 128 larger.
+// sumBytes returns the sum of elements as uint8; signed elements count as 128 larger.
 func sumBytes(x []byte, signed bool) (sum int32) {
 	var flip uint64
 	if signed {

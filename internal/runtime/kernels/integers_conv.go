@@ -1,11 +1,10 @@
 package kernels
 
-// byteGathered is the bytes of patches that are gathered at a time, unless one patch has more.
+// byteGathered is the most bytes of patches that are gathered at once, unless a single patch has more.
 const byteGathered = 512 << 10
 
-// ConvolveBytes computes the convolution of images x with the filter p.B, [KH*KW*InC, OutC]: p says what x and the filter are and
-// what becomes of the sums, of M, A and LDA nothing. Images are surrounded by ZeroA, of which the lowest 8 bits count. There are no
-// groups.
+// ConvolveBytes computes the convolution of images x with the filter p.B, [KH*KW*InC, OutC]. p describes x, the filter and the
+// results; its M, A and LDA are not used. Images are padded with the lowest 8 bits of ZeroA. Groups are not supported.
 func ConvolveBytes(g Window, x []byte, p ByteProduct) {
 	_ = x[:g.inSize()]
 	p.M = g.pixels()
@@ -37,7 +36,7 @@ func ConvolveBytes(g Window, x []byte, p ByteProduct) {
 	byteConvs.put(c)
 }
 
-// From leaves away the first results.
+// From skips the first at results.
 func (r *ByteResult) From(at int) {
 	switch r.kind() {
 	case byteResult:
@@ -53,9 +52,9 @@ func (r *ByteResult) From(at int) {
 type byteConv struct {
 	Window
 	x       []byte
-	pad     byte // what surrounds images
+	pad     byte // padding of images
 	first   int  // output pixel of the first patch
-	ld      int  // bytes from patch to patch
+	ld      int  // bytes between patches
 	patches []byte
 }
 

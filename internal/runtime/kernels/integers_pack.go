@@ -3,26 +3,26 @@ package kernels
 import "sync/atomic"
 
 const (
-	byteGroup = 4  // successive elements of k of a column that lie together
+	byteGroup = 4  // successive elements of k of a column that are adjacent
 	byteStrip = 16 // columns of a strip
 )
 
-// PackedBytes is the right operand of products of bytes in the order in which the micro-kernels read it. It may be shared by any
-// number of products at once.
+// PackedBytes is the right operand of products of bytes, in the order in which the micro-kernels read it. Any number of products
+// may share it at the same time.
 type PackedBytes struct {
 	k, n   int
-	trans  bool // it was made of B transposed
-	signed bool // it was made of int8
-	// data are strips of columns; each has for every group of k the columns one after another. Elements are int8: unsigned ones
-	// less 128. What fills the last group and the last strip is zero.
+	trans  bool // made from B transposed
+	signed bool // made from int8
+	// data has strips of columns. A strip has the columns one after the other for every group of k. Elements are int8: 128 is
+	// subtracted from unsigned ones. The last group and the last strip are filled with zeros.
 	data []byte
-	sums []int32 // of the columns of data
+	sums []int32 // sums of data's columns
 
 	uses atomic.Uint32 // products of few rows so far
 }
 
-// PackBytes copies op(B) [k, n], whose rows lie ldb elements apart (b is [n, k] when trans). Its elements are int8 where
-// signed, else uint8.
+// PackBytes copies op(B) [k, n], whose rows are ldb elements apart (b is [n, k] if trans). Its elements are int8 if signed, else
+// uint8.
 func PackBytes(b []byte, ldb, k, n int, trans, signed bool) *PackedBytes {
 	p := &PackedBytes{}
 	p.pack(b, ldb, k, n, trans, signed)
@@ -59,7 +59,7 @@ func (p *PackedBytes) pack(b []byte, ldb, k, n int, trans, signed bool) {
 	}
 }
 
-// Unpack writes what PackBytes read, without distance between rows: [k, n], or [n, k] where it was transposed.
+// Unpack restores the matrix that PackBytes read, without gaps between rows: [k, n], or [n, k] if it was transposed.
 func (p *PackedBytes) Unpack(b []byte) {
 	stepK, stepN := p.n, 1
 	if p.trans {
@@ -77,10 +77,10 @@ func (p *PackedBytes) Unpack(b []byte) {
 // Size returns the rows and columns of op(B).
 func (p *PackedBytes) Size() (k, n int) { return p.k, p.n }
 
-// Memory returns how many bytes the operand holds.
+// Memory returns the bytes of the operand.
 func (p *PackedBytes) Memory() int64 { return int64(cap(p.data)) + 4*int64(cap(p.sums)) }
 
-// flip turns elements of B into elements of data.
+// flip returns the XOR mask that turns elements of B into elements of data.
 func (p *PackedBytes) flip() byte {
 	if p.signed {
 		return 0
@@ -88,7 +88,7 @@ func (p *PackedBytes) flip() byte {
 	return 0x80
 }
 
-// shift is how much smaller elements of data are than elements of B.
+// shift returns how much smaller elements of data are than elements of B.
 func (p *PackedBytes) shift() int32 {
 	if p.signed {
 		return 0
@@ -96,18 +96,18 @@ func (p *PackedBytes) shift() int32 {
 	return 128
 }
 
-// groups returns how many groups of k there are, at least one.
+// groups returns the number of groups of k, at least one.
 func (p *PackedBytes) groups() int { return max(1, ceilDiv(p.k, byteGroup)) }
 
 // stripSize returns the bytes of a strip.
 func (p *PackedBytes) stripSize() int { return p.groups() * byteGroup * byteStrip }
 
-// column returns data from the first element of a column on.
+// column returns data from the first element of column j on.
 func (p *PackedBytes) column(j int) []byte {
 	return p.data[j/byteStrip*p.stripSize()+j%byteStrip*byteGroup:]
 }
 
-// checkRows panics as an out-of-range index does where a slice of that length is shorter than its matrix.
+// checkRows panics like an out-of-range index if a slice of that length is shorter than its matrix.
 func checkRows(length, rows, cols, ld int) {
 	if rows < 0 || cols < 0 || rows > 1 && ld < cols {
 		panic("kernels: matrix with a negative size or a row stride below its width")

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// byteCase is a product of bytes whose B is not packed yet.
+// byteCase is a product of bytes with an unpacked B.
 type byteCase struct {
 	ByteProduct
 	b               []byte
@@ -19,7 +19,7 @@ type byteCase struct {
 	transB, signedB bool
 }
 
-// element returns an element of 8 bits as a number.
+// element returns an 8-bit element as a number.
 func element(v byte, signed bool) int32 {
 	if signed {
 		return int32(int8(v))
@@ -27,7 +27,7 @@ func element(v byte, signed bool) int32 {
 	return int32(v)
 }
 
-// drawnBytes returns n bytes at an odd address: random ones, or where extreme 0, 127, 128 and 255.
+// drawnBytes returns n bytes at an odd address: any bytes or, if extreme, only 0, 127, 128 and 255.
 func drawnBytes(r *rand.Rand, n int, extreme bool) []byte {
 	x := make([]byte, n+1)
 	for i := range x {
@@ -38,7 +38,7 @@ func drawnBytes(r *rand.Rand, n int, extreme bool) []byte {
 	return x[1:]
 }
 
-// newByteCase returns a product whose rows lie gap elements apart.
+// newByteCase returns a product with gaps of gap elements between rows.
 func newByteCase(r *rand.Rand, m, n, k, gap int, signedA, signedB, transB, extreme bool) byteCase {
 	rows, cols := k, n
 	if transB {
@@ -49,7 +49,7 @@ func newByteCase(r *rand.Rand, m, n, k, gap int, signedA, signedB, transB, extre
 	return c
 }
 
-// sums are the product by its definition.
+// sums returns the product by its definition.
 func (c *byteCase) sums() []int32 {
 	y := make([]int32, c.M*c.n)
 	for i := range y {
@@ -101,7 +101,7 @@ func requireInts[T comparable](t fataler, what string, got, want []T) {
 
 var bools = []bool{false, true}
 
-// TestMultiplyBytes has all signs, and sizes at the edges of groups, strips and tiles, with the numbers whose products are largest.
+// TestMultiplyBytes tests all signs, and sizes at the edges of groups, strips and tiles, with the numbers that have the largest products.
 func TestMultiplyBytes(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		r := newRand(1)
@@ -133,7 +133,7 @@ func TestMultiplyBytes(t *testing.T) {
 	})
 }
 
-// TestMultiplyBytesWraps has sums beyond 32 bits: the largest products, more of them than 32 bits hold, in each column and row.
+// TestMultiplyBytesWraps has sums beyond 32 bits: the largest products, too many for 32 bits, in each column and row.
 func TestMultiplyBytesWraps(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const m, n, k = 3, 3, 1<<17 + 3
@@ -155,7 +155,7 @@ func TestMultiplyBytesWraps(t *testing.T) {
 	})
 }
 
-// TestBytesOfNaN: what is no number is the lowest one, in whole vectors and in what is left of them.
+// TestBytesOfNaN: NaN becomes the lowest number, in whole and partial vectors.
 func TestBytesOfNaN(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		const n = 19
@@ -167,7 +167,7 @@ func TestBytesOfNaN(t *testing.T) {
 	})
 }
 
-// TestMultiplyBytesProperty draws sizes, zero points and what is made of the sums.
+// TestMultiplyBytesProperty draws sizes, zero points and kinds of results.
 func TestMultiplyBytesProperty(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -238,7 +238,7 @@ func TestMultiplyBytesProperty(t *testing.T) {
 	})
 }
 
-// TestBytesRoundToEven has results halfway between two integers, and at the limits.
+// TestBytesRoundToEven tests results halfway between two integers, and at the limits.
 func TestBytesRoundToEven(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		c := byteCase{k: 1, n: 16, ldb: 16, signedB: true, b: make([]byte, 16)}
@@ -288,7 +288,7 @@ func TestMultiplyBytesDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestPackedBytesAreShared has several goroutines multiply by one operand at once.
+// TestPackedBytesAreShared: several goroutines multiply by one operand at the same time.
 func TestPackedBytesAreShared(t *testing.T) {
 	withProcs(t, 4)
 	for m := 1; m <= 3; m++ {
@@ -314,7 +314,7 @@ func TestPackedBytesAreShared(t *testing.T) {
 	}
 }
 
-// TestBytesOfWrongSizes sees that nothing is read or written beyond a slice.
+// TestBytesOfWrongSizes checks that nothing is read or written beyond a slice.
 func TestBytesOfWrongSizes(t *testing.T) {
 	for name, spoil := range map[string]func(c *byteCase){
 		"A":      func(c *byteCase) { c.A = c.A[1:] },
@@ -365,7 +365,7 @@ func TestConvolveBytes(t *testing.T) {
 	})
 }
 
-// TestConvolveBytesInParts has more patches than are gathered at a time.
+// TestConvolveBytesInParts has more patches than are gathered at once.
 func TestConvolveBytesInParts(t *testing.T) {
 	g := cnnLayer(3, 70, 9, 4)
 	if g.pixels()*g.patch() <= byteGathered {

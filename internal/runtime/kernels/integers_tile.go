@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// byteTile is what the micro-kernels of bytes read; internal/runtime/kernels/gen knows the offsets.
+// byteTile are the arguments of the micro-kernels of bytes; internal/runtime/kernels/gen has the offsets.
 type byteTile struct {
 	a      unsafe.Pointer // A[m, 0], in whole groups
 	aRow   int            // bytes from row to row
@@ -13,8 +13,8 @@ type byteTile struct {
 	strip  int            // bytes from strip to strip
 	sums   unsafe.Pointer // int32
 	sumRow int            // bytes from row to row
-	groups int            // of k, at least one
-	flip   uint64         // 0, or signBits where A is of int8: it is then taken as uint8, 128 larger
+	groups int            // groups of k, at least one
+	flip   uint64         // 0, or signBits if A is int8, which is then read as uint8, 128 larger
 }
 
 // signBits are the sign bits of a group.
@@ -25,24 +25,24 @@ func (t *byteTile) hidden() *byte {
 	return *(**byte)(unsafe.Pointer(&p))
 }
 
-// byteTileSet is a family of micro-kernels of bytes, and of those that make results of sums.
+// byteTileSet is a family of micro-kernels of bytes, with the kernels that turn sums into results.
 type byteTileSet struct {
 	rows   int // most rows of a tile
 	width  int // columns of a tile
 	narrow int // columns of a tile of up to thin rows
 	thin   int
-	table  func(cols int) []func(*byte) // by rows, less one; nil: Go
+	table  func(cols int) []func(*byte) // by rows minus one; nil: Go
 	finish [3]func(*byte)               // by kind of result
-	lanes  int                          // of a vector of results
+	lanes  int                          // elements of a vector of results
 	masks  bool                         // results may be parts of vectors
 }
 
-// tileSums is the most sums that a tile has.
+// tileSums is the most sums of a tile.
 const tileSums = 14 * 32
 
 var bytesPortable = byteTileSet{rows: 4, width: 4, narrow: 4, lanes: 1}
 
-// columns returns how many columns a tile of so many rows has, at most.
+// columns returns the most columns of a tile with that many rows.
 func (s *byteTileSet) columns(rows int) int {
 	if rows <= s.thin {
 		return s.narrow
@@ -50,8 +50,8 @@ func (s *byteTileSet) columns(rows int) int {
 	return s.width
 }
 
-// tile computes the sums of a tile. The columns are a tile's, or as many as are left of them in whole strips; on levels
-// without VNNI and in Go they lie within one strip.
+// tile computes the sums of a tile. cols is the columns of a full tile, or the rest in whole strips. On levels without VNNI
+// and in Go, they are within one strip.
 //
 //go:noinline
 func (s *byteTileSet) tile(t *byteTile, rows, cols int) {
@@ -76,8 +76,8 @@ func portableBytes(t *byteTile, rows, cols int) {
 	}
 }
 
-// pairs returns the sums of columns c and c+1 in rows r and, where there are two, r+1. One multiplication makes two products: the
-// column c+1 is in the upper half of a factor, so that its sum is in the upper half of the sums. A strip has room for both columns.
+// pairs returns the sums of columns c and c+1 in row r and, if two is set, row r+1. One multiplication makes two products: column
+// c+1 is in the upper half of a factor, so its sum is in the upper half of the sums. A strip always has room for both columns.
 func (t *byteTile) pairs(r, c int, two bool) (first, second int64) {
 	flip := uint8(t.flip)
 	a := unsafe.Slice((*[byteGroup]uint8)(unsafe.Add(t.a, r*t.aRow)), t.groups)
@@ -105,7 +105,7 @@ func (t *byteTile) pairs(r, c int, two bool) (first, second int64) {
 	return first, second
 }
 
-// halfGroups is the most groups whose sums fit half of an int64.
+// halfGroups is the most groups whose sums fit into half of an int64.
 const halfGroups = 1 << 31 / (255 * 128 * byteGroup)
 
 // halves returns the sums of two columns.
@@ -121,7 +121,7 @@ func addHalves(x, y int64) int64 {
 	return int64(xHigh+yHigh)<<32 + int64(xLow+yLow)
 }
 
-// put stores two sums of row r. The second may be beyond the columns.
+// put stores two sums of row r. The second may be beyond the last column.
 func (t *byteTile) put(r, c, cols int, sums int64) {
 	row := unsafe.Add(t.sums, r*t.sumRow)
 	low, high := halves(sums)
@@ -131,7 +131,7 @@ func (t *byteTile) put(r, c, cols int, sums int64) {
 	}
 }
 
-// resultKind says what is made of sums.
+// resultKind is the kind of result of sums.
 type resultKind int
 
 const (
@@ -140,21 +140,22 @@ const (
 	byteResult
 )
 
-// byteFinish is what the kernels read that make results of the sums of a tile; internal/runtime/kernels/gen knows the offsets.
+// byteFinish are the arguments of the kernels that turn the sums of a tile into results; internal/runtime/kernels/gen has the
+// offsets.
 type byteFinish struct {
 	sums    unsafe.Pointer
 	sumRow  int // bytes
 	rows    int
 	vectors int            // whole vectors of columns
-	rest    int            // columns of a part of a vector that follows
-	add     unsafe.Pointer // for each column: what to add to the sum
+	rest    int            // columns in the partial vector that follows
+	add     unsafe.Pointer // for each column: the addend of the sum
 	rowSums unsafe.Pointer // nil, or the sum of each row of A
-	zeros   unsafe.Pointer // for each column: its zero point, where there are sums of rows
+	zeros   unsafe.Pointer // for each column: its zero point, if there are rowSums
 	out     unsafe.Pointer
 	outRow  int            // bytes
 	scale   unsafe.Pointer // for each column
-	more    unsafe.Pointer // nil, or for each column what to add to the float
-	low     float32        // of bytes, without the zero point
+	more    unsafe.Pointer // nil, or for each column the addend of the float
+	low     float32        // limits of bytes, without the zero point
 	high    float32
 	zero    int32
 }
@@ -164,7 +165,7 @@ func (f *byteFinish) hidden() *byte {
 	return *(**byte)(unsafe.Pointer(&p))
 }
 
-// results writes the results of a tile of so many columns.
+// results writes the results of a tile of cols columns.
 //
 //go:noinline
 func (s *byteTileSet) results(f *byteFinish, kind resultKind, cols int) {
@@ -173,13 +174,13 @@ func (s *byteTileSet) results(f *byteFinish, kind resultKind, cols int) {
 		return
 	}
 	f.vectors, f.rest = cols/s.lanes, cols%s.lanes
-	s.finish[kind](f.hidden()) // which leaves the rest to us where there are no masks
+	s.finish[kind](f.hidden()) // without masks it leaves the rest
 	if f.rest > 0 && !s.masks {
 		f.portable(kind, cols-f.rest, cols)
 	}
 }
 
-// portable makes the results of columns [from, to).
+// portable computes the results of columns [from, to).
 func (f *byteFinish) portable(kind resultKind, from, to int) {
 	for r := range f.rows {
 		sums, out := unsafe.Add(f.sums, r*f.sumRow), unsafe.Add(f.out, r*f.outRow)
@@ -192,7 +193,7 @@ func (f *byteFinish) portable(kind resultKind, from, to int) {
 				*at32[int32](out, c) = v
 				continue
 			}
-			x := float32(float32(v) * *at32[float32](f.scale, c)) // which no processor may fuse with the sum
+			x := float32(float32(v) * *at32[float32](f.scale, c)) // converted, so that it is not fused with the addition
 			if f.more != nil {
 				x += *at32[float32](f.more, c)
 			}

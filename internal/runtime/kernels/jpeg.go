@@ -1,19 +1,19 @@
 package kernels
 
-// The inner loops of decoding JPEG. They compute what the integer code of the JPEG standard's reference libraries does, to the bit.
+// The inner loops of decoding JPEG. Their results equal the integer code of the JPEG standard's reference libraries to the bit.
 
-// BlockLine is a line of blocks of 8 x 8 coefficients beside each other, row by row.
+// BlockLine is a line of adjacent blocks of 8 x 8 coefficients, each row by row.
 type BlockLine struct {
-	Coefs  []int16    // 64 of each block
-	Quant  *[64]int16 // the factors of coefficients, of FastQuant
-	Stride int        // from a row of pixels to the next
+	Coefs  []int16    // 64 for each block
+	Quant  *[64]int16 // the factors of coefficients, from FastQuant
+	Stride int        // distance between rows of pixels
 }
 
 // aanScales are the factors of rows and columns in the transform of Arai, Agui and Nakajima: 1, and the square root of 2 times
-// the cosines of multiples of pi/16, all with 14 fractional bits after multiplication.
+// cosines of multiples of pi/16. Their products are rounded to 14 fractional bits.
 var aanScales = [8]float64{1, 1.387039845, 1.306562965, 1.175875602, 1, 0.785694958, 0.541196100, 0.275899379}
 
-// FastQuant returns a table of quantization with the factors of the fast transform in it, with 2 fractional bits.
+// FastQuant returns a quantization table multiplied by the factors of the fast transform, with 2 fractional bits.
 func FastQuant(table *[64]uint16) (q [64]int16) {
 	for i, v := range table {
 		scale := int64(aanScales[i/8]*aanScales[i%8]*(1<<14) + 0.5)
@@ -22,8 +22,8 @@ func FastQuant(table *[64]uint16) (q [64]int16) {
 	return q
 }
 
-// FastInverse is the inverse cosine transform of a line of blocks into 8 rows of dst, the fast way: pixels differ by up to a few
-// steps from those of the accurate transform.
+// FastInverse is the fast inverse cosine transform of a line of blocks into 8 rows of dst. Pixels differ from the accurate
+// transform's by up to a few steps.
 func FastInverse(dst []byte, l *BlockLine) {
 	n := len(l.Coefs) / 64
 	if n == 0 {
@@ -51,7 +51,7 @@ func fastBlock(dst []byte, stride int, coefs, quant *[64]int16) {
 	}
 }
 
-// fastLine transforms 8 words, step apart, in place.
+// fastLine transforms 8 words, step elements apart, in place.
 func fastLine(w []int16, step int) {
 	in := func(i int) int16 { return w[i*step] }
 	scale := func(v, by int16) int16 { return int16(int32(v<<2) * int32(by<<6) >> 16) }
@@ -72,7 +72,7 @@ func fastLine(w []int16, step int) {
 
 func clampByte(v int) byte { return byte(min(max(v, 0), 255)) }
 
-// WidenPixels makes twice as many pixels of a row of at least 3: each has three parts of its own and one of its neighbour's.
+// WidenPixels doubles the pixels of a row of at least 3: each new pixel is three parts of its pixel and one part of a neighbour.
 func WidenPixels(dst, src []byte) {
 	n := len(src)
 	dst = dst[:2*n]
@@ -84,7 +84,7 @@ func WidenPixels(dst, src []byte) {
 	dst[2*n-2], dst[2*n-1] = byte((3*int(src[n-1])+int(src[n-2])+1)>>2), src[n-1]
 }
 
-// WidenPixelsBoth is WidenPixels of a row between two: three parts of the near and one of the far.
+// WidenPixelsBoth is WidenPixels for a row between two rows: three parts of the near row and one part of the far row.
 func WidenPixelsBoth(dst, near, far []byte) {
 	n := len(near)
 	dst, far = dst[:2*n], far[:n]
@@ -97,7 +97,7 @@ func WidenPixelsBoth(dst, near, far []byte) {
 	dst[2*n-2], dst[2*n-1] = byte((3*at(n-1)+at(n-2)+8)>>4), byte((4*at(n-1)+7)>>4)
 }
 
-// RGBPixels converts a row of YCbCr to red, green and blue beside each other.
+// RGBPixels converts a row of YCbCr to interleaved red, green and blue.
 func RGBPixels(dst, y, cb, cr []byte) {
 	n := len(y)
 	dst, cb, cr = dst[:3*n], cb[:n], cr[:n]
@@ -106,7 +106,7 @@ func RGBPixels(dst, y, cb, cr []byte) {
 	}
 }
 
-// RGBPixel converts a pixel of YCbCr, with 16 fractional bits.
+// RGBPixel converts a YCbCr pixel with 16 fractional bits.
 func RGBPixel(y, cb, cr byte) (r, g, b byte) {
 	v, u, w := int(y), int(cb)-128, int(cr)-128
 	return clampByte(v + (91881*w+1<<15)>>16), clampByte(v + (-22554*u-46802*w+1<<15)>>16), clampByte(v + (116130*u+1<<15)>>16)

@@ -5,7 +5,7 @@ import "sync/atomic"
 // Level is the instruction set that the kernels use.
 type Level int32
 
-// The levels, each including those before it.
+// The levels. Each includes the ones before it.
 const (
 	Portable Level = iota // Go code only
 	AVX2                  // amd64 with AVX2 and FMA
@@ -31,7 +31,7 @@ func init() { level.Store(int32(BestLevel())) }
 // ActiveLevel returns the level in use: BestLevel unless SetLevel lowered it.
 func ActiveLevel() Level { return Level(level.Load()) }
 
-// SetLevel makes the kernels use at most the given level and returns the one now in use. Results of different levels
+// SetLevel makes the kernels use at most the given level and returns the level in use. Results of different levels
 // differ by rounding. Call it while no kernel runs.
 func SetLevel(l Level) Level {
 	l = max(Portable, min(l, BestLevel()))

@@ -5,5 +5,5 @@ package kernels
 // BestLevel returns the highest level that this CPU and operating system support: Portable in this build.
 func BestLevel() Level { return Portable }
 
-// pause tells the CPU that the caller spins; nothing in this build.
+// pause would tell the CPU that the caller spins; in this build it does nothing.
 func pause() {}

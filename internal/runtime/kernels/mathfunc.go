@@ -23,7 +23,7 @@ func sign[T Float](v T) T {
 	}
 }
 
-// mathFuncs are the operations from Exp on; float32 results are computed in float64 and rounded once.
+// mathFuncs are the operations from Exp on. Float32 results are computed in float64 and rounded once.
 var mathFuncs = [unaryCount]func(float64) float64{
 	Exp:      math.Exp,
 	Log:      math.Log,
@@ -53,7 +53,7 @@ var gradientFuncs = [binaryCount]func(dy, x float64) float64{
 	Pow:            math.Pow,
 }
 
-// truth is 1 or 0: a dy that is not finite times 0 is NaN.
+// truth returns 1 or 0, as a factor, so that a non-finite dy times 0 is NaN.
 func truth(v bool) float64 {
 	if v {
 		return 1
@@ -61,7 +61,7 @@ func truth(v bool) float64 {
 	return 0
 }
 
-// unlessZero is 0 where dy is, whatever the derivative.
+// unlessZero returns f, except that the result is 0 if dy is 0, whatever the derivative.
 func unlessZero(f func(dy, y float64) float64) func(dy, y float64) float64 {
 	return func(dy, y float64) float64 {
 		if dy == 0 {

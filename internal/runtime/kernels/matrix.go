@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// Matrix is a square matrix of N rows, by rows.
+// Matrix is a square matrix of N rows, stored by rows.
 type Matrix[T Field] struct {
 	N     int
 	A     []T
-	Ended func() bool // nobody waits for the result any more: it need not be right; nil: never
+	Ended func() bool // reports that nobody waits for the result any more, so it may be wrong; nil: never
 }
 
-// ended reports whether nobody waits for the result.
+// ended reports whether nobody waits for the result any more.
 func (m Matrix[T]) ended() bool { return m.Ended != nil && m.Ended() }
 
-// Of returns a matrix of the same size with other elements.
+// Of returns a matrix of the same size with the elements a.
 func (m Matrix[T]) Of(a []T) Matrix[T] { return Matrix[T]{m.N, a, m.Ended} }
 
-// Zeros returns a matrix of the same size.
+// Zeros returns a matrix of zeros of the same size.
 func (m Matrix[T]) Zeros() Matrix[T] { return m.Of(make([]T, len(m.A))) }
 
 // At returns the element of row i and column j.
@@ -38,7 +38,7 @@ func (m Matrix[T]) Adjoint() Matrix[T] {
 	return t
 }
 
-// Cholesky returns the lower triangle whose product with its adjoint is m, NaN where there is none.
+// Cholesky returns the lower triangle whose product with its adjoint is m. It is NaN if there is none.
 func Cholesky[T Field](m Matrix[T]) Matrix[T] {
 	l, ok := Root(m)
 	if !ok {
@@ -47,8 +47,8 @@ func Cholesky[T Field](m Matrix[T]) Matrix[T] {
 	return l
 }
 
-// Root finds the lower triangle whose product with its adjoint is m. It reads the lower triangle of m; false where m is not positive
-// definite. What depends on NaN is NaN.
+// Root finds the lower triangle whose product with its adjoint is m. It reads only the lower triangle of m, and returns false if m is
+// not positive definite. Elements that depend on NaN are NaN.
 func Root[T Field](m Matrix[T]) (l Matrix[T], ok bool) {
 	l = m.Zeros()
 	for j := 0; j < m.N && !m.ended(); j++ {
@@ -85,11 +85,11 @@ func (m Matrix[T]) undefined() Matrix[T] {
 // Factors are an LU decomposition with pivots, in place: L without its diagonal of ones, and U.
 type Factors[T Field] struct {
 	Matrix[T]
-	Rows []int   // which row of the matrix each row is
-	Sign float64 // of the permutation
+	Rows []int   // the matrix's row of each row
+	Sign float64 // sign of the permutation
 }
 
-// LU decomposes m, which it overwrites. A column without a pivot is left; NaN is larger than all numbers.
+// LU decomposes m, which it overwrites. It skips a column without a pivot. NaN counts as larger than all numbers.
 func LU[T Field](m Matrix[T]) Factors[T] {
 	f := Factors[T]{m, make([]int, m.N), 1}
 	for i := range f.Rows {
@@ -125,7 +125,7 @@ func LU[T Field](m Matrix[T]) Factors[T] {
 	return f
 }
 
-// Singular reports whether there is no inverse: a pivot is missing, or the first column has NaN.
+// Singular reports whether there is no inverse, because a pivot is missing or the first column has NaN.
 func (f Factors[T]) Singular() bool {
 	for k := range f.N {
 		if v := *f.At(k, k); v == 0 || k == 0 && v != v {
@@ -135,10 +135,10 @@ func (f Factors[T]) Singular() bool {
 	return false
 }
 
-// ErrSingular is what a singular matrix gives.
+// ErrSingular is the error for a singular matrix.
 var ErrSingular = errors.New("the matrix is not invertible")
 
-// Solve returns x of m·x = b, for b of k columns.
+// Solve returns the solution x of m·x = b, where b has k columns.
 func (f Factors[T]) Solve(b []T, k int) ([]T, error) {
 	x := make([]T, len(b))
 	for i, from := range f.Rows {
@@ -152,7 +152,7 @@ func (f Factors[T]) Solve(b []T, k int) ([]T, error) {
 	return x, nil
 }
 
-// Substitute solves the triangular system of m in place, for x of k columns. A unit triangle has ones in the diagonal, which is not read.
+// Substitute solves the triangular system m in place, where x has k columns. The diagonal of a unit triangle is ones and is not read.
 func Substitute[T Field](m Matrix[T], x []T, k int, lower, unit bool) {
 	for step := 0; step < m.N && !m.ended(); step++ {
 		i, from, to := step, 0, step

@@ -2,8 +2,8 @@ package kernels
 
 import "math"
 
-// The updates below are TensorFlow's ResourceApply* kernels: w is the variable, g its gradient, the other vectors its
-// slots, all of one length and updated in place.
+// The updates below are TensorFlow's ResourceApply* kernels: w is the variable, g its gradient, and the other vectors its
+// slots. All have the same length, and w and the slots are updated in place.
 
 // SGD sets w -= lr*g (ResourceApplyGradientDescent).
 func SGD[T Float](w, g []T, lr T) { Axpy(-lr, g, w) }
@@ -69,8 +69,8 @@ type AdamParams[T Float] struct {
 	Decay    T // decoupled weight decay: w *= 1-Decay before the update; AdamW passes lr*weight_decay
 }
 
-// Adam sets m += (g-m)*(1-beta1), v += (g*g-v)*(1-beta2), w -= lr*m/(sqrt(v)+epsilon), with beta1*m+(1-beta1)*g in
-// place of m when nesterov (ResourceApplyAdam).
+// Adam sets m += (g-m)*(1-beta1), v += (g*g-v)*(1-beta2), w -= lr*m/(sqrt(v)+epsilon). With nesterov, it uses
+// beta1*m+(1-beta1)*g in place of m (ResourceApplyAdam).
 func Adam[T Float](w, m, v, g []T, p AdamParams[T]) {
 	s := optimizerSpan(&doAdam, w, g, m, v)
 	s.k = [6]T{p.LR, p.Beta1, 1 - p.Beta1, 1 - p.Beta2, p.Epsilon, 1 - p.Decay}
@@ -125,9 +125,9 @@ type RMSPropParams[T Float] struct {
 	EpsilonOutside bool
 }
 
-// RMSProp sets ms += (g*g-ms)*(1-rho), mom = momentum*mom + lr*g/sqrt(ms+epsilon), w -= mom (ResourceApplyRMSProp).
-// Where mg is not nil it is the centered form: mg += (g-mg)*(1-rho) and ms-mg*mg under the root
-// (ResourceApplyCenteredRMSProp). mom may be nil when momentum is 0.
+// RMSProp sets ms += (g*g-ms)*(1-rho), mom = momentum*mom + lr*g/sqrt(ms+epsilon), w -= mom (ResourceApplyRMSProp). If mg is
+// not nil it is the centered form, with mg += (g-mg)*(1-rho) and ms-mg*mg under the root (ResourceApplyCenteredRMSProp). mom
+// may be nil if momentum is 0.
 func RMSProp[T Float](w, ms, mom, mg, g []T, p RMSPropParams[T]) {
 	s := optimizerSpan(&doRMSProp, w, g, ms, mom)
 	s.coef[0] = mg
@@ -169,7 +169,7 @@ func runRMSProp[T Float](s *span[T], lo, hi int) {
 	}
 }
 
-// rangeOf is x[lo:hi], or nil for nil.
+// rangeOf returns x[lo:hi], or nil for nil.
 func rangeOf[T Float](x []T, lo, hi int) []T {
 	if x == nil {
 		return nil
@@ -182,7 +182,7 @@ type FtrlParams[T Float] struct {
 	LR, L1, L2  T
 	L2Shrinkage T    // 0 gives ResourceApplyFtrl, else ResourceApplyFtrlV2
 	LRPower     T    // <= 0; -0.5 is the usual one
-	ByRate      bool // linear is kept multiplied by LR
+	ByRate      bool // linear is stored multiplied by LR
 }
 
 // Ftrl does McMahan's FTRL-proximal update with the slots accum and linear (ResourceApplyFtrl, ResourceApplyFtrlV2).
@@ -218,7 +218,7 @@ func runFtrl[T Float](s *span[T], lo, hi int) {
 	}
 }
 
-// runFtrlByRate is runFtrl where linear is multiplied by the rate.
+// runFtrlByRate is runFtrl with linear multiplied by the rate.
 func runFtrlByRate[T Float](s *span[T], lo, hi int) {
 	lr, l1, l2, shrink, power := s.k[0], s.k[1]*s.k[0], s.k[2]*s.k[0], s.k[3], s.k[4]
 	for i := lo; i < hi; i++ {
@@ -235,7 +235,7 @@ func runFtrlByRate[T Float](s *span[T], lo, hi int) {
 	}
 }
 
-// ftrlRoot is accum^-power.
+// ftrlRoot returns accum^-power.
 func ftrlRoot[T Float](accum, power T) T {
 	if power == -0.5 {
 		return sqrt(accum)
@@ -243,7 +243,7 @@ func ftrlRoot[T Float](accum, power T) T {
 	return T(math.Pow(float64(accum), -float64(power)))
 }
 
-// optimizerSpan checks the lengths and fills in the vectors; the second slot may be nil.
+// optimizerSpan checks the lengths and sets the vectors; the second slot may be nil.
 func optimizerSpan[T Float](run *spanFunc, w, g, slot1, slot2 []T) *span[T] {
 	_, _ = g[:len(w)], slot1[:len(w)]
 	if slot2 != nil {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slots are a variable, its gradient and up to three slots, with a float64 copy that the reference works on.
+// slots are a variable, its gradient and up to three slots, with a float64 copy for the reference.
 type slots[T Float] struct {
 	w, g, a, b, c []T
 	ref           [5][]float64

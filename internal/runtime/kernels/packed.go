@@ -5,19 +5,20 @@ import (
 	"unsafe"
 )
 
-// PackedB is the right operand of a product in the order in which the micro-kernels read it: made once for weights that do not change. It may be shared by any number of products at once.
+// PackedB is the right operand of a product in the order in which the micro-kernels read it, made once for constant weights. Any
+// number of products may share it at the same time.
 type PackedB[T Float] struct {
 	k, n  int
-	trans bool // it was made of B transposed
+	trans bool // made from B transposed
 	tiles *tileSet
-	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
+	data  []T // strips of two vectors of columns and k rows; the last strip may be one vector wide
 
-	halves *halfStrips // nil, or what is known of strips of 16-bit numbers: see PackHalves
+	halves *halfStrips // nil, or the strips of 16-bit numbers: see PackHalves
 
 	uses atomic.Uint32 // products of few rows so far
 }
 
-// PackB copies op(B) [k, n], whose rows lie ldb elements apart (b is [n, k] when trans), for the level in use.
+// PackB copies op(B) [k, n], whose rows are ldb elements apart (b is [n, k] if trans), for the level in use.
 func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	if trans {
 		checkMatrix(b, n, k, ldb)
@@ -39,7 +40,7 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	return p
 }
 
-// Unpack writes what PackB read, without distance between rows: [k, n], or [n, k] where it was transposed.
+// Unpack restores the matrix that PackB read, without gaps between rows: [k, n], or [n, k] if it was transposed.
 func (p *PackedB[T]) Unpack(b []T) {
 	for at := 0; at < p.n && p.k > 0; at += p.stripWidth() {
 		src, ld, cols := p.strip(at)
@@ -60,7 +61,7 @@ func (p *PackedB[T]) Unpack(b []T) {
 // Size returns the rows and columns of op(B).
 func (p *PackedB[T]) Size() (k, n int) { return p.k, p.n }
 
-// Memory returns how many bytes the operand holds.
+// Memory returns the bytes of the operand.
 func (p *PackedB[T]) Memory() int64 {
 	if p.halves != nil {
 		return sizeOf(p.data) + 2*int64(len(p.halves.rows))
@@ -70,10 +71,10 @@ func (p *PackedB[T]) Memory() int64 {
 
 func sizeOf[T Float](x []T) int64 { return int64(len(x)) * int64(unsafe.Sizeof(T(0))) }
 
-// stripWidth is the columns of a whole strip.
+// stripWidth is the number of columns of a whole strip.
 func (p *PackedB[T]) stripWidth() int { return 2 * p.tiles.lanes }
 
-// strip returns the strip that starts at column n, the distance of its rows and how many of its columns exist.
+// strip returns the strip that starts at column n, the distance between its rows and the number of its columns.
 func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
 	ld, cols = p.stripSize(n)
 	return p.data[n*p.depth():], ld, cols
@@ -85,7 +86,7 @@ func (p *PackedB[T]) stripSize(n int) (ld, cols int) {
 	return ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes, cols
 }
 
-// cacheLine is the alignment of operands that vectors are read from, in bytes.
+// cacheLine is the alignment in bytes of operands that are read as vectors.
 const cacheLine = 64
 
 // aligned returns n zeros that start at a cache line.
@@ -96,16 +97,16 @@ func aligned[T Float | byte](n int) []T {
 	return x[skip : skip+n : skip+n]
 }
 
-// Epilogue is what happens to each element of a product or convolution before it is stored: * Scale, + Bias, + Add, then
+// Epilogue is what is done to each element of a product or convolution before it is stored: * Scale, + Bias, + Add, then
 // max(_, 0) if Relu.
 type Epilogue[T Float] struct {
 	Scale []T // nil, or one element for each column (output channel)
 	Bias  []T // likewise
-	Add   []T // nil, or as long as the result, with its strides; may be the result itself
+	Add   []T // nil, or as long as the result, with the same strides; may be the result itself
 	Relu  bool
 }
 
-// check panics where a slice is too short for a result of n columns and the given length.
+// check panics if a slice is too short for a result of n columns and the given length.
 func (e *Epilogue[T]) check(n, length int) {
 	for _, columns := range [][]T{e.Scale, e.Bias} {
 		if columns != nil {
@@ -117,7 +118,7 @@ func (e *Epilogue[T]) check(n, length int) {
 	}
 }
 
-// PackedArgs is a product C = A*B with a packed B, and what follows it.
+// PackedArgs is a product C = A*B with a packed B and an epilogue.
 type PackedArgs[T Float] struct {
 	M   int
 	A   []T // [M, k of B], rows LDA elements apart
@@ -128,8 +129,8 @@ type PackedArgs[T Float] struct {
 	Epilogue[T]
 }
 
-// MatMulPacked computes the product on as many workers as it is worth. The order of the additions within one element of C
-// depends on M and the size of B alone.
+// MatMulPacked computes the product on as many workers as pays. The order of the additions within one element of C depends
+// only on M and the size of B.
 func MatMulPacked[T Float](g PackedArgs[T]) {
 	from := gemmParallelFrom
 	if g.M <= 2 {
@@ -138,7 +139,7 @@ func MatMulPacked[T Float](g PackedArgs[T]) {
 	g.multiply(g.M*g.B.n*g.B.k >= from)
 }
 
-// streamParallelFrom is gemmParallelFrom of products that are bound by the reading of B.
+// streamParallelFrom is gemmParallelFrom for products that are bound by reading B.
 const streamParallelFrom = 100_000
 
 // packedSerial is MatMulPacked on the calling goroutine.
@@ -158,7 +159,7 @@ func (g *PackedArgs[T]) multiply(parallel bool) {
 	g.product(GemmArgs[T]{M: g.M, N: g.B.n, K: g.B.k, Alpha: 1, A: g.A, LDA: g.LDA}, parallel)
 }
 
-// product does a product of the given operands with all else of g.
+// product does a product of the given operands, with all other arguments from g.
 func (g *PackedArgs[T]) product(a GemmArgs[T], parallel bool) {
 	a.C, a.LDC, a.Bias, a.Relu = g.C, g.LDC, g.Bias, g.Relu
 	j := gemmJobs[T]().get()

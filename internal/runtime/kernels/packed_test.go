@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawEpilogue draws what follows a result of n columns whose elements are given, and applies it to want.
+// drawEpilogue draws an epilogue for a result of n columns, and applies it to want, the result's elements.
 func drawEpilogue[T Float](t *rapid.T, seed uint64, n int, want []float64) Epilogue[T] {
 	var e Epilogue[T]
 	r := newRand(seed)
@@ -92,7 +92,7 @@ func TestConv2DPacked(t *testing.T) {
 	})
 }
 
-// TestPackedOperandOfAnotherSize panics before anything is read.
+// TestPackedOperandOfAnotherSize: an operand of another size panics before anything is read.
 func TestPackedOperandOfAnotherSize(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -105,7 +105,7 @@ func TestPackedOperandOfAnotherSize(t *testing.T) {
 	Conv2DPacked(g, make([]float32, g.outSize()), make([]float32, g.inSize()), f, Epilogue[float32]{})
 }
 
-// TestPackedWithoutRows sees that an operand of no rows may be empty whatever the distance of its rows.
+// TestPackedWithoutRows checks that an operand without rows may be empty, whatever the distance between its rows.
 func TestPackedWithoutRows(t *testing.T) {
 	for _, trans := range []bool{false, true} {
 		c := []float32{1, 2}
@@ -130,7 +130,7 @@ func TestPackedDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestPackedIsShared has several goroutines multiply by one operand at once: each gets the bits that it gets alone.
+// TestPackedIsShared: several goroutines multiply by one operand at the same time. Each gets the same bits as alone.
 func TestPackedIsShared(t *testing.T) {
 	withProcs(t, 4)
 	for m := 1; m <= 3; m++ {

@@ -32,7 +32,7 @@ func (p *philox) skip(n uint64) {
 	p.counter = [4]uint32{uint32(lo), uint32(lo >> 32), uint32(hi), uint32(hi >> 32)}
 }
 
-// next returns the four words of the present counter and advances it by one.
+// next returns the four words of the current counter and advances it by one.
 func (p *philox) next() [4]uint32 {
 	c0, c1, c2, c3 := p.counter[0], p.counter[1], p.counter[2], p.counter[3]
 	k0, k1 := p.key[0], p.key[1]
@@ -46,15 +46,15 @@ func (p *philox) next() [4]uint32 {
 	return [4]uint32{c0, c1, c2, c3}
 }
 
-// philoxRun is what the vector kernels take: the first counter, the distance from one to the next (below 2^32) and the
-// keys of the ten rounds. The counters' high half stays what it is.
+// philoxRun are the arguments of the vector kernels: the first counter, the distance between counters (below 2^32) and the
+// keys of the ten rounds. The counters' high half does not change.
 type philoxRun struct {
 	counter, high uint64
 	step          uint64
 	keys          [20]uint32
 }
 
-// run describes n counters from p's on, and reports whether all of them share the high half.
+// run describes n counters from p's on, and reports whether they all have the same high half.
 func (p *philox) run(n int, step uint64) (r philoxRun, ok bool) {
 	r.counter = uint64(p.counter[0]) | uint64(p.counter[1])<<32
 	r.high = uint64(p.counter[2]) | uint64(p.counter[3])<<32

@@ -2,15 +2,15 @@ package kernels
 
 import "math"
 
-// run of pixels: the output pixels of one row that a filter tap joins with input pixels, each with one channel vector.
-// out and in are the offsets of the first pair; the pairs lie outStep and inStep elements apart.
+// pixelRun is the output pixels of one row that a filter tap pairs with input pixels, each with one channel vector. out and in
+// are the offsets of the first pair; pairs are outStep and inStep elements apart.
 type pixelRun struct {
 	tap, out, in, count int
 	outStep, inStep     int
 }
 
-// taps calls f for every tap that meets output row r (counted over the batch), row by row of the filter. Windows may be much larger
-// than the image.
+// taps calls f for every tap that meets output row r (counted over the batch), row by row of the filter. Windows may be much
+// larger than the image.
 func (c *conv[T]) taps(r int, f func(p pixelRun)) {
 	n, oh := r/c.OutH, r%c.OutH
 	top := oh*c.StrideH - c.PadTop
@@ -31,7 +31,7 @@ func (c *conv[T]) taps(r int, f func(p pixelRun)) {
 	}
 }
 
-// columns returns the range of output columns under whose tap kw lies a pixel of the image.
+// columns returns the range of output columns for which tap kw meets a pixel of the image.
 func (w *Window) columns(kw int) (from, to int) {
 	first := kw*w.DilW - w.PadLeft // input column of output column 0
 	if first < 0 {
@@ -40,16 +40,16 @@ func (w *Window) columns(kw int) (from, to int) {
 	return from, min(w.OutW, (w.InW-1-first+w.StrideW)/w.StrideW)
 }
 
-// pixelWindow is the input pixels under a run of output pixels of one row: lines x taps of them each, whose distances are
-// in elements.
+// pixelWindow is the input pixels under a run of output pixels of one row: lines x taps pixels for each. Distances are in
+// elements.
 type pixelWindow struct {
-	channels, count, step int // of the output pixels; step is between the windows
+	channels, count, step int // channels and number of output pixels; step is between the windows
 	lines, lineStep       int
 	taps, tapStep         int
 }
 
-// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, where the first window starts at x[0], from
-// the lowest finite number on; NaN counts for none.
+// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, starting from the lowest finite number. NaN is
+// ignored. The first window starts at x[0].
 func maxWindow[T Float](dst, x []T, w *pixelWindow) {
 	if simdMaxWindow(dst, x, w) {
 		return
@@ -70,7 +70,7 @@ func maxWindow[T Float](dst, x []T, w *pixelWindow) {
 	}
 }
 
-// lowest is the lowest finite number.
+// lowest returns the lowest finite number.
 func lowest[T Float]() T {
 	if is32[T]() {
 		low := float32(-math.MaxFloat32)
@@ -80,13 +80,13 @@ func lowest[T Float]() T {
 	return T(low)
 }
 
-// atTop reports whether a pixel is the largest y of its window. Where the window's first pixel is NaN it is taken for that.
+// atTop reports whether a pixel is the largest y of its window. If the window's first pixel is NaN, it counts as the largest.
 func atTop[T Float](x, y T, first bool) bool {
 	return max(x, lowest[T]()) == y || first && x != x
 }
 
-// routeWindow sets the pixels of dx in the windows, which do not overlap, under the pixels of y: the first in x that is the
-// largest gets dy, the others zero.
+// routeWindow sets the pixels of dx in the windows under the pixels of y, which must not overlap: the first largest pixel in x
+// gets dy, the others zero.
 func routeWindow[T Float](dx, x, dy, y []T, w *pixelWindow) {
 	if simdRouteWindow(dx, x, dy, y, w) {
 		return
@@ -105,7 +105,7 @@ func routeWindow[T Float](dx, x, dy, y []T, w *pixelWindow) {
 	}
 }
 
-// tapsInside returns the range of taps of a window that lie in [0, size), the first tap being at from.
+// tapsInside returns the range of taps of a window that are in [0, size). The first tap is at from.
 func tapsInside(from, taps, step, size int) (first, end int) {
 	if from < 0 {
 		first = min(ceilDiv(-from, step), taps)
@@ -113,7 +113,7 @@ func tapsInside(from, taps, step, size int) (first, end int) {
 	return first, max(first, min(taps, ceilDiv(size-from, step)))
 }
 
-// mulAddPixels adds x*w to dst likewise, w being one vector.
+// mulAddPixels adds x*w to dst for count pairs of vectors, with one vector w.
 func mulAddPixels[T Float](dst []T, ds int, x []T, xs int, w []T, count int) {
 	if simdMulAddPixels(dst, ds, x, xs, w, count) {
 		return
@@ -139,8 +139,8 @@ func dotPixels[T Float](acc, x []T, xs int, y []T, ys int, count int) {
 	}
 }
 
-// routePixels moves left to dx where x, the first pixel of its window or another, is the window's largest, y, and clears it so
-// that it goes nowhere else. dx and x are xs apart, left and y ys.
+// routePixels adds left to dx where x is the window's largest pixel y, and clears left so that it goes nowhere else. first says
+// that x are the first pixels of their windows. Pixels of dx and x are inStep elements apart, pixels of left and y outStep.
 func routePixels[T Float](p pixelRun, dx, x, left, y []T, width int, first bool) {
 	if simdRoutePixels(p, dx, x, left, y, width, first) {
 		return

@@ -16,9 +16,9 @@ func currentCPU() int {
 	return int(cpu)
 }
 
-// leaveCPU moves the calling thread off the given CPU when it runs there: the Linux scheduler often places a woken
-// thread on its waker's core and leaves it there for many milliseconds, so that two threads run no faster than one.
-// The thread's affinity mask is as before when leaveCPU returns.
+// leaveCPU moves the calling thread off the given CPU if it runs there. The Linux scheduler often places a woken thread
+// on its waker's core and leaves it there for many milliseconds, so that two threads are no faster than one. When
+// leaveCPU returns, the thread has its old affinity mask.
 func leaveCPU(cpu int) {
 	if currentCPU() != cpu {
 		return
@@ -32,9 +32,9 @@ func leaveCPU(cpu int) {
 	if others.Count() == 0 || unix.SchedSetaffinity(0, &others) != nil {
 		return
 	}
-	// A failure leaves the thread on the other CPUs, which is still a right place to be.
+	// On failure the thread stays on the other CPUs, which is fine.
 	_ = unix.SchedSetaffinity(0, &all)
 }
 
-// yieldCPU lets another thread of this CPU run: the one that is waited for may be in its queue.
+// yieldCPU lets another thread of this CPU run: the thread that the caller waits for may be in its queue.
 func yieldCPU() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

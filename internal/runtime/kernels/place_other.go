@@ -2,7 +2,7 @@
 
 package kernels
 
-// currentCPU returns -1: placement is left to the operating system.
+// currentCPU returns -1: the operating system places threads.
 func currentCPU() int { return -1 }
 
 func leaveCPU(int) {}

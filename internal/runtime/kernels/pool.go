@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Task is work over the index range [0, n) that may be cut anywhere a multiple of the grain allows.
+// Task is work over the index range [0, n) that may be cut at any multiple of the grain.
 type Task interface {
-	// Run does the indices lo <= i < hi. Several calls with disjoint ranges run at once.
+	// Run does the indices lo <= i < hi. Several calls with disjoint ranges run at the same time.
 	Run(lo, hi int)
 }
 
@@ -17,25 +17,25 @@ type Task interface {
 const WorkerFunction = "github.com/goestimator/goestimator/internal/runtime/kernels.(*pool).worker"
 
 const (
-	spinTime     = 20 * time.Microsecond // a worker looks for the next job this long before it parks
+	spinTime     = 20 * time.Microsecond // how long a worker looks for the next job before it parks
 	chunksEach   = 4                     // chunks per thread: small enough to balance, large enough to be cheap
-	placeEvery   = 64                    // jobs between two looks at where the threads run
+	placeEvery   = 64                    // jobs between two checks of where the threads run
 	jobOpen      = int64(1) << 32        // set in pool.state while workers may join
 	jobSequence  = int64(1) << 33        // counts jobs above the flag
 	joinedMask   = jobOpen - 1
-	yieldAtCount = 64 // looks at the state before the waiting caller gives its thread away
+	yieldAtCount = 64 // how often the waiting caller checks the state before it yields its thread
 )
 
 // pool is a set of persistent workers that help one caller at a time.
 type pool struct {
-	busy    atomic.Bool  // one parallel region at a time; other callers run serially
+	busy    atomic.Bool  // held by the one parallel region; other callers run serially
 	state   atomic.Int64 // sequence, open flag, number of workers inside the job
 	next    atomic.Int64 // chunks taken: from the front in the low half, from the back in the high one
 	parked  atomic.Int32
 	threads atomic.Int32 // set by SetThreads; 0: GOMAXPROCS
 	wake    chan struct{}
 
-	// The job. Written before state opens it, read only by those who joined.
+	// The job, written before state opens it, and read only by workers that have joined.
 	task   Task
 	n      int
 	chunk  int
@@ -66,29 +66,29 @@ func Threads() int {
 	return p
 }
 
-// Parallel calls t.Run over disjoint ranges that together cover [0, n) and returns when all are done. Ranges start at
-// multiples of grain (n's end excepted) and their bounds depend on n, grain and Threads only. The caller works too.
-// When another goroutine or an outer Parallel holds the workers, the ranges run one after another on the caller.
-// Parallel does not allocate. A panic of t.Run reaches the caller.
+// Parallel calls t.Run over disjoint ranges that together cover [0, n) and returns when all are done. Ranges start and end at
+// multiples of grain (except at n), and their bounds depend only on n, grain and Threads. The caller works, too. If another
+// goroutine or an outer Parallel uses the workers, the ranges run one after another on the caller. Parallel does not allocate.
+// A panic of t.Run reaches the caller.
 func Parallel(n, grain int, t Task) {
 	if n <= 0 {
 		return
 	}
-	if n <= grain { // one range; to ask how many threads there are takes a lock
+	if n <= grain { // one range; asking for the number of threads takes a lock
 		t.Run(0, n)
 		return
 	}
 	runChunks(n, chunkSize(n, max(grain, 1), Threads()), t)
 }
 
-// parallelEach is Parallel for few, large pieces of work: every index is a range of its own.
+// parallelEach is Parallel for few large pieces of work: every index is a range of its own.
 func parallelEach(n int, t Task) {
 	if n > 0 {
 		runChunks(n, 1, t)
 	}
 }
 
-// runChunks calls t.Run over ranges of that length, on the workers where they are free.
+// runChunks calls t.Run over ranges of that length, on the workers if they are free.
 func runChunks(n, chunk int, t Task) {
 	if n <= chunk {
 		t.Run(0, n)
@@ -133,8 +133,8 @@ func (p *pool) run(t Task, n, chunk, threads int) {
 	p.work(fromFront)
 }
 
-// wakeOne lets one parked worker go on and reports whether there was one. Each is woken once, however long it takes to
-// get a CPU: the wake-ups do not pile up.
+// wakeOne wakes one parked worker and reports whether there was one. A worker is woken only once, however long it takes to get
+// a CPU, so wake-ups do not pile up.
 func (p *pool) wakeOne() bool {
 	if !p.unpark() {
 		return false
@@ -143,7 +143,7 @@ func (p *pool) wakeOne() bool {
 	return true
 }
 
-// unpark takes one from the number of parked workers.
+// unpark decrements the number of parked workers, and reports whether there was one.
 func (p *pool) unpark() bool {
 	for {
 		n := p.parked.Load()
@@ -156,8 +156,8 @@ func (p *pool) unpark() bool {
 	}
 }
 
-// take returns a chunk, or -1. The caller's come from the front and the helpers' from the back, so that in a row of jobs
-// over the same data each thread meets again what its cache holds.
+// take returns a chunk, or -1. The caller's chunks come from the front and the helpers' from the back, so that in successive
+// jobs over the same data each thread finds the data in its cache.
 func (p *pool) take(from int64) int64 {
 	v := p.next.Add(from)
 	front, back := v%fromBack, v/fromBack
@@ -188,9 +188,9 @@ func (p *pool) work(from int64) {
 	}
 }
 
-// finish closes the job to newcomers, waits for those inside and frees the pool.
+// finish closes the job to new workers, waits for the ones inside and frees the pool.
 func (p *pool) finish() {
-	p.next.Store(p.chunks) // after a panic of the caller's own chunk nobody starts another
+	p.next.Store(p.chunks) // after a panic in the caller's own chunk nobody starts another
 	p.state.And(^jobOpen)
 	for i := 0; p.state.Load()&joinedMask != 0; i++ {
 		if i >= yieldAtCount {
@@ -216,7 +216,7 @@ func (p *pool) ensure(n int) {
 	}
 }
 
-// worker joins jobs until StopWorkers. It owns its OS thread so that moving it to another CPU lasts.
+// worker joins jobs until StopWorkers. It owns its OS thread, so that moving it to another CPU lasts.
 func (p *pool) worker() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -229,7 +229,7 @@ func (p *pool) worker() {
 		}
 		last = s &^ (jobOpen | joinedMask)
 		if cpu := int(p.cpu.Load()); cpu >= 0 {
-			leaveCPU(cpu) // before joining: the caller does not wait for a thread that waits for a CPU
+			leaveCPU(cpu) // before joining, so that the caller does not wait for a thread that waits for a CPU
 		}
 		if p.join(last) {
 			p.help()
@@ -237,7 +237,7 @@ func (p *pool) worker() {
 	}
 }
 
-// help runs chunks of the joined job and leaves it, carrying a panic over to the caller.
+// help runs chunks of the joined job and leaves it, passing a panic on to the caller.
 func (p *pool) help() {
 	defer p.state.Add(-1)
 	defer func() {
@@ -248,7 +248,7 @@ func (p *pool) help() {
 	p.work(fromBack)
 }
 
-// join enters the open job of the given sequence.
+// join enters the open job with the given sequence number, and reports whether it could.
 func (p *pool) join(sequence int64) bool {
 	for {
 		s := p.state.Load()
@@ -266,7 +266,7 @@ func (p *pool) join(sequence int64) bool {
 	}
 }
 
-// open returns the state when it shows an open job other than the last one, else 0.
+// open returns the state if it has an open job other than the last one, else 0.
 func (p *pool) open(last int64) int64 {
 	s := p.state.Load()
 	if s&jobOpen != 0 && s&^(jobOpen|joinedMask) != last {

@@ -1,7 +1,7 @@
 package kernels
 
-// MaxPool sets y to the largest element of each window and channel; padding takes no part. As in TensorFlow NaN takes none
-// either, and no result is below the lowest finite number.
+// MaxPool sets y to the largest element of each window and channel, without padding. As in TensorFlow, NaN is ignored, and no
+// result is below the lowest finite number.
 func MaxPool[T Float](g Window, y, x []T) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
 	c := newConv(g, &doMaxPool, x, nil, y)
@@ -9,7 +9,7 @@ func MaxPool[T Float](g Window, y, x []T) {
 	c.recycle()
 }
 
-// rowGrain is how many output rows make a range.
+// rowGrain returns the number of output rows of a range.
 func (c *conv[T]) rowGrain() int { return rowGrain(c.OutW*c.OutC*c.KH*c.KW, elementGrain) }
 
 var doMaxPool = convFunc{runMaxPool[float32], runMaxPool[float64]}
@@ -28,7 +28,7 @@ func runMaxPool[T Float](c *conv[T], lo, hi int) {
 }
 
 // windows calls f for the runs of pixels of output row r (counted over the batch) whose windows have the same shape inside
-// the image; out and in are where the pixels and the first window start.
+// the image. out and in are the offsets of the pixels and the first window.
 func (c *conv[T]) windows(r int, f func(out, in int, w pixelWindow)) {
 	n, top := r/c.OutH, r%c.OutH*c.StrideH-c.PadTop
 	kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
@@ -39,14 +39,15 @@ func (c *conv[T]) windows(r int, f func(out, in int, w pixelWindow)) {
 		left := from*c.StrideW - c.PadLeft
 		kw0, kw1 := tapsInside(left, c.KW, c.DilW, c.InW)
 		w.taps, w.count = kw1-kw0, 1
-		if w.taps == c.KW { // so it is up to the right edge
+		if w.taps == c.KW { // the same shape up to the right edge
 			w.count = max(1, min(c.OutW, (c.InW-1-(c.KW-1)*c.DilW+c.PadLeft)/c.StrideW+1)-from)
 		}
 		f((r*c.OutW+from)*c.InC, (line+left+kw0*c.DilW)*c.InC, w)
 	}
 }
 
-// MaxPoolGrad sets dx: each dy goes to the first largest element of its window, y, or to its first one where that is NaN.
+// MaxPoolGrad sets dx: each dy goes to the first element of its window that equals y, the largest, or to the window's first
+// element if that is NaN.
 func MaxPoolGrad[T Float](g Window, dx, x, y, dy []T) {
 	_, _, _, _ = x[:g.inSize()], y[:g.outSize()], dx[:g.inSize()], dy[:g.outSize()]
 	c := newConv(g, &doMaxPoolGrad, x, dx, y)
@@ -78,7 +79,7 @@ func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// routeTap moves what is left of the gradients of output row r to the pixels under a tap.
+// routeTap moves the remaining gradients of output row r to the pixels under a tap.
 func (c *conv[T]) routeTap(r int, p pixelRun, left []T) {
 	to := p.out - r*c.OutW*c.OutC
 	part := func(p pixelRun, first bool) {
@@ -92,7 +93,7 @@ func (c *conv[T]) routeTap(r int, p pixelRun, left []T) {
 	part(rest, false)
 }
 
-// firstUnder divides the pixels under a tap into those that are the first of their windows, and the others.
+// firstUnder divides the pixels under a tap into the first pixels of their windows, and the others.
 func (c *conv[T]) firstUnder(r int, p pixelRun) (first, others pixelRun) {
 	kh, kw := p.tap/c.KW, p.tap%c.KW
 	top := r%c.OutH*c.StrideH - c.PadTop
@@ -101,7 +102,7 @@ func (c *conv[T]) firstUnder(r int, p pixelRun) (first, others pixelRun) {
 	if above, _ := tapsInside(top, c.KH, c.DilH, c.InH); kh == above {
 		from, _ := c.columns(kw)
 		first.count = p.count
-		if kw > 0 { // where the tap before is inside the image, its pixel is
+		if kw > 0 { // if the tap before is inside the image, its pixel is the first
 			before, _ := c.columns(kw - 1)
 			first.count = max(0, min(p.count, before-from))
 		}
@@ -112,7 +113,7 @@ func (c *conv[T]) firstUnder(r int, p pixelRun) (first, others pixelRun) {
 	return first, others
 }
 
-// covered reports whether every pixel of an image lies in a window, given that windows do not overlap.
+// covered reports whether every pixel of an image is in a window, given that windows do not overlap.
 func (w *Window) covered() bool {
 	return w.KH == w.StrideH && w.KW == w.StrideW && w.DilH == 1 && w.DilW == 1 &&
 		w.OutH*w.StrideH-w.PadTop >= w.InH && w.OutW*w.StrideW-w.PadLeft >= w.InW

@@ -18,7 +18,7 @@ func Adadelta[T Float](w, a, u, g []T, p AdadeltaParams[T]) {
 // ProximalParams are the constants of the proximal rules (Duchi and Singer 2009).
 type ProximalParams[T Float] struct{ LR, L1, L2 T }
 
-// ProximalSGD is a descent followed by the shrinkage of l1 and l2 (ResourceApplyProximalGradientDescent).
+// ProximalSGD is gradient descent followed by shrinkage by l1 and l2 (ResourceApplyProximalGradientDescent).
 func ProximalSGD[T Float](w, g []T, p ProximalParams[T]) {
 	g = g[:len(w)]
 	for i, d := range g {
@@ -36,7 +36,7 @@ func ProximalAdagrad[T Float](w, a, g []T, p ProximalParams[T]) {
 	}
 }
 
-// shrink moves w towards 0, as far as the rate says.
+// shrink moves w towards 0, by amounts that depend on the rate.
 func (p ProximalParams[T]) shrink(w, rate T) T {
 	if p.L1 > 0 {
 		w = sign(w) * max(abs(w)-rate*p.L1, 0)

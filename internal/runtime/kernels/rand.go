@@ -3,23 +3,23 @@ package kernels
 import "math/bits"
 
 // Rand is a stream of random numbers: the key and counter inputs of TensorFlow's StatelessRandom*V2 ops with
-// algorithm 1 (Philox). The same stream gives the same numbers on any number of threads.
+// algorithm 1 (Philox). A stream gives the same numbers on any number of threads.
 type Rand struct {
 	Key     uint64
 	Counter [2]uint64
 }
 
-// Seeded is the stream of the attributes seed and seed2 of TensorFlow's stateful ops.
+// Seeded returns the stream for the attributes seed and seed2 of TensorFlow's stateful ops.
 func Seeded(seed, seed2 uint64) Rand { return Rand{Key: seed, Counter: [2]uint64{0, seed2}} }
 
-// Scrambled is the stream of the seed of TensorFlow's stateless ops: StatelessRandomGetKeyCounter.
+// Scrambled returns the stream for the seed of TensorFlow's stateless ops: StatelessRandomGetKeyCounter.
 func Scrambled(seed [2]uint64) Rand {
 	p := newPhilox(0x3ec8f720|0x02461e29<<32, seed)
 	w := p.next()
 	return Rand{Key: uint64(w[0]) | uint64(w[1])<<32, Counter: [2]uint64{0, uint64(w[2]) | uint64(w[3])<<32}}
 }
 
-// Skip returns the stream from n counters further on. Each counter gives four words.
+// Skip returns the stream n counters ahead. Each counter gives four words.
 func (r Rand) Skip(n uint64) Rand {
 	lo, carry := bits.Add64(r.Counter[0], n, 0)
 	return Rand{Key: r.Key, Counter: [2]uint64{lo, r.Counter[1] + carry}}
@@ -44,16 +44,16 @@ func (w *Words) Next() uint32 {
 	return w.have[w.used-1]
 }
 
-// Float64 returns a number in [0, 1), of two words.
+// Float64 returns a number in [0, 1), made from two words.
 func (w *Words) Float64() float64 {
 	a := w.Next()
 	return unit64(a, w.Next())
 }
 
-// Float32 returns a number in [0, 1), of one word.
+// Float32 returns a number in [0, 1), made from one word.
 func (w *Words) Float32() float32 { return unit32(w.Next()) }
 
-// Below32 returns a number in [0, n), n above 0, as TensorFlow's SimplePhilox.Uniform does.
+// Below32 returns a number in [0, n) like TensorFlow's SimplePhilox.Uniform. n must be above 0.
 func (w *Words) Below32(n uint32) uint32 {
 	if n&(n-1) == 0 {
 		return w.Next() & (n - 1)
@@ -66,9 +66,9 @@ func (w *Words) Below32(n uint32) uint32 {
 	}
 }
 
-// Below returns a number in [0, n), n above 0, of two words or more, as TensorFlow's SimplePhilox.Uniform64 does.
+// Below returns a number in [0, n), made from two words or more, like TensorFlow's SimplePhilox.Uniform64. n must be above 0.
 func (w *Words) Below(n uint64) uint64 {
-	last := ^uint64(0) - (^uint64(0)%n+1)%n // of a whole number of ranges of n
+	last := ^uint64(0) - (^uint64(0)%n+1)%n // end of a whole number of ranges of n
 	for {
 		low := uint64(w.Next())
 		if v := low | uint64(w.Next())<<32; v <= last {

@@ -3,9 +3,9 @@ package kernels
 import "math"
 
 const (
-	randGrain = 256  // groups of a range
-	randCall  = 1024 // groups of a call of assembly
-	// truncatedStep is how many counters TensorFlow reserves for a group of four truncated normals; for two, half of them.
+	randGrain = 256  // groups in a range
+	randCall  = 1024 // groups in a call of assembly
+	// truncatedStep is the number of counters that TensorFlow reserves for a group of four truncated normals; for two, half.
 	truncatedStep = 256
 	cutoff        = 2    // truncated normals lie strictly within +-2
 	smallUniform  = 1e-7 // keeps the logarithm finite
@@ -51,7 +51,7 @@ func fillRandom[T Float](kind randKind, dst []T, r Rand) {
 	randoms.put(f)
 }
 
-// groupSize is how many numbers the four words of a counter give.
+// groupSize returns how many numbers the four words of a counter give.
 func groupSize[T Float]() int {
 	if is32[T]() {
 		return 4
@@ -70,7 +70,7 @@ func (f *random) Run(lo, hi int) {
 	}
 }
 
-// fillGroups fills dst from the given group on: what it can in vectors, the rest group by group.
+// fillGroups fills dst from the given group on, with vectors as far as possible and the rest group by group.
 func fillGroups[T Float](f *random, dst []T, group int) {
 	size, step := groupSize[T](), uint64(1)
 	if f.kind == truncated {
@@ -97,7 +97,7 @@ func fillGroups[T Float](f *random, dst []T, group int) {
 	}
 }
 
-// draw makes of the words of a counter a group of four numbers or, in double precision, two.
+// draw makes a group of numbers from the words of a counter: four or, in double precision, two.
 func draw[T Float](kind randKind, w [4]uint32) (v [4]T) {
 	switch {
 	case kind == uniform && is32[T]():
@@ -118,8 +118,8 @@ func draw[T Float](kind randKind, w [4]uint32) (v [4]T) {
 	return v
 }
 
-// redrawAll redraws groups that the vector kernels drew from counters step apart. The second draw, which nearly every one
-// in need of it does with, is theirs too.
+// redrawAll redraws groups that the vector kernels drew from counters step apart. It also uses these kernels for the second draw,
+// after which nearly every group is complete.
 func redrawAll[T Float](p philox, groups []T, step uint64) {
 	var buffer [4 * randCall]T
 	second, size := buffer[:len(groups)], groupSize[T]()
@@ -146,7 +146,7 @@ func redrawAll[T Float](p philox, groups []T, step uint64) {
 	}
 }
 
-// redraw fills up a group from its next counters; n of its numbers are done.
+// redraw completes a group from its next counters; n of its numbers are done.
 func redraw[T Float](group []T, n int, next *philox) {
 	for n < len(group) {
 		v := draw[T](normal, next.next())
@@ -163,7 +163,7 @@ func allInside[T Float](x []T) bool {
 	return true
 }
 
-// keepInside copies the elements of x within the cutoff to dst, as many as it holds, and returns how many. dst may be x.
+// keepInside copies the elements of x within the cutoff to dst, as far as there is room, and returns how many. dst may be x.
 func keepInside[T Float](dst, x []T) (n int) {
 	for _, v := range x {
 		if n < len(dst) && abs(v) < cutoff {
@@ -174,10 +174,10 @@ func keepInside[T Float](dst, x []T) (n int) {
 	return n
 }
 
-// unit32 makes a float in [0, 1) of the low 23 bits.
+// unit32 makes a float in [0, 1) from the low 23 bits.
 func unit32(w uint32) float32 { return math.Float32frombits(127<<23|w&(1<<23-1)) - 1 }
 
-// unit64 makes a float in [0, 1) of 52 bits, the high ones from the first word.
+// unit64 makes a float in [0, 1) from 52 bits, with the high bits from the first word.
 func unit64(w0, w1 uint32) float64 {
 	return math.Float64frombits(1023<<52|uint64(w0&(1<<20-1))<<32|uint64(w1)) - 1
 }

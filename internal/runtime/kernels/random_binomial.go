@@ -2,14 +2,16 @@ package kernels
 
 import "math"
 
-// reservedPerInversion is how many counters TensorFlow skips for an output by inversion.
+// reservedPerInversion is the number of counters that TensorFlow skips for an output by inversion.
 const reservedPerInversion = 42
 
-// BinomialParameters are a number of trials and the probability of each, in the type T of the operands: TensorFlow chooses the algorithm by a product in that type.
+// BinomialParameters are a number of trials and their probability of success, in the operands' type T: TensorFlow chooses the
+// algorithm by a product in that type.
 type BinomialParameters[T float32 | float64] struct{ Count, Probability T }
 
-// Binomial returns number i of a stream of binomial variates: StatelessRandomBinomial. It inverts the distribution where few successes (or failures) are expected, else it does
-// Hörmann's transformed rejection (1993, BTRS). Below 0 trials there are none, and a probability of NaN gives NaN.
+// Binomial returns number i of a stream of binomial variates: StatelessRandomBinomial. It inverts the distribution if few successes
+// (or failures) are expected, else it uses Hörmann's transformed rejection (1993, BTRS). A negative number of trials gives 0, and
+// a probability of NaN gives NaN.
 func Binomial[T float32 | float64](r Rand, i uint64, b BinomialParameters[T]) float64 {
 	n, p := b.Count, b.Probability
 	switch {
@@ -36,7 +38,7 @@ func successes[T float32 | float64](r Rand, i uint64, n, p T) float64 {
 	return invertedBinomial(&stream, float64(n), float64(p))
 }
 
-// invertedBinomial counts how many waits for a success fit into n trials.
+// invertedBinomial counts how many geometric waiting times fit into n trials.
 func invertedBinomial(stream *philox, n, p float64) (found float64) {
 	uniforms, scale := pairs{kind: uniform}, math.Log1p(-p)
 	for trials := 0.0; ; found++ {
@@ -70,7 +72,7 @@ func rejectedBinomial(stream *philox, n, p float64) float64 {
 	}
 }
 
-// stirlingTails are what Stirling's approximation lacks of the logarithm of k!.
+// stirlingTails are the errors of Stirling's approximation of log k!, by k.
 var stirlingTails = [...]float64{0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
 	0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287}
 

@@ -2,21 +2,21 @@ package kernels
 
 import "math"
 
-// BoundedTries is how often TensorFlow tries to draw a number between bounds.
+// BoundedTries is the number of TensorFlow's attempts to draw a number between bounds.
 const BoundedTries = 1000
 
-// Bounded draws normals between bounds, one row after the other from the same stream: ParameterizedTruncatedNormal.
+// Bounded draws normals between bounds, row by row from the same stream: ParameterizedTruncatedNormal.
 type Bounded[T Float] struct{ p philox }
 
 // NewBounded returns a Bounded at the beginning of a stream.
 func NewBounded[T Float](r Rand) *Bounded[T] { return &Bounded[T]{newPhilox(r.Key, r.Counter)} }
 
-// Bounds say what a row is drawn from.
+// Bounds is the distribution of a row.
 type Bounds[T Float] struct{ Mean, Dev, Min, Max T }
 
-// Fill draws a row. It reports whether the bounds make sense and it found numbers for all of dst.
+// Fill draws a row. It reports whether the bounds are valid and it found numbers for all of dst.
 //
-// The proposals are normals where the bounds are wide, uniforms where they are close together, exponentials in the tails (Robert 1995).
+// The proposals are normals for wide bounds, uniforms for close bounds, and exponentials in the tails (Robert 1995).
 func (d *Bounded[T]) Fill(dst []T, b Bounds[T]) bool {
 	if !(b.Dev > 0 && b.Min < b.Max) || b.Min-b.Min != 0 && b.Max-b.Max != 0 {
 		return false
@@ -41,7 +41,7 @@ func (d *Bounded[T]) Fill(dst []T, b Bounds[T]) bool {
 	return ok
 }
 
-// propose keeps normals.
+// propose keeps the normals that are inside.
 func (d *Bounded[T]) propose(n *int, end int, inside func(T) bool, keep func(T)) bool {
 	for tries := 0; *n < end; {
 		v := draw[T](normal, d.p.next())
@@ -61,7 +61,7 @@ func (d *Bounded[T]) propose(n *int, end int, inside func(T) bool, keep func(T))
 	return true
 }
 
-// flat keeps uniforms in [lo, hi] by the density.
+// flat keeps uniforms in [lo, hi] with a probability given by the density.
 func (d *Bounded[T]) flat(n *int, end int, lo, hi T, keep func(T)) bool {
 	var plus T
 	if lo >= 0 {
@@ -86,7 +86,7 @@ func (d *Bounded[T]) flat(n *int, end int, lo, hi T, keep func(T)) bool {
 	return true
 }
 
-// tail keeps exponentials from lo on by the density.
+// tail keeps exponentials from lo on with a probability given by the density.
 func (d *Bounded[T]) tail(n *int, end int, lo, hi T, keep func(T)) bool {
 	alpha := (lo + sqrt(lo*lo+4)) / 2
 	for tries := 0; *n < end; {

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestVectorNormalsAreExact runs the vector form of the Box-Muller transform over the words that exist: all radii (at
-// angle 0, whose cosine is 1) and all angles (at radius 1). Only every 61st unless GOESTIMATOR_ACCEPT=1.
+// TestVectorNormalsAreExact runs the vector form of the Box-Muller transform over all words: all radii (at angle 0, whose
+// cosine is 1) and all angles (at radius 1). Unless GOESTIMATOR_ACCEPT=1, it uses only every 61st.
 func TestVectorNormalsAreExact(t *testing.T) {
 	stride := uint32(61)
 	if os.Getenv("GOESTIMATOR_ACCEPT") == "1" {
@@ -20,7 +20,7 @@ func TestVectorNormalsAreExact(t *testing.T) {
 		x, words := make([]float32, 4*block), make([]uint32, 4*block)
 		for first := uint32(0); first < 1<<23; first += block * stride {
 			for i := range uint32(block) {
-				w := (first + i*stride) | i<<23 // whatever lies above the 23 bits
+				w := (first + i*stride) | i<<23 // any bits above the 23
 				copy(words[4*i:], []uint32{w, 0, one, w})
 			}
 			copy(x, unsafe.Slice((*float32)(unsafe.Pointer(&words[0])), len(words)))

@@ -1,11 +1,11 @@
 package kernels
 
-// RandomInt are the integers that TensorFlow draws.
+// RandomInt is the integer types that TensorFlow draws.
 type RandomInt interface {
 	int32 | int64 | uint32 | uint64
 }
 
-// UniformInts fills dst with integers in [lo, hi): RandomUniformInt. Small ones are a little likelier where hi-lo is no power of two.
+// UniformInts fills dst with integers in [lo, hi): RandomUniformInt. If hi-lo is no power of two, small ones are a little likelier.
 func UniformInts[T RandomInt](dst []T, r Rand, lo, hi T) {
 	span := uint64(hi) - uint64(lo)
 	if wordsOf[T]() == 1 {
@@ -14,10 +14,11 @@ func UniformInts[T RandomInt](dst []T, r Rand, lo, hi T) {
 	fillInts(dst, r, func(v uint64) T { return lo + T(v%span) })
 }
 
-// Ints fills dst with integers of all bits: StatelessRandomUniformFullIntV2.
+// Ints fills dst with integers of the full range: StatelessRandomUniformFullIntV2.
 func Ints[T RandomInt](dst []T, r Rand) { fillInts(dst, r, func(v uint64) T { return T(v) }) }
 
-// UniformBits fills dst with multiples of 2^-bits in [0, 1), what TensorFlow draws where floats have that many bits: 10 for half, 7 for bfloat16.
+// UniformBits fills dst with multiples of 2^-bits in [0, 1), as TensorFlow does for floats with that many bits: 10 for half, 7 for
+// bfloat16.
 func UniformBits(dst []float32, r Rand, bits int) {
 	words := r.Words()
 	for i := range dst {
@@ -25,7 +26,7 @@ func UniformBits(dst []float32, r Rand, bits int) {
 	}
 }
 
-// wordsOf is how many words an integer takes.
+// wordsOf returns the number of words of an integer.
 func wordsOf[T RandomInt]() int {
 	if T(1)<<31<<1 == 0 {
 		return 1

@@ -2,10 +2,10 @@ package kernels
 
 import "math"
 
-// reservedPerOutput is how many counters TensorFlow reserves for an output of a rejection sampler.
+// reservedPerOutput is the number of counters that TensorFlow reserves for an output of a rejection sampler.
 const reservedPerOutput = 256
 
-// pairs draws doubles from a stream in pairs and gives the second of each first, as TensorFlow's rejection samplers do.
+// pairs draws doubles from a stream in pairs and returns the second of each pair first, like TensorFlow's rejection samplers.
 type pairs struct {
 	kind randKind
 	pair [4]float64
@@ -50,8 +50,8 @@ func Gamma(r Rand, i uint64, alpha float64) float64 {
 	}
 }
 
-// Poisson returns number i of a stream of Poisson variates up to most, and whether one was found: RandomPoissonV2. Below a
-// rate of 10 it multiplies uniforms (Knuth), above it does Hörmann's transformed rejection (1993).
+// Poisson returns number i of a stream of Poisson variates up to most, and whether one was found: RandomPoissonV2. For rates
+// below 10 it multiplies uniforms (Knuth), otherwise it uses Hörmann's transformed rejection (1993).
 func Poisson(r Rand, i uint64, rate, most float64) (float64, bool) {
 	r = r.Skip(reservedPerOutput * i)
 	p := newPhilox(r.Key, r.Counter)
@@ -73,7 +73,7 @@ func smallPoisson(p *philox, rate, most float64) (x float64) {
 	}
 }
 
-// largestTries is how often a rejection sampler tries before it gives up: two in three tries succeed.
+// largestTries is the number of tries after which a rejection sampler gives up. Two in three tries succeed.
 const largestTries = 1000
 
 func largePoisson(p *philox, rate, most float64) (float64, bool) {

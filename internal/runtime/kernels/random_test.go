@@ -25,14 +25,14 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 	}
 }
 
-// seeded is what TensorFlow's StatelessRandomGetKeyCounter makes of a seed: it is scrambled under a key of its own.
+// seeded returns the stream of TensorFlow's StatelessRandomGetKeyCounter for a seed, which is scrambled with a key of its own.
 func seeded(lo, hi uint64) Rand {
 	p := newPhilox(0x02461e29_3ec8f720, [2]uint64{lo, hi})
 	w := p.next()
 	return Rand{Key: uint64(w[0]) | uint64(w[1])<<32, Counter: [2]uint64{0, uint64(w[2]) | uint64(w[3])<<32}}
 }
 
-// TestTensorFlowValues compares with what TensorFlow 2 prints for tf.random.stateless_normal([3], seed=[1, 2]).
+// TestTensorFlowValues compares with the numbers that TensorFlow 2 prints for tf.random.stateless_normal([3], seed=[1, 2]).
 func TestTensorFlowValues(t *testing.T) {
 	got := make([]float32, 3)
 	Normal(got, seeded(1, 2))
@@ -108,7 +108,7 @@ func TestRandomIsIndependentOfThreads(t *testing.T) {
 	}
 }
 
-// atPortable returns what fill gives without vectors.
+// atPortable returns fill's numbers without vector kernels.
 func atPortable[T Float](fill func([]T, Rand), n int, r Rand) []T {
 	was := ActiveLevel()
 	defer SetLevel(was)
@@ -145,7 +145,7 @@ func testLevelsAgree[T Float](t *testing.T) {
 	}
 }
 
-// TestLevelsAgree checks that random bits depend on nothing but the stream, whatever its length and wherever it carries.
+// TestLevelsAgree checks that random bits depend only on the stream, whatever its length and wherever the counter carries.
 func TestLevelsAgree(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		t.Run("float32", testLevelsAgree[float32])

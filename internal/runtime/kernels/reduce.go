@@ -5,7 +5,7 @@ import "math"
 // ReduceOp names a reduction.
 type ReduceOp uint8
 
-// The reductions. Over no elements they give 0, NaN, -Inf, +Inf, 1 and 0.
+// The reductions. Of no elements they give 0, NaN, -Inf, +Inf, 1 and 0.
 const (
 	ReduceSum ReduceOp = iota
 	ReduceMean
@@ -15,17 +15,16 @@ const (
 	ReduceSumSquares
 )
 
-// reduceBlock is the length of the parts that a long sum is made of. It is fixed, so that a sum does not depend on the
-// number of threads.
+// reduceBlock is the length of the parts of a long sum. It is fixed, so that a sum does not depend on the number of threads.
 const reduceBlock = 8192
 
-// Sum returns the sum of x: parts of fixed length, added in order.
+// Sum returns the sum of x, computed in parts of fixed length that are added in order.
 func Sum[T Float](x []T) T { return total(x, nil) }
 
 // SumSquares returns the sum of x[i]^2.
 func SumSquares[T Float](x []T) T { return total(x, x) }
 
-// total is the sum of a where b is nil, else of a*b.
+// total returns the sum of a if b is nil, else of a*b.
 func total[T Float](a, b []T) T {
 	if len(a) <= reduceBlock {
 		return part(a, b)
@@ -99,7 +98,7 @@ func dotRange[T Float](a, b []T) T {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// maxRange returns the largest element, NaN if there is one, -Inf of none.
+// maxRange returns the largest element, NaN if there is one, or -Inf for no elements.
 func maxRange[T Float](x []T) T {
 	if v, ok := simdMax(x); ok {
 		return v
@@ -111,7 +110,7 @@ func maxRange[T Float](x []T) T {
 	return m
 }
 
-// minRange returns the smallest element, NaN if there is one, +Inf of none.
+// minRange returns the smallest element, NaN if there is one, or +Inf for no elements.
 func minRange[T Float](x []T) T {
 	if v, ok := simdMin(x); ok {
 		return v
@@ -148,7 +147,7 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 
 var doReduceRows = spanFunc{runReduceRows[float32], runReduceRows[float64]}
 
-// longRow is the width from which a row is reduced by all threads.
+// longRow is the least length of a row that all threads reduce.
 const longRow = 4 * reduceBlock
 
 func longRows[T Float](op ReduceOp, dst, x []T, outer, n int) {
@@ -167,7 +166,7 @@ func longRows[T Float](op ReduceOp, dst, x []T, outer, n int) {
 	}
 }
 
-// extreme is the largest or the smallest element of a long row.
+// extreme returns the largest or the smallest element of a long row.
 func extreme[T Float](op ReduceOp, x []T) T {
 	s := newSpan[T](&doExtreme)
 	s.op, s.a = int(op), x

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRegistersOfLevels sees that kernels for processors without AVX-512 use none of its registers: the assembler takes them for any
-// instruction, and only a processor without them finds out.
+// TestRegistersOfLevels checks that kernels for processors without AVX-512 use none of its registers: the assembler accepts them for
+// any instruction, and only such a processor would fail.
 func TestRegistersOfLevels(t *testing.T) {
 	only512 := regexp.MustCompile(`\b([XY](1[6-9]|2\d|3[01])|Z\d+|K[0-7])\b`)
 	files, err := filepath.Glob("*_amd64.s")

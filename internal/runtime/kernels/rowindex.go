@@ -1,14 +1,14 @@
 package kernels
 
-// shortRow is the length below which a row costs less than the way to its assembly.
+// shortRow is the length below which a row costs less than a call of assembly.
 const shortRow = 16
 
-// scatterEach is how many elements of rows make a thread's share worth it.
+// scatterEach is the number of elements of rows that are worth a thread.
 const scatterEach = 1 << 14
 
-// ScatterRows adds (op Add) row i of src to row ids[i] of table, rows of cols elements, or subtracts it (op Sub), in the
-// order of the ids: an update of an embedding. Rows of a negative id are skipped; every other id must be a row of the table.
-// Threads share the rows by their ids.
+// ScatterRows adds (op Add) row i of src to row ids[i] of table, or subtracts it (op Sub), in the order of the ids, to update
+// an embedding. Rows have cols elements. Rows of a negative id are skipped; every other id must be a row of the table. The ids
+// decide which thread does a row.
 func ScatterRows[T Float, I int32 | int64](op BinaryOp, table, src []T, ids []I, cols int) {
 	src = src[:len(ids)*cols]
 	if len(src) == 0 {
@@ -34,7 +34,7 @@ func runScatterRows[T Float](s *span[T], lo, hi int) {
 	}
 }
 
-// scatterShare does the rows of one of s.block threads, some at a time.
+// scatterShare does the rows of one of s.block threads, a few at a time.
 func scatterShare[T Float, I int32 | int64](s *span[T], ids []I, part int) {
 	cols, rows := s.cols, uint64(len(s.dst)/s.cols)
 	var mine [touched]I
@@ -54,7 +54,7 @@ func scatterShare[T Float, I int32 | int64](s *span[T], ids []I, part int) {
 	}
 }
 
-// scatterRow adds x to a row, or subtracts it.
+// scatterRow adds x to a row or subtracts it.
 func scatterRow[T Float](op BinaryOp, row, x []T) {
 	switch {
 	case len(row) >= shortRow:

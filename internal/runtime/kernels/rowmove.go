@@ -2,20 +2,20 @@ package kernels
 
 import "unsafe"
 
-// movedEach is how many bytes of rows make a range worth a thread.
+// movedEach is the number of bytes of rows that are worth a thread.
 const movedEach = 64 << 10
 
 // BadRow returns the place of the first id that is not in [0, rows), or -1.
 func BadRow[I int32 | int64](ids []I, rows int) int {
 	for i, id := range ids {
-		if uint64(id) >= uint64(rows) { // a negative one is large
+		if uint64(id) >= uint64(rows) { // a negative id is large
 			return i
 		}
 	}
 	return -1
 }
 
-// PickRows sets row i of dst to row ids[i] of table, rows of size bytes of any type. Every id must be a row of the table (see BadRow).
+// PickRows sets row i of dst to row ids[i] of table. Rows have size bytes, of any type. Every id must be a row of the table (see BadRow).
 func PickRows[I int32 | int64](dst, table []byte, ids []I, size int) {
 	dst = dst[:len(ids)*size]
 	if len(dst) <= movedEach {
@@ -34,7 +34,7 @@ func PickRows[I int32 | int64](dst, table []byte, ids []I, size int) {
 type rowMove struct {
 	dst, table []byte
 	ids32      []int32
-	ids64      []int64 // where ids32 is nil
+	ids64      []int64 // if ids32 is nil
 	size       int
 }
 
@@ -77,7 +77,7 @@ func pickRange[I int32 | int64](dst, table []byte, ids []I, size int) {
 	}
 }
 
-// pick moves rows of the size of R. So few instructions each let the cache misses of many rows overlap.
+// pick copies rows of the size of R. It needs so few instructions for each that the cache misses of many rows overlap.
 func pick[R any, I int32 | int64](dst, table []byte, ids []I) {
 	to, from := rowsOf[R](dst), rowsOf[R](table)
 	to = to[:len(ids)]
@@ -86,8 +86,8 @@ func pick[R any, I int32 | int64](dst, table []byte, ids []I) {
 	}
 }
 
-// PutRows sets row ids[i] of table to row i of src, in their order: the inverse of PickRows, on the calling goroutine. Every id must be a
-// row of the table.
+// PutRows sets row ids[i] of table to row i of src, in order, on the calling goroutine. It is the inverse of PickRows. Every id must be
+// a row of the table.
 func PutRows[I int32 | int64](table, src []byte, ids []I, size int) {
 	switch size {
 	case 0:
@@ -130,7 +130,7 @@ func bytesOf[T Float](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(z)))
 }
 
-// byWidth returns the ids as what they are; the other slice is nil.
+// byWidth returns the ids with their own type; the other slice is nil.
 func byWidth[I int32 | int64](ids []I) (narrow []int32, wide []int64) {
 	switch v := any(ids).(type) {
 	case []int32:

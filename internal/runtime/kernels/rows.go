@@ -1,14 +1,14 @@
 package kernels
 
-// rowMap is dst = x*scale + shift (x + shift where scale is nil), clipped below zero if relu, row by row.
+// rowMap is dst = x*scale + shift (x + shift if scale is nil), clipped below zero if relu, row by row.
 type rowMap[T Float] struct {
 	dst, x       []T
-	ld           int // distance between rows of both
-	scale, shift []T // their length is the width
+	ld           int // distance between rows of dst and x
+	scale, shift []T // as long as a row
 	relu         bool
 }
 
-// rowCall bounds the elements that one call of assembly goes through.
+// rowCall bounds the elements of one call of assembly.
 const rowCall = 1 << 15
 
 // apply does the given number of rows on the calling goroutine.
@@ -46,9 +46,8 @@ func (r *rowMap[T]) strip(rows int) {
 	}
 }
 
-// ScaleShift sets dst[r,c] = x[r,c]*scale[c] + shift[c], and max of that and 0 if relu: batch norm with its moments
-// folded into scale and shift. The rows have len(shift) columns; a nil scale means 1, which makes it a bias. dst may be
-// x.
+// ScaleShift sets dst[r,c] = x[r,c]*scale[c] + shift[c], and clips it below zero if relu: batch norm with the moments folded
+// into scale and shift. The rows have len(shift) columns. A nil scale means 1, which makes it a bias. dst may be x.
 func ScaleShift[T Float](dst, x, scale, shift []T, relu bool) {
 	cols := len(shift)
 	_ = x[:len(dst)]
@@ -67,8 +66,8 @@ func runScaleShift[T Float](s *span[T], lo, hi int) {
 		relu: s.flag}.apply(hi - lo)
 }
 
-// BatchNormGrad sets dst[r,c] = a[c]*dy[r,c] + b[c]*x[r,c] + c[c]: the input gradient of batch norm in training mode,
-// whose coefficients the caller derives from the column sums. dst may be dy or x.
+// BatchNormGrad sets dst[r,c] = a[c]*dy[r,c] + b[c]*x[r,c] + c[c], the input gradient of batch norm in training mode. The
+// caller derives the coefficients from the column sums. dst may be dy or x.
 func BatchNormGrad[T Float](dst, dy, x []T, coef [3][]T) {
 	cols := len(coef[0])
 	_, _, _, _ = dy[:len(dst)], x[:len(dst)], coef[1][:cols], coef[2][:cols]

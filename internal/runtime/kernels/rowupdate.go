@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	updateBlock = 1024    // elements of rows that a rule works on at a time: their copies stay in the first cache
-	updateWide  = 512     // rows of so many elements are updated where they lie
-	updateEach  = 1 << 14 // elements of rows that make a thread's share worth it
+	updateBlock = 1024    // elements of rows that a rule works on at a time: their copies stay in the L1 cache
+	updateWide  = 512     // least elements of a row that is updated in place
+	updateEach  = 1 << 14 // elements of rows that are worth a thread
 )
 
-// UpdateRows applies a rule to rows of variables: an update of embeddings. p.W are all of the variables, and p.G has a row of
-// width elements of the gradient for each id. Rows of equal id are applied one after the other, in their order. Every id must be
-// a row of the variables (see BadRow).
+// UpdateRows applies a rule to rows of variables, to update embeddings. p.W has the whole variables, and p.G has a row of width
+// elements of the gradient for each id. Rows of equal id are applied one after the other, in order. Every id must be a row of the
+// variables (see BadRow).
 //
-// Threads share the rows by their ids, so that results do not depend on how many there are. A rule being elementwise, it
-// works on copies of many different rows at once.
+// The ids decide which thread does a row, so results do not depend on the number of threads. As rules are elementwise, a rule is
+// applied to copies of many different rows at once.
 func UpdateRows[T Float, I int32 | int64](p *Part[T], rule Rule[T], ids []I, width int) {
 	p.G = p.G[:len(ids)*width]
 	if len(p.G) == 0 {
@@ -31,7 +31,7 @@ func UpdateRows[T Float, I int32 | int64](p *Part[T], rule Rule[T], ids []I, wid
 	rowUpdates[T]().put(u)
 }
 
-// sharers returns how many threads share work on rows of n elements.
+// sharers returns the number of threads for rows with n elements in total.
 func sharers(n, each int) int {
 	if n < 2*each {
 		return 1
@@ -84,7 +84,7 @@ func (u *rowUpdate[T]) Run(lo, hi int) {
 	rowBlockLists[T]().put(b)
 }
 
-// eachBlock updates the rows of a thread by blocks.
+// eachBlock updates a thread's rows in blocks.
 func eachBlock[T Float, I int32 | int64](b *rowsAtOnce[T], u *rowUpdate[T], ids []I, part int) {
 	b.start(u)
 	for i, id := range ids {
@@ -104,26 +104,26 @@ func eachBlock[T Float, I int32 | int64](b *rowsAtOnce[T], u *rowUpdate[T], ids 
 // rowHash spreads ids over 32 bits.
 func rowHash[I int32 | int64](id I) uint32 { return uint32(uint64(id) * 0x9E3779B97F4A7C15 >> 32) }
 
-// shareOf returns which of some threads does the rows of an id.
+// shareOf returns which of the threads does the rows of an id.
 func shareOf(hash uint32, parts int) int { return int(uint64(hash) * uint64(parts) >> 32) }
 
 // rowsAtOnce is a block of rows of all variables and of the gradient.
 type rowsAtOnce[T Float] struct {
 	Part[T]
 	mem  []T
-	ids  []int64  // of the rows, all different where they are copied
+	ids  []int64  // ids of the rows, all different if rows are copied
 	at   []int32  // their places among the rows of the gradient
 	most int      // rows
-	seen []uint16 // hash table of places in ids, plus 1; empty where rows are updated where they lie
+	seen []uint16 // hash table of places in ids, plus 1; empty if rows are updated in place
 }
 
-// start makes room for blocks of an update.
+// start makes room for the blocks of an update.
 func (b *rowsAtOnce[T]) start(u *rowUpdate[T]) {
 	b.Part = u.Part
 	table := 0
 	if b.most = touched; u.width < updateWide {
 		b.most = updateBlock / u.width
-		table = 1 << bits.Len(uint(2*b.most)) // twice to four times as many
+		table = 1 << bits.Len(uint(2*b.most)) // two to four times as many as rows
 	}
 	if cap(b.seen) < table {
 		b.seen = make([]uint16, table)
@@ -139,7 +139,7 @@ func (b *rowsAtOnce[T]) start(u *rowUpdate[T]) {
 	clear(b.seen)
 }
 
-// add puts an id into the block. It reports false where it is there already, or the block is full.
+// add puts an id into the block. It returns false if the id is already there or the block is full.
 func (b *rowsAtOnce[T]) add(id int64, hash uint32) bool {
 	if len(b.ids) == b.most {
 		return false
@@ -162,7 +162,7 @@ func (b *rowsAtOnce[T]) add(id int64, hash uint32) bool {
 	}
 }
 
-// apply updates the rows of the block, which is empty after that.
+// apply updates the rows of the block and empties it.
 func (b *rowsAtOnce[T]) apply(u *rowUpdate[T]) {
 	switch {
 	case len(b.ids) == 0:
@@ -175,7 +175,7 @@ func (b *rowsAtOnce[T]) apply(u *rowUpdate[T]) {
 	clear(b.seen)
 }
 
-// copied gathers the rows, applies the rule and puts them back.
+// copied gathers the rows, applies the rule and writes them back.
 func (b *rowsAtOnce[T]) copied(u *rowUpdate[T]) {
 	var z T
 	n, size := len(b.ids)*u.width, u.width*int(unsafe.Sizeof(z))
@@ -195,7 +195,7 @@ func (b *rowsAtOnce[T]) copied(u *rowUpdate[T]) {
 	}
 }
 
-// inPlace applies the rule to row after row.
+// inPlace applies the rule to one row after the other.
 func (b *rowsAtOnce[T]) inPlace(u *rowUpdate[T]) {
 	w := u.width
 	for _, all := range u.W {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawIDs draws ids of rows, many of them more than once where there are few rows.
+// drawIDs draws ids of rows, many of them more than once if there are few rows.
 func drawIDs(t *rapid.T, rows int) []int64 {
 	return rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, int64(rows-1)), rapid.SampledFrom([]int64{0, int64(rows - 1)})), 0, 300).Draw(t, "ids")
 }
@@ -23,7 +23,7 @@ func ids32(ids []int64) []int32 {
 	return n
 }
 
-// TestPickRows: rows of any size are those that the ids name, and PutRows puts them back.
+// TestPickRows: PickRows picks the rows that the ids name, for any size of rows, and PutRows puts them back.
 func TestPickRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.IntRange(1, 40).Draw(t, "rows")
@@ -151,7 +151,7 @@ func TestUpdateRows(t *testing.T) {
 	})
 }
 
-// TestRowsOnThreads: several threads do what one does, to the bit, where ids repeat.
+// TestRowsOnThreads: with repeated ids, several threads give the same bits as one.
 func TestRowsOnThreads(t *testing.T) {
 	const rows, width, n = 500, 16, 20_000
 	ids, g := make([]int64, n), vector[float32](newRand(3), n*width)

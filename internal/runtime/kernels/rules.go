@@ -2,18 +2,18 @@ package kernels
 
 import "math"
 
-// Rule is an optimizer's update of equally long parts of its variables.
+// Rule is an optimizer's update of parts of equal length of its variables.
 type Rule[T Float] func(p *Part[T])
 
-// Part is what a Rule works on: all of the variables, or one row of each.
+// Part is the operands of a Rule: the whole variables, or one row of each.
 type Part[T Float] struct {
 	W        [4][]T // the variable, then its slots
 	G        []T
 	S        [6]T // the scalar inputs in the order of the op's definition
 	Count    int  // scalars
 	Nesterov bool // the attribute use_nesterov
-	Frozen   bool // not update_slots: the slots stay as they are
-	ByRate   bool // multiply_linear_by_lr: the slot linear has the rate in it
+	Frozen   bool // update_slots is false: the slots are not updated
+	ByRate   bool // multiply_linear_by_lr: the slot linear includes the rate
 }
 
 // ApplySGD takes the rate.
@@ -83,7 +83,7 @@ func ApplyAdaMax[T Float](p *Part[T]) {
 	AdaMax(p.W[0], p.W[1], p.W[2], p.G, AdaMaxParams[T]{LR: p.S[1] / (1 - p.S[0]), Beta1: p.S[2], Beta2: p.S[3], Epsilon: p.S[4]})
 }
 
-// ApplyAmsgrad takes what ApplyAdam takes, and has the slots m, v, vhat.
+// ApplyAmsgrad takes the scalars of ApplyAdam, and has the slots m, v, vhat.
 func ApplyAmsgrad[T Float](p *Part[T]) {
 	lr := p.S[2] * T(math.Sqrt(float64(1-p.S[1]))) / (1 - p.S[0])
 	Amsgrad(p.W, p.G, AdamParams[T]{LR: lr, Beta1: p.S[3], Beta2: p.S[4], Epsilon: p.S[5]})

@@ -4,8 +4,8 @@ package kernels
 
 import "unsafe"
 
-// Each simd function reports whether it has done the work. None is inlined: their prologues are where the scheduler can
-// stop a goroutine between two calls of assembly, and their callers keep each call below some 50 microseconds.
+// Each simd function reports whether it has done the work. None is inlined, because the scheduler can stop a goroutine in
+// their prologues, between two calls of assembly. Their callers keep each call below about 50 microseconds.
 
 // simdFor returns the kernels for T at the level in use, or nil.
 func simdFor[T Float]() *simdSet {
@@ -23,7 +23,7 @@ func simdFor[T Float]() *simdSet {
 	}
 }
 
-// at returns the address of a slice's first element as the kernels take it; the slice may be empty.
+// at returns the address of a slice's first element for the kernels; the slice may be empty.
 func at[T Float](x []T) *byte { return (*byte)(unsafe.Pointer(unsafe.SliceData(x))) }
 
 // pause spins for a moment.
@@ -92,9 +92,8 @@ func simdDot[T Float](a, b []T) (T, bool) {
 	return fromBits[T](s.dot(len(a), at(a), at(b))), true
 }
 
-// simdDotRows sets dst, or where keep adds to it, alpha times the products of rows of a, which lie lda elements apart, with
-// x, and returns how many rows it has done: most of them, a multiple of dotGroup. It goes from the last to the first where
-// backward.
+// simdDotRows sets dst, or adds to it if keep, alpha times the products of rows of a, which are lda elements apart, with x. It
+// returns how many rows it has done: most of them, a multiple of dotGroup. If backward, it goes from the last to the first.
 //
 //go:noinline
 func simdDotRows[T Float](dst, a []T, lda int, x []T, alpha T, keep, backward bool) int {
@@ -136,7 +135,7 @@ func simdMin[T Float](x []T) (T, bool) {
 	return fromBits[T](s.minOf(len(x), at(x))), true
 }
 
-// simdColumns adds the columns of a, or of a and b, to acc. The rows are whole and there is at least one.
+// simdColumns adds the columns of a, or of a and b, to acc. There must be at least one row, and only whole ones.
 //
 //go:noinline
 func simdColumns[T Float](kind colKind, acc, a, b, mean []T) bool {
@@ -159,7 +158,7 @@ func simdColumns[T Float](kind colKind, acc, a, b, mean []T) bool {
 	return true
 }
 
-// simdRows maps rows of a matrix, ld elements apart in dst and x, to x*scale+shift (x+shift where scale is nil).
+// simdRows maps rows of a matrix, ld elements apart in dst and x, to x*scale+shift (x+shift if scale is nil).
 //
 //go:noinline
 func simdRows[T Float](r *rowMap[T], rows int) bool {
@@ -225,7 +224,7 @@ func simdKerasMomentum[T Float](w, m, g []T, k *[6]T, nesterov bool) bool {
 	return true
 }
 
-// simdRMSProp has epsilon under the root; mg is nil but for the centered form.
+// simdRMSProp has epsilon under the root; mg is nil except in the centered form.
 //
 //go:noinline
 func simdRMSProp[T Float](w, ms, mom, mg, g []T, k *[6]T) bool {

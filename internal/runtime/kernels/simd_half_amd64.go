@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// converters are the conversions of one type of 16 bits at one level. All CPUs with AVX2 and FMA have F16C.
+// converters are the conversions of one 16-bit type at one level. All CPUs with AVX2 and FMA have F16C.
 type converters struct {
 	widen, narrow func(blocks int, dst, src *byte)
 }
@@ -75,14 +75,14 @@ func simdPairs(dst []uint16, src []float32) {
 // pairProducts reports whether there are micro-kernels of pairs of bfloat16 at a level.
 func pairProducts(l Level) bool { return l == AVX512 && cpu.X86.HasAVX512BF16 }
 
-// The micro-kernels of products whose packed operand has 16 bits.
+// The micro-kernels of products whose packed operand has 16-bit elements.
 var (
 	setPairs      = tileSet{rows: 14, lanes: 16, widest: 2, pad: 16, table: &tilesPairAVX512, stream: &streamsPairAVX512}
 	setRowsAVX512 = [2]tileSet{Brain: ofRows(setF32AVX512, &tilesBrainAVX512, &streamsBrainAVX512), Binary16: ofRows(setF32AVX512, &tilesHalfAVX512, &streamsHalfAVX512)}
 	setRowsAVX2   = [2]tileSet{Brain: ofRows(setF32AVX2, &tilesBrainAVX2, &streamsBrainAVX2), Binary16: ofRows(setF32AVX2, &tilesHalfAVX2, &streamsHalfAVX2)}
 )
 
-// ofRows are the micro-kernels of float32 with those that read rows of 16-bit numbers.
+// ofRows returns the micro-kernels of float32 plus kernels that read rows of 16-bit numbers.
 func ofRows(s tileSet, table, stream *tileTable) tileSet {
 	s.halves, s.stream = table, stream
 	return s

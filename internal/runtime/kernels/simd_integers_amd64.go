@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// vnniTiles returns the kernels of so many columns, or of the next larger number.
+// vnniTiles returns the kernels for that many columns, or for the next larger number.
 func vnniTiles(cols int) []func(*byte) {
 	switch {
 	case cols <= 16:

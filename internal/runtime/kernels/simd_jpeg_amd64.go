@@ -13,7 +13,7 @@ func simdFastInverse(dst []byte, l *BlockLine, n int) int {
 	return n &^ 1
 }
 
-// simdWiden returns how many pixels it has done, from the second on; dst begins at its own.
+// simdWiden returns how many pixels it has done, from the second on; dst begins at the second pixel's results.
 func simdWiden(dst, src []byte) int {
 	blocks := (len(src) - 2) / 16
 	if blocks <= 0 || ActiveLevel() == Portable {

@@ -4,7 +4,7 @@ package kernels
 
 import "unsafe"
 
-// checkPixels panics as an index out of range does when count vectors of the given width, step apart, go beyond x.
+// checkPixels panics like an index out of range if count vectors of the given width, step elements apart, go beyond x.
 func checkPixels[T Float](x []T, step, width, count int) {
 	if width > 0 && count > 0 {
 		_ = x[(count-1)*step+width-1]

@@ -4,8 +4,8 @@ package kernels
 
 import "unsafe"
 
-// simdRandom fills groups from the front of dst and returns how many: none where there is no kernel. It calls by name, for
-// r escaped through a variable.
+// simdRandom fills groups from the front of dst and returns how many, 0 if there is no kernel. It calls kernels by name, because
+// r would escape through a variable.
 //
 //go:noinline
 func simdRandom[T Float](kind randKind, dst []T, r *philoxRun) int {
@@ -14,7 +14,7 @@ func simdRandom[T Float](kind randKind, dst []T, r *philoxRun) int {
 		return 0
 	}
 	if groups &^= 3; wide {
-		groups &^= 7 // the kernels do whole vectors
+		groups &^= 7 // the kernels only do whole vectors
 	}
 	switch {
 	case kind == uniform && is32[T]() && wide:
@@ -36,7 +36,7 @@ func simdRandom[T Float](kind randKind, dst []T, r *philoxRun) int {
 	return groups
 }
 
-// simdNormals makes two normals of every two words in x, whose length is a multiple of 16.
+// simdNormals turns every two words in x into two normals. The length of x must be a multiple of 16.
 //
 //go:noinline
 func simdNormals(x []float32) bool {

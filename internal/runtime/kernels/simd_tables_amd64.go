@@ -4,7 +4,7 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// simdSet is the vector kernels of one element type and level. A nil kernel means that portable Go does the work.
+// simdSet has the vector kernels of one element type and level. Where a kernel is nil, portable Go does the work.
 type simdSet struct {
 	binary  [binaryCount]func(n int, dst, a, b *byte)
 	unary   [unaryCount]func(n int, dst, a *byte)
@@ -34,7 +34,7 @@ type simdSet struct {
 	winograd [transformCount]func(t *byte)
 }
 
-// pixelSet is the kernels over pixels; stride0 belongs to the first operand or pair of operands.
+// pixelSet has the kernels over pixels. stride0 belongs to the first operand or pair of operands.
 type pixelSet struct {
 	max         func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)
 	routeWindow func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dx, x, dy, y *byte)
@@ -267,9 +267,9 @@ var simdF64AVX512 = simdSet{
 		copy: copyRowsF64AVX512, routeWindow: routeWindowF64AVX512},
 }
 
-// wideDivider reports whether square root and division of 512 bits take no longer an element than of 256: not on
-// Zen 4, where Adam with them takes 1.3 times as long, but on Zen 5, where it takes 0.55 times. The instructions tell the
-// two apart.
+// wideDivider reports whether 512-bit square root and division are at least as fast per element as 256-bit ones. On Zen 4 they
+// are not: Adam takes 1.3 times as long with them. On Zen 5 it takes 0.55 times as long. The instruction sets distinguish the
+// two.
 func wideDivider() bool { return cpu.X86.HasAVXVNNI }
 
 func init() {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// LabelError says that a class label lies outside the classes of the logits.
+// LabelError means that a class label is not one of the logits' classes.
 type LabelError struct {
 	Row     int   // position in the batch
-	Label   int64 // what it holds
+	Label   int64 // the label
 	Classes int   // labels must be in [0, Classes)
 }
 
@@ -88,9 +88,9 @@ func addScalarRange[T Float](dst, x []T, k T) {
 	}
 }
 
-// SparseSoftmaxXent computes TensorFlow's SparseSoftmaxCrossEntropyWithLogits for logits [rows, cols] and one label a
-// row: loss[r] = log(sum(exp(logits))) - logits[label] and, where backprop is not nil, backprop = softmax - onehot.
-// backprop may be logits. A label outside [0, cols) gives a *LabelError and nothing is written.
+// SparseSoftmaxXent computes TensorFlow's SparseSoftmaxCrossEntropyWithLogits for logits [rows, cols] and one label per
+// row: loss[r] = log(sum(exp(logits))) - logits[label] and, if backprop is not nil, backprop = softmax - onehot. backprop
+// may be logits. If a label is not in [0, cols), it returns a *LabelError and writes nothing.
 func SparseSoftmaxXent[T Float, L int32 | int64](loss, backprop, logits []T, labels []L, rows, cols int) error {
 	_, _, _ = loss[:rows], logits[:rows*cols], labels[:rows]
 	for r, l := range labels[:rows] {
@@ -146,7 +146,7 @@ func (s *span[T]) label(r int) int {
 }
 
 // SoftmaxXent computes TensorFlow's SoftmaxCrossEntropyWithLogits for logits and label distributions [rows, cols]:
-// loss[r] = sum(labels * (log(sum(exp(logits))) - logits)) and, where backprop is not nil, backprop = softmax - labels.
+// loss[r] = sum(labels * (log(sum(exp(logits))) - logits)) and, if backprop is not nil, backprop = softmax - labels.
 func SoftmaxXent[T Float](loss, backprop, logits, labels []T, rows, cols int) {
 	_, _, _ = loss[:rows], logits[:rows*cols], labels[:rows*cols]
 	s := newSpan[T](&doXent)

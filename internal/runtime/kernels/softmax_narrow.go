@@ -1,19 +1,19 @@
 package kernels
 
 const (
-	narrowRow  = 32  // rows up to this length go through softmax side by side
-	narrowRows = 128 // so many at a time: they stay in the L1 cache
+	narrowRow  = 32  // most columns of rows that are done side by side
+	narrowRows = 128 // rows done at a time, so that they stay in the L1 cache
 )
 
-// narrowSoftmax is softmax of rows that are too short for vectors: they are transposed, so that a vector holds one column
-// of many rows. What a row gives does not depend on how many rows there are.
+// narrowSoftmax is softmax of rows that are too short for vectors. They are transposed, so that a vector has one column of many
+// rows. A row's result does not depend on the number of rows.
 type narrowSoftmax[T Float] struct {
 	cols, n int
 	x       []T // [cols, n]
 	v, sum  []T // one element for each of the n rows
 }
 
-// narrowBlock is how many of so many rows make a block: a few are done one by one.
+// narrowBlock returns the number of rows of a block. A few rows are done one by one.
 func narrowBlock(rows int) int {
 	if rows < transposeRows {
 		return 1
@@ -21,13 +21,13 @@ func narrowBlock(rows int) int {
 	return min(rows, narrowRows)
 }
 
-// newNarrow returns the memory for blocks of rows of so many columns.
+// newNarrow returns the memory for blocks of rows with cols columns.
 func newNarrow[T Float](t *scratch[T], cols int) narrowSoftmax[T] {
 	all := t.take((cols + 2) * narrowRows)
 	return narrowSoftmax[T]{cols: cols, x: all[2*narrowRows:], v: all[:narrowRows], sum: all[narrowRows:]}
 }
 
-// load takes n rows, less their maxima.
+// load loads n rows and subtracts their maxima.
 func (b *narrowSoftmax[T]) load(rows []T, n int) {
 	b.n, b.v, b.sum = n, b.v[:n], b.sum[:n]
 	transposeRange(b.x, n, rows, b.cols, n, b.cols)
@@ -35,14 +35,14 @@ func (b *narrowSoftmax[T]) load(rows []T, n int) {
 	b.each(Sub)
 }
 
-// exp makes the elements their exponentials, and their sums.
+// exp replaces the elements by their exponentials and sums these.
 func (b *narrowSoftmax[T]) exp() {
 	x := b.x[:b.cols*b.n]
 	unaryRange(Exp, x, x)
 	b.fold(Add, b.sum)
 }
 
-// store writes the exponentials over their sums to rows.
+// store writes the exponentials divided by their sums to rows.
 func (b *narrowSoftmax[T]) store(rows []T) {
 	unaryRange(Reciprocal, b.v, b.sum)
 	b.each(Mul)
@@ -69,7 +69,7 @@ func (b *narrowSoftmax[T]) fold(op BinaryOp, acc []T) {
 	acc[0] = all
 }
 
-// each joins all columns with v by Sub or Mul.
+// each combines all columns with v by Sub or Mul.
 func (b *narrowSoftmax[T]) each(op BinaryOp) {
 	if b.n > 1 {
 		for c := range b.cols {

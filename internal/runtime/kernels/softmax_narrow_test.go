@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// named puts a number for each NaN, whose bits mean nothing.
+// named replaces each NaN, whose bits mean nothing, by a number.
 func named[T Float](x []T) []T {
 	y := slices.Clone(x)
 	for i, v := range y {
@@ -17,7 +17,7 @@ func named[T Float](x []T) []T {
 	return y
 }
 
-// testNarrow sees that a row gives the same bits alone and among others, whatever these hold.
+// testNarrow checks that a row gives the same bits alone and among other rows, whatever these contain.
 func testNarrow[T Float](t *testing.T) {
 	for _, s := range [][2]int{{1, 1}, {7, 10}, {8, 3}, {15, 10}, {129, 2}, {300, 10}, {131, narrowRow}, {9, narrowRow + 1}} {
 		rows, cols := s[0], s[1]

@@ -7,15 +7,15 @@ const (
 	mathGrain    = 2048 // elements of a range with exp, log and the like
 )
 
-// span is one job over vectors: the operands, the constants and the function that does a range. It exists so that one
-// pooled object serves every vector kernel.
+// span is one job over vectors: the operands, the constants and the function that does a range. One pooled type serves all
+// vector kernels.
 type span[T Float] struct {
 	run          func(s *span[T], lo, hi int)
 	dst, a, b, c []T
 	k            [6]T
 	op           int
 	rows, cols   int
-	block        int // rows of one part of a column sum
+	block        int // rows of a part of a column sum
 	coef         [3][]T
 	flag         bool
 	labels32     []int32
@@ -38,8 +38,8 @@ func spans[T Float]() *freelist[span[T]] {
 	return (*freelist[span[T]])(unsafe.Pointer(&spans64))
 }
 
-// spanFunc is a range function for both element types. A generic function instantiated by a generic caller would be a
-// closure, allocated at each use; these are made once.
+// spanFunc is a range function for both element types. It is made once: a generic function that a generic caller instantiates is
+// a closure, which is allocated at each use.
 type spanFunc struct {
 	f32 func(s *span[float32], lo, hi int)
 	f64 func(s *span[float64], lo, hi int)
@@ -68,5 +68,5 @@ func (s *span[T]) recycle() {
 	spans[T]().put(s)
 }
 
-// rowGrain returns how many rows of the given width make a range worth a thread.
+// rowGrain returns the number of rows of the given width that are worth a thread.
 func rowGrain(cols, elements int) int { return max(1, elements/max(cols, 1)) }

@@ -2,8 +2,8 @@ package kernels
 
 import "testing"
 
-// mlp is a multi-layer perceptron of dense layers, ReLU between them and softmax at the end, trained with Adam: the
-// floor below which the engine cannot get.
+// mlp is a multi-layer perceptron: dense layers with ReLU between them and softmax at the end, trained with Adam. Its time
+// is the engine's lower bound.
 type mlp struct {
 	batch  int
 	widths []int

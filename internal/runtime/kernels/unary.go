@@ -5,7 +5,7 @@ import "math"
 // UnaryOp names a function of one vector.
 type UnaryOp uint8
 
-// The unary operations. NaN in gives NaN out everywhere.
+// The unary operations. All give NaN for NaN.
 const (
 	Neg UnaryOp = iota
 	Abs
@@ -18,10 +18,10 @@ const (
 	Relu6
 	Floor
 	Ceil
-	Round        // to the nearest integer, the even one of two
-	NearestBrain // the bfloat16 next to it: see RoundBrain
-	CutBrain     // the bfloat16 next to it toward zero: see TruncateBrain
-	NearestHalf  // the float16 next to it: see RoundHalf
+	Round        // to the nearest integer, ties to even
+	NearestBrain // to the nearest bfloat16: see RoundBrain
+	CutBrain     // toward zero to bfloat16: see TruncateBrain
+	NearestHalf  // to the nearest float16: see RoundHalf
 	Exp
 	Log
 	Log1p
@@ -76,10 +76,10 @@ func unaryRange[T Float](op UnaryOp, dst, x []T) {
 	}
 }
 
-// mostTurned is the largest angle whose quarter turns the kernels of sine and cosine count.
+// mostTurned is the largest angle for which the kernels of sine and cosine are valid.
 const mostTurned = 65536
 
-// turnable reports whether all angles are that small.
+// turnable reports whether all angles are valid for the kernels of sine and cosine.
 func turnable[T Float](x []T) bool {
 	for _, v := range x {
 		if !(abs(v) <= mostTurned) {
@@ -156,7 +156,7 @@ func eachRounded[T Float](f func(float32) float32, dst, x []T) {
 	}
 }
 
-// LeakyRelu sets dst[i] = x[i] where positive, else alpha*x[i]. dst may be x.
+// LeakyRelu sets dst[i] = x[i] if x[i] is positive, else alpha*x[i]. dst may be x.
 func LeakyRelu[T Float](dst, x []T, alpha T) {
 	_ = x[:len(dst)]
 	s := newSpan[T](&doLeakyRelu)
@@ -177,7 +177,7 @@ func runLeakyRelu[T Float](s *span[T], lo, hi int) {
 	}
 }
 
-// LeakyReluGrad sets dst[i] = dy[i] where x[i] is positive, else alpha*dy[i]. dst may be dy or x.
+// LeakyReluGrad sets dst[i] = dy[i] if x[i] is positive, else alpha*dy[i]. dst may be dy or x.
 func LeakyReluGrad[T Float](dst, dy, x []T, alpha T) {
 	_, _ = dy[:len(dst)], x[:len(dst)]
 	s := newSpan[T](&doLeakyReluGrad)

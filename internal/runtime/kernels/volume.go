@@ -1,7 +1,7 @@
 package kernels
 
-// Volume is the geometry of a convolution or pooling over volumes in NDHWC layout: a Window over each slice, and the same of depth.
-// Filters are [KD, KH, KW, InC/Groups, OutC].
+// Volume is the geometry of a convolution or pooling over volumes in NDHWC layout: a Window for each slice, and the same sizes for
+// depth. Filters are [KD, KH, KW, InC/Groups, OutC].
 type Volume struct {
 	Window
 	InD, OutD, KD int
@@ -14,7 +14,7 @@ func (v *Volume) outSlice() int  { return v.OutH * v.OutW * v.OutC }
 func (v *Volume) inVolume() int  { return v.Batch * v.InD * v.inSlice() }
 func (v *Volume) outVolume() int { return v.Batch * v.OutD * v.outSlice() }
 
-// slice is the window of one slice.
+// slice returns the window of one slice.
 func (v *Volume) slice() Window {
 	w := v.Window
 	w.Batch = 1
@@ -47,7 +47,7 @@ func (c *volume[T]) Run(lo, hi int) {
 	}
 }
 
-// Conv3D sets y = conv(x, w), the sum over depth of a product for each block of pixels.
+// Conv3D sets y = conv(x, w), with a sum of products over depth for each block of pixels.
 func Conv3D[T Float](v Volume, y, x, w []T) {
 	_, _, _ = x[:v.inVolume()], w[:v.KD*v.weights()], y[:v.outVolume()]
 	parallelEach(v.Batch*v.OutD, &volume[T]{Volume: v, x: x, w: w, y: y, f: convSlice[T]})
@@ -77,7 +77,7 @@ func Conv3DInputGrad[T Float](v Volume, dx, dy, w []T) {
 	parallelEach(v.Batch, &volume[T]{Volume: v, x: dx, w: w, dy: dy, f: spreadVolume[T]})
 }
 
-// spreadVolume does a whole volume: the patches of one overlap.
+// spreadVolume does a whole volume, because patches overlap.
 func spreadVolume[T Float](c *volume[T], n int) {
 	s, g, k, out, pixels := scratches[T]().get(), c.slice(), c.patch(), c.groupOut(), c.blockPixels()
 	buf := s.take(pixels*k + c.groupIn())

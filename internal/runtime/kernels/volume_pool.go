@@ -3,13 +3,13 @@ package kernels
 // MaxPool3D sets y to the largest element of each window and channel, as MaxPool does.
 func MaxPool3D[T Float](v Volume, y, x []T) {
 	_, _ = x[:v.inVolume()], y[:v.outVolume()]
-	if v.outVolume() == 0 { // slices may be of no pixels, which maxWindow does not have
+	if v.outVolume() == 0 { // maxWindow does not support slices without pixels
 		return
 	}
 	parallelEach(v.Batch*v.OutD, &volume[T]{Volume: v, x: x, y: y, f: maxSlice[T]})
 }
 
-// maxSlice takes the largest element over depth, and then over the windows of a slice.
+// maxSlice takes the largest elements over depth, then over the windows of a slice.
 func maxSlice[T Float](c *volume[T], i int) {
 	s := scratches[T]().get()
 	top := s.take(c.inSlice())
@@ -19,7 +19,7 @@ func maxSlice[T Float](c *volume[T], i int) {
 	scratches[T]().put(s)
 }
 
-// largest sets top to the largest elements of the input slices under output slice i; NaN counts for none.
+// largest sets top to the largest elements of the input slices under output slice i, ignoring NaN.
 func (c *volume[T]) largest(top []T, i int) {
 	from := i%c.OutD*c.StrideD - c.PadFront
 	first, end := tapsInside(from, c.KD, c.DilD, c.InD)
@@ -31,7 +31,8 @@ func (c *volume[T]) largest(top []T, i int) {
 	maxWindow(top, c.x[at:], &pixelWindow{channels: c.InC, count: c.InH * c.InW, step: c.InC, lines: end - first, lineStep: c.DilD * c.inSlice(), taps: 1, tapStep: 1})
 }
 
-// MaxPool3DGrad sets dx: each dy goes to all elements of its window that equal y, as in TensorFlow, where MaxPoolGrad has the first.
+// MaxPool3DGrad sets dx: each dy is added to all elements of its window that equal y. As in TensorFlow, this differs from MaxPoolGrad,
+// which uses only the first.
 func MaxPool3DGrad[T Float](v Volume, dx, x, y, dy []T) {
 	_, _, _, _ = x[:v.inVolume()], y[:v.outVolume()], dx[:v.inVolume()], dy[:v.outVolume()]
 	parallelEach(v.Batch, &volume[T]{Volume: v, x: x, w: dx, y: y, dy: dy, f: routeVolume[T]})
@@ -71,7 +72,7 @@ func AvgPool3D[T Float](v Volume, y, x []T) {
 	parallelEach(v.Batch*v.OutD, &volume[T]{Volume: v, x: x, y: y, f: meanSlice[T]})
 }
 
-// meanSlice is the mean over depth of the means of slices, each over the same pixels.
+// meanSlice takes the mean over depth of the means of slices, each over the same pixels.
 func meanSlice[T Float](c *volume[T], i int) {
 	s, g := scratches[T]().get(), c.slice()
 	mean, y, n := s.take(c.outSlice()), c.y[i*c.outSlice():][:c.outSlice()], 0

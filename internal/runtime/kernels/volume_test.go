@@ -20,7 +20,7 @@ func drawVolume(t *rapid.T, pool bool) Volume {
 	return v
 }
 
-// eachTriple calls f for each pixel of the result and of the volume that a tap joins, counted without channels.
+// eachTriple calls f for each pixel of the result and of the volume that a tap pairs, counted without channels.
 func (v *Volume) eachTriple(f func(out, in, tap int)) {
 	g := v.slice()
 	for i := range v.Batch * v.OutD {

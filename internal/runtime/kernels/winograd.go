@@ -2,16 +2,16 @@ package kernels
 
 import "unsafe"
 
-// Winograd's form of a convolution of 3x3 and stride 1, F(4x4, 3x3) after Lavin and Gray, "Fast algorithms for
-// convolutional neural networks" (2015): tiles of 6x6 pixels under 4x4 results become 36 numbers each, so that the
-// convolution is 36 products [tiles, InC] x [InC, OutC], with a quarter of the multiplications. The points are 0, +-sqrt(1/2),
-// +-sqrt(2) and infinity, whose transforms lose fewer bits than transforms of small integers.
+// Winograd's form of a 3x3 convolution with stride 1, F(4x4, 3x3) after Lavin and Gray, "Fast algorithms for convolutional
+// neural networks" (2015). Each tile of 6x6 pixels under 4x4 results becomes 36 numbers, so that the convolution is 36 products
+// [tiles, InC] x [InC, OutC] with a quarter of the multiplications. The points are 0, +-sqrt(1/2), +-sqrt(2) and infinity, whose
+// transforms lose fewer bits than transforms of small integers.
 //
-// Errors are about twice as large as in the direct form: some 1e-6 of the largest result, at most 4e-6 in TestWinograd. An infinity
-// or NaN in the images reaches the whole tile.
+// Errors are about twice as large as in the direct form: about 1e-6 of the largest result, at most 4e-6 in TestWinograd. An
+// infinity or NaN in the images reaches the whole tile.
 const (
-	winogradTile   = 4                // pixels of a tile's side in the result
-	winogradInput  = winogradTile + 2 // and under it
+	winogradTile   = 4                // side of a tile in the result, in pixels
+	winogradInput  = winogradTile + 2 // side of a tile in the images
 	winogradPoints = winogradInput * winogradInput
 )
 
@@ -27,41 +27,41 @@ const (
 	transformCount
 )
 
-// transformArgs is what the kernels of transforms read; internal/runtime/kernels/gen knows the offsets. Strides are in bytes.
+// transformArgs are the arguments of the transforms' kernels; internal/runtime/kernels/gen has the offsets. Strides are in bytes.
 type transformArgs struct {
 	dst, src                unsafe.Pointer
-	count                   int // of tiles; of outputTransform: width tells
-	cols                    int // elements that lie together: channels
-	dstStep, dstRow, dstCol int // from tile to tile, and within one
+	count                   int // number of tiles; outputTransform uses width instead
+	cols                    int // contiguous elements: channels
+	dstStep, dstRow, dstCol int // between tiles, and within one
 	srcStep, srcRow, srcCol int
-	bias, add               unsafe.Pointer // nil, or as in Epilogue; of outputTransform, like relu, rows, width and scale
+	bias, add               unsafe.Pointer // nil, or as in Epilogue; only for outputTransform, like relu, rows, width and scale
 	relu                    uint64
-	rows, width             int // pixels of the image from the first one on
+	rows, width             int // pixels of the image from the first tile on
 	scale                   unsafe.Pointer
-	half                    [winogradPoints * cacheLine]byte // tiles with one dimension done
+	half                    [winogradPoints * cacheLine]byte // tiles after one dimension
 }
 
 var transformArgsFree freelist[transformArgs]
 
-// Costs in multiplications of the direct form, measured on Zen 5. They decide by shapes alone, so that results do not
+// Costs in multiplications of the direct form, measured on Zen 5. Decisions depend only on shapes, so that results do not
 // depend on the number of threads.
 const (
-	winogradTiles   = 56      // of a block: its points stay in the L2 cache
-	winogradPass    = 400     // transforms of one channel of a tile, there and back
+	winogradTiles   = 56      // tiles of a block, whose points stay in the L2 cache
+	winogradPass    = 400     // transforms of one channel of a tile, in both directions
 	winogradPair    = 650     // transform of one pair of channels of a filter, which one thread does
 	winogradRow     = 1 << 16 // most elements of a row of the result or the images: a bound on one call of assembly
 	winogradSums    = 1 << 14 // most pairs of channels of a filter's gradient whose sums of products stay in the caches
-	winogradBlock   = 1 << 23 // elements of the points of a block, of more pairs: a bound on memory
-	winogradBlocks  = 2       // for each thread, at least, of so many tiles or more; smaller ones only to have one for each
-	winogradFewest  = 8       // tiles of a block: fewer make products of too few rows for the points of the filter that they read
+	winogradBlock   = 1 << 23 // elements of the points of a block, for more pairs: a bound on memory
+	winogradBlocks  = 2       // blocks for each thread if these have winogradFewest tiles; smaller blocks only so that each thread has one
+	winogradFewest  = 8       // least tiles of a block: fewer make products with too few rows for the points of the filter that they read
 	winogradLanes   = 16      // channels of one vector
-	winogradPercent = 90      // of the direct form's cost that is taken to be a gain
-	winogradLarge   = 1 << 16 // pairs of channels of a filter whose points no cache keeps: they are read from memory each time,
-	winogradRead    = 28      // which takes as long as the products of so many tiles
-	winogradStrips  = 1 << 13 // pairs of channels of a filter from which its points lie in strips
+	winogradPercent = 90      // percent of the direct form's cost below which it pays
+	winogradLarge   = 1 << 16 // pairs of channels of a filter whose points fit no cache: they are read from memory each time,
+	winogradRead    = 28      // which takes as long as the products of this many tiles
+	winogradStrips  = 1 << 13 // pairs of channels of a filter from which its points are in strips
 )
 
-// winograd reports whether the convolution takes Winograd's form, in which it transforms a filter or its gradient so often.
+// winograd reports whether the convolution uses Winograd's form. filters is how often it transforms a filter or its gradient.
 func (c *conv[T]) winograd(filters int) bool {
 	if !is32[T]() || c.Groups > 1 || c.KH != 3 || c.KW != 3 || c.StrideH != 1 || c.StrideW != 1 || c.DilH != 1 || c.DilW != 1 ||
 		c.OutW*max(c.InC, c.OutC) > winogradRow {
@@ -78,23 +78,23 @@ func (c *conv[T]) winograd(filters int) bool {
 	return cost*100 < c.pixels()*c.weights()*winogradPercent
 }
 
-// tileRows is the rows of tiles of an image, tileColumns the tiles of a row.
+// tileRows is the number of rows of tiles of an image, tileColumns the number of tiles of a row.
 func (w *Window) tileRows() int    { return ceilDiv(w.OutH, winogradTile) }
 func (w *Window) tileColumns() int { return ceilDiv(w.OutW, winogradTile) }
 
-// winogradForm is a convolution in Winograd's form at work on one block, some rows of tiles.
+// winogradForm is a convolution in Winograd's form that is working on one block of rows of tiles.
 type winogradForm[T Float] struct {
 	*conv[T]
 	transform *transformArgs
 	tile      *tileArgs
 	tiles     *tileSet
 	line      int // elements of a padded line
-	lines     []T // six of them, or four of the gradient
+	lines     []T // six lines, or four for the gradient
 	in, out   pointSpace[T]
 }
 
-// pointSpace is [points, tiles, channels]; a cache line more than that lies between two points, because distances of a power
-// of two would share few lines of the caches.
+// pointSpace is [points, tiles, channels], with an additional cache line between two points, because at distances of a power of two
+// they would share few lines of the caches.
 type pointSpace[T Float] struct {
 	data             []T
 	stride, channels int
@@ -116,7 +116,7 @@ func newWinogradForm[T Float](c *conv[T], s *scratch[T]) winogradForm[T] {
 	return c.formOf(all[:in], all[in:in+out], all[in+out:])
 }
 
-// pointSizes returns how many elements the points of c.rows rows of tiles have, linesSize how many the lines under one row have.
+// pointSizes returns the numbers of elements of the points of c.rows rows of tiles, linesSize of the lines under one row.
 func (c *conv[T]) pointSizes() (in, out int) {
 	tiles := c.rows * c.tileColumns()
 	return winogradPoints * pointStride[T](tiles, c.InC), winogradPoints * pointStride[T](tiles, c.OutC)
@@ -124,10 +124,10 @@ func (c *conv[T]) pointSizes() (in, out int) {
 
 func (c *conv[T]) linesSize() int { return winogradInput * c.tileLine() * max(c.InC, c.OutC) }
 
-// tileLine is the pixels of a padded line.
+// tileLine is the number of pixels of a padded line.
 func (c *conv[T]) tileLine() int { return c.tileColumns()*winogradTile + winogradInput - winogradTile }
 
-// formOf is a form over the given points of c.rows rows of tiles.
+// formOf returns a form over the given points of c.rows rows of tiles.
 func (c *conv[T]) formOf(in, out, lines []T) winogradForm[T] {
 	tiles := c.rows * c.tileColumns()
 	f := winogradForm[T]{conv: c, transform: transformArgsFree.get(), tile: newTile(0, 1), tiles: tilesFor[T](ActiveLevel()), line: c.tileLine(), lines: lines}
@@ -143,8 +143,8 @@ func (f *winogradForm[T]) recycle() {
 	transformArgsFree.put(t)
 }
 
-// byTiles prepares the forward direction in Winograd's form. There are fewer rows of tiles in a block where a few images
-// would not keep all threads busy.
+// byTiles prepares the forward direction in Winograd's form. A block has fewer rows of tiles if a few images would not keep all
+// threads busy.
 func (c *conv[T]) byTiles() (f *convFunc, blocks int) {
 	c.rows = max(1, winogradTiles/c.tileColumns())
 	if threads := Threads(); threads > 1 && c.pixels()*c.weights() >= convParallelFrom {
@@ -156,13 +156,13 @@ func (c *conv[T]) byTiles() (f *convFunc, blocks int) {
 	return &doWinograd, c.tileBlocks()
 }
 
-// gradByTiles prepares the filter's gradient in Winograd's form. Sums are cut between blocks, and so by shapes alone.
+// gradByTiles prepares the filter's gradient in Winograd's form. Sums are cut between blocks, and so only by shapes.
 func (c *conv[T]) gradByTiles() (f *convFunc, blocks int) {
 	c.rows = max(1, winogradTiles/c.tileColumns())
 	return &doFilterGradWinograd, c.tileBlocks()
 }
 
-// pairStride is the distance between two points of a filter of so many pairs of channels.
+// pairStride is the distance between two points of a filter with that many pairs of channels.
 func pairStride[T Float](pairs int) int { return pointStride[T](pairs, 1) }
 
 // tileBlock returns the rows of tiles of block i, counted over the batch.
@@ -189,13 +189,13 @@ func runWinograd[T Float](c *conv[T], lo, hi int) {
 	scratches[T]().put(s)
 }
 
-// forwardProduct is the product of so many tiles with the filter.
+// forwardProduct returns the product of that many tiles with the filter.
 func (f *winogradForm[T]) forwardProduct(tiles int) pointProduct {
 	return pointProduct{m: tiles, n: f.OutC, k: f.InC, aRow: f.InC, aK: 1, aPoint: f.in.stride, bPoint: pairStride[T](f.InC * f.OutC),
 		cPoint: f.out.stride, strips: f.kept.Forms != nil && inStrips(f.InC*f.OutC)}
 }
 
-// imagePoints transforms the images under row r of tiles; at is its first tile's number in the block.
+// imagePoints transforms the images under row r of tiles; at is the number of its first tile in the block.
 func (f *winogradForm[T]) imagePoints(r, at int) {
 	n, y := r/f.tileRows(), r%f.tileRows()*winogradTile
 	size := f.InH * f.InW * f.InC
@@ -204,7 +204,7 @@ func (f *winogradForm[T]) imagePoints(r, at int) {
 	f.toPoints(inputTransform, &f.in, at, lines, line)
 }
 
-// toPoints transforms a row of tiles whose lines are given to the points from tile at on.
+// toPoints transforms a row of tiles, given its lines, to the points from tile at on.
 func (f *winogradForm[T]) toPoints(kind transform, to *pointSpace[T], at int, lines []T, line int) {
 	t, size := f.transform, int(unsafe.Sizeof(T(0)))
 	t.dst, t.src = unsafe.Pointer(&to.data[at*to.channels]), unsafe.Pointer(&lines[0])
@@ -214,7 +214,7 @@ func (f *winogradForm[T]) toPoints(kind transform, to *pointSpace[T], at int, li
 	applyTransform[T](kind, t)
 }
 
-// result transforms the products of row r of tiles back.
+// result transforms the products of row r of tiles back to pixels.
 func (f *winogradForm[T]) result(r, at int) {
 	n, y := r/f.tileRows(), r%f.tileRows()*winogradTile
 	t, size := f.transform, int(unsafe.Sizeof(T(0)))
@@ -239,7 +239,7 @@ func (f *winogradForm[T]) result(r, at int) {
 	applyTransform[T](outputTransform, t)
 }
 
-// pointProduct is one product for each point, C [m, n] = A [m, k] * B [k, n]: distances in elements, B and C n wide.
+// pointProduct is one product for each point, C [m, n] = A [m, k] * B [k, n]. Distances are in elements; B and C are n wide.
 type pointProduct struct {
 	m, n, k                int
 	aRow, aK               int
@@ -248,7 +248,7 @@ type pointProduct struct {
 	more                   bool // adds to C
 }
 
-// product does the products of points [lo, hi).
+// product computes the products of points [lo, hi).
 func (f *winogradForm[T]) product(p pointProduct, lo, hi int, a, b, c []T) {
 	t, size := f.tile, int(unsafe.Sizeof(T(0)))
 	t.aRow, t.aK, t.bK, t.cRow, t.k = p.aRow*size, p.aK*size, p.n*size, p.n*size, p.k
@@ -276,11 +276,12 @@ func (f *winogradForm[T]) product(p pointProduct, lo, hi int, a, b, c []T) {
 	}
 }
 
-// inStrips reports whether the points of a filter that is kept, of so many pairs of channels, are in strips: they do not stay in the L2 cache.
+// inStrips reports whether the points of a kept filter with that many pairs of channels are in strips, because they do not stay in
+// the L2 cache.
 func inStrips(pairs int) bool { return pairs >= winogradStrips }
 
-// pointStrips copies the points of a filter so that each is in strips of two vectors of columns, one after the other: they are read
-// from memory in order.
+// pointStrips copies the points of a filter so that each is in consecutive strips of two vectors of columns, which are read from
+// memory in order.
 func pointStrips[T Float](dst, points []T, k, n int) {
 	step, stride := 2*tilesFor[T](ActiveLevel()).lanes, pairStride[T](k*n)
 	for i := range winogradPoints {
@@ -302,7 +303,7 @@ func (c *conv[T]) filterPoints() []T {
 	return points
 }
 
-// filterPoints transforms the taps w of a filter of so many pairs of channels.
+// filterPoints transforms the taps w of a filter with that many pairs of channels.
 func filterPoints[T Float](dst, w []T, pairs int) {
 	t, size := transformArgsFree.get(), int(unsafe.Sizeof(T(0)))
 	step := min(pairs, winogradCall)
@@ -316,10 +317,10 @@ func filterPoints[T Float](dst, w []T, pairs int) {
 	transformArgsFree.put(t)
 }
 
-// winogradCall bounds the pairs of channels that one call of a transform does.
+// winogradCall bounds the pairs of channels of one call of a transform.
 const winogradCall = 4096
 
-// tapGradients is the transpose of filterPoints, for pairs [lo, hi) of a filter of so many.
+// tapGradients is the transpose of filterPoints, for pairs [lo, hi) of the filter's pairs.
 func tapGradients[T Float](dw, points []T, pairs, lo, hi int) {
 	t, size := transformArgsFree.get(), int(unsafe.Sizeof(T(0)))
 	far := pairStride[T](pairs) * size

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// mapSizes holds the side of a tile before and after each transform.
+// mapSizes has the side of a tile before and after each transform.
 var mapSizes = [transformCount][2]int{
 	inputTransform: {winogradInput, winogradInput}, outputTransform: {winogradInput, winogradTile},
 	gradTransform: {winogradTile, winogradInput}, filterTransform: {3, winogradInput}, filterGradTransform: {winogradInput, 3},

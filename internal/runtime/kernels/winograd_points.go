@@ -2,17 +2,17 @@ package kernels
 
 import "unsafe"
 
-// winogradCold is the bytes of a filter's points from which they come from memory, not from a core's caches.
+// winogradCold is the number of bytes from which a filter's points come from memory, not from a core's caches.
 const winogradCold = 1 << 22
 
-// dividesPoints reports whether threads divide the points of the forward direction, not its tiles: the tiles are so few that
-// all of their points stay in the caches, and each point of the filter is read by one thread.
+// dividesPoints reports whether threads divide the points of the forward direction instead of its tiles. They do if the tiles are
+// so few that all of their points stay in the caches. Then only one thread reads each point of the filter.
 func (c *conv[T]) dividesPoints() bool {
 	tiles := c.Batch * c.tileRows() * c.tileColumns()
 	return c.kept.Forms != nil && Threads() > 1 && tiles <= winogradTiles && winogradPoints*c.InC*c.OutC*int(unsafe.Sizeof(T(0))) >= winogradCold
 }
 
-// forwardByPoints does such a convolution and recycles it.
+// forwardByPoints does a convolution for which dividesPoints is true and recycles it.
 func (c *conv[T]) forwardByPoints() {
 	c.points = c.filterPoints()
 	c.rows = c.Batch * c.tileRows()
@@ -60,9 +60,9 @@ func runPointResults[T Float](c *conv[T], lo, hi int) {
 	f.recycle()
 }
 
-// filterGradByPoints computes the gradient of a filter of more pairs of channels than winogradSums, and recycles the convolution. The
-// sums of its points are in no core's caches, so that the points of many tiles are multiplied at once, as a product of matrices for each point:
-// so many elements of points, or a row of tiles.
+// filterGradByPoints computes the gradient of a filter with more pairs of channels than winogradSums, and recycles the convolution.
+// The sums of its points fit no core's caches, so it multiplies the points of many tiles at once, with a matrix product for each
+// point: up to most elements of points, but at least a row of tiles.
 func (c *conv[T]) filterGradByPoints(most int) {
 	each := winogradPoints * c.tileColumns() * (c.InC + c.OutC)
 	c.rows = max(1, min(c.Batch*c.tileRows(), most/each))
@@ -90,7 +90,7 @@ var (
 	doTapGradients = convFunc{runTapGradients[float32], runTapGradients[float64]}
 )
 
-// runPairedPoints transforms rows of tiles of the block: the images and the result's gradient.
+// runPairedPoints transforms rows of tiles of the block, of the images and of the result's gradient.
 func runPairedPoints[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	f := c.formOf(c.in, c.out, s.take(c.linesSize()))

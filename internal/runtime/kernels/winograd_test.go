@@ -21,7 +21,7 @@ func drawTiled(t *rapid.T) Window {
 	return g
 }
 
-// winogradCase is a convolution with operands and the results to expect.
+// winogradCase is a convolution with operands and expected results.
 type winogradCase struct {
 	Window
 	x, w, dy, scale, bias, add []float32
@@ -66,7 +66,7 @@ func (w *winogradCase) filterGrad() []float32 {
 	return dw
 }
 
-// pointsGrad returns it by so many elements of points at a time.
+// pointsGrad returns the filter's gradient, computed with most elements of points at a time.
 func (w *winogradCase) pointsGrad(most int) []float32 {
 	dw := make([]float32, w.weights())
 	newConv(w.Window, nil, w.x, dw, w.dy).filterGradByPoints(most)
@@ -81,8 +81,8 @@ func furthest(got []float32, want []float64) (off, size float64) {
 	return off, size
 }
 
-// requireTiled compares sums of so many products of numbers between -1 and 1. Where few results happen to be small, their
-// usual size stands for the largest.
+// requireTiled compares sums of terms products of numbers between -1 and 1. If there are only few, small results, it uses their
+// typical size instead of the largest.
 func requireTiled(t rapid.TB, what string, terms int, got []float32, want []float64) {
 	t.Helper()
 	off, size := furthest(got, want)
@@ -115,7 +115,7 @@ func TestWinograd(t *testing.T) {
 	})
 }
 
-// TestWinogradError compares the errors of the two forms on layers of a network, all additions counted.
+// TestWinogradError compares the errors of the two forms on layers of a network, including all additions.
 func TestWinogradError(t *testing.T) {
 	for _, g := range []Window{cnnLayer(2, 32, 16, 16), cnnLayer(2, 16, 32, 32), cnnLayer(2, 8, 64, 64), cnnLayer(1, 14, 32, 64), cnnLayer(1, 6, 71, 67)} {
 		w := newWinogradCase(g, 1)
@@ -141,11 +141,11 @@ func TestWinogradError(t *testing.T) {
 	}
 }
 
-// TestWinogradChoice pins the form of some shapes: what was measured faster in it, and what was not.
+// TestWinogradChoice pins which form some shapes use, by what was measured to be faster.
 func TestWinogradChoice(t *testing.T) {
 	for _, c := range []struct {
 		Window
-		packed, fresh bool // the filter; a fresh one is transformed once, as its gradient is
+		packed, fresh bool // the filter's; a fresh filter is transformed once, like its gradient
 	}{
 		{cnnLayer(128, 32, 16, 16), true, true}, {cnnLayer(128, 8, 64, 64), true, true}, {cnnLayer(64, 14, 32, 64), true, true},
 		{cnnLayer(1, 16, 32, 32), true, true}, {cnnLayer(1, 8, 64, 64), true, false}, {cnnLayer(64, 28, 1, 32), false, false},

@@ -1,4 +1,4 @@
-// Package splitmix is the SplitMix64 generator of random numbers and the hash
-// that goes with it (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", 2014): one word of state, for what must depend on a seed alone.
+// Package splitmix is the SplitMix64 random number generator and its hash
+// (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+// It has one word of state, and its numbers depend only on a seed.
 package splitmix

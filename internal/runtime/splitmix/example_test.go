@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// A shuffle that depends on a seed and an epoch alone.
+// A shuffle that depends only on a seed and an epoch.
 func Example() {
 	shuffled := func(seed, epoch uint64) string {
 		s := splitmix.Source(splitmix.Mix(seed, epoch))

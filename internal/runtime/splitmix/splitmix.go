@@ -2,10 +2,10 @@ package splitmix
 
 import "math/bits"
 
-// gamma is what a step adds to the state: the golden ratio in 64 bits.
+// gamma is the increment of the state in each step: the golden ratio in 64 bits.
 const gamma = 0x9e3779b97f4a7c15
 
-// Hash returns the number that a Source of state x gives next.
+// Hash returns the next number of a Source with state x.
 func Hash(x uint64) uint64 {
 	x += gamma
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -22,7 +22,7 @@ func Mix(words ...uint64) uint64 {
 	return h
 }
 
-// Source is a generator; the value is its whole state.
+// Source is a generator. Its value is its whole state.
 type Source uint64
 
 // Next returns 64 random bits.

@@ -1,3 +1,3 @@
-// Package topn orders values as TensorFlow's kernels do where the order is not total: of equals, and of numbers beside NaN, it leaves those
-// in the places where the moves of C++'s std::sort and of TensorFlow's gtl::TopN leave them.
+// Package topn orders values as TensorFlow's kernels do even where the order is not total: it moves equal values, and numbers
+// beside NaN, exactly as C++'s std::sort and TensorFlow's gtl::TopN do.
 package topn

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Row puts the largest numbers of a row into best, the largest first, and their places into at, as TensorFlow's TopKV2 does where some are NaN.
-// Of a single one it is the largest number: TensorFlow's depends on the width of its vectors there.
+// Row puts the largest numbers of a row into best, the largest first, and their places into at, like TensorFlow's TopKV2 even if
+// some are NaN. For a single one, Row takes the largest number, while TensorFlow's result with NaN depends on its vector width.
 func Row[T cmp.Ordered](best []T, at []int32, row []T) {
 	switch k := len(best); {
 	case k == 0:
@@ -32,7 +32,7 @@ func Row[T cmp.Ordered](best []T, at []int32, row []T) {
 			at[i] = int32(i)
 		}
 		Sort(at, func(a, b int32) bool { return row[b] < row[a] })
-		for i := 0; i < len(at); { // equals in the order of their places
+		for i := 0; i < len(at); { // equal values by place
 			end := i + 1
 			for end < len(at) && row[at[end]] == row[at[i]] {
 				end++
@@ -46,7 +46,7 @@ func Row[T cmp.Ordered](best []T, at []int32, row []T) {
 	}
 }
 
-// largest is the place of the largest number.
+// largest returns the place of the largest number.
 func largest[T cmp.Ordered](row []T) int {
 	best := 0
 	for i, v := range row {

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/topn"
 )
 
-// TestRowsWithNaN: the places of all that TensorFlow 2.15 took of rows with NaN (null). Two of its rows are not among them: half of 40 and of 100
-// numbers, half of which are NaN, came in another order, for a reason that is not known.
+// TestRowsWithNaN compares with the places that TensorFlow 2.15 chose in rows with NaN (null). Two rows are left out: the top half
+// of 40 and of 100 numbers, half of them NaN, came in another order, for an unknown reason.
 func TestRowsWithNaN(t *testing.T) {
 	data, err := os.ReadFile("testdata/nan.json")
 	if err != nil {
@@ -53,7 +53,7 @@ func TestOneOrNone(t *testing.T) {
 	topn.Sort(nil, func(a, b int) bool { return a < b })
 }
 
-// TestSortsLikeOthers: numbers with an order are sorted, long rows and ones that divide badly too.
+// TestSortsLikeOthers: numbers without NaN are sorted, also in long rows and in rows that partition badly.
 func TestSortsLikeOthers(t *testing.T) {
 	for _, n := range []int{1, 2, 16, 17, 33, 1000, 5000} {
 		for _, step := range []int{0, 1, 7, n - 1, n / 2} {

@@ -2,10 +2,10 @@ package topn
 
 import "math/bits"
 
-// shortRun is the number of values up to which std::sort of libstdc++ inserts each one.
+// shortRun is the largest number of values that libstdc++'s std::sort sorts by insertion.
 const shortRun = 16
 
-// Sort is std::sort of libstdc++, move for move. better need not be a strict order, as none of numbers with NaN is.
+// Sort is libstdc++'s std::sort, move for move. better need not be a strict order: with NaN there is none.
 func Sort[T any](a []T, better func(a, b T) bool) {
 	if len(a) == 0 {
 		return
@@ -17,7 +17,7 @@ func Sort[T any](a []T, better func(a, b T) bool) {
 
 type sorter[T any] struct{ better func(a, b T) bool }
 
-// divide puts values on the sides of pivots until few are left on each.
+// divide partitions values around pivots until few are left on each side.
 func (s sorter[T]) divide(a []T, depth int) {
 	for len(a) > shortRun {
 		if depth == 0 {
@@ -49,7 +49,7 @@ func (s sorter[T]) medianFirst(a []T, i, j, k int) {
 	a[0], a[m] = a[m], a[0]
 }
 
-// partition parts all but the first value, the pivot, and returns where the second part begins.
+// partition divides all values but the first, the pivot, into two parts, and returns where the second part begins.
 func (s sorter[T]) partition(a []T) int {
 	first, last := 1, len(a)
 	for {
@@ -68,7 +68,7 @@ func (s sorter[T]) partition(a []T) int {
 	}
 }
 
-// insert moves each value to its place among those before it.
+// insert moves each value to its place among the values before it.
 func (s sorter[T]) insert(a []T) {
 	for i := 1; i < len(a); i++ {
 		v, j := a[i], i
@@ -84,7 +84,7 @@ func (s sorter[T]) insert(a []T) {
 	}
 }
 
-// heap sorts by a heap, which is where too many divisions end.
+// heap is heapsort, used after too many divisions.
 func (s sorter[T]) heap(a []T) {
 	t := Top[T]{better: s.better}
 	for i := (len(a) - 2) / 2; i >= 0; i-- {

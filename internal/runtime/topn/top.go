@@ -2,28 +2,28 @@ package topn
 
 import "slices"
 
-// Top keeps the best of all that is pushed. Of equals it keeps, and extracts in order, the ones that TensorFlow's gtl::TopN does, by the
-// same moves of a binary heap whose root is the worst.
+// Top keeps the best of all values that are pushed. Of equal values it keeps the same ones, and extracts them in the same order, as
+// TensorFlow's gtl::TopN, by the same moves of a binary heap whose root is the worst.
 type Top[T any] struct {
 	limit  int
-	all    []T // once it is a heap: one more than limit, the last is of no meaning
+	all    []T // limit+1 elements once it is a heap; the last is unused
 	heaped bool
 	known  bool // all[0] is the worst
 	better func(a, b T) bool
 }
 
-// New returns an empty Top for limit values; better says whether one comes before another.
+// New returns an empty Top for limit values; better reports whether a comes before b.
 func New[T any](limit int, better func(a, b T) bool) *Top[T] {
 	return &Top[T]{limit: limit, better: better}
 }
 
-// Len is how many are kept.
+// Len returns the number of values kept.
 func (t *Top[T]) Len() int { return min(len(t.all), t.limit) }
 
-// Full reports whether what is pushed next takes the place of another.
+// Full reports whether the next value pushed would replace another.
 func (t *Top[T]) Full() bool { return t.Len() == t.limit }
 
-// Bottom is the worst that is kept.
+// Bottom returns the worst value kept.
 func (t *Top[T]) Bottom() T {
 	if !t.heaped && !t.known {
 		worst := 0
@@ -38,7 +38,7 @@ func (t *Top[T]) Bottom() T {
 	return t.all[0]
 }
 
-// Unsorted is what is kept, in the order of the heap.
+// Unsorted returns the values kept, in the order of the heap.
 func (t *Top[T]) Unsorted() []T { return t.all[:t.Len()] }
 
 // Push adds a value.
@@ -61,7 +61,7 @@ func (t *Top[T]) Push(v T) {
 	}
 }
 
-// heapify makes a heap of all, and takes the worst out of it.
+// heapify makes a heap of all, and removes the worst.
 func (t *Top[T]) heapify() {
 	for i := (len(t.all) - 2) / 2; i >= 0; i-- {
 		t.down(t.all, i, t.all[i])
@@ -70,7 +70,7 @@ func (t *Top[T]) heapify() {
 	t.heaped = true
 }
 
-// pop moves the root of a heap behind the rest, which is a heap again.
+// pop moves the root of a heap after the rest, which is a heap again.
 func (t *Top[T]) pop(h []T) {
 	last := len(h) - 1
 	v := h[last]
@@ -89,7 +89,7 @@ func (t *Top[T]) up(h []T, hole, top int, v T) {
 	h[hole] = v
 }
 
-// down moves a hole to the leaves and v up from there.
+// down moves a hole down to a leaf, and v up from there.
 func (t *Top[T]) down(h []T, hole int, v T) {
 	top, child := hole, hole
 	for child < (len(h)-1)/2 {
@@ -108,7 +108,7 @@ func (t *Top[T]) down(h []T, hole int, v T) {
 	t.up(h, hole, top, v)
 }
 
-// Extract returns what is kept, the best first, and forgets it.
+// Extract returns the values kept, the best first, and empties t.
 func (t *Top[T]) Extract() []T {
 	out := t.all
 	if t.heaped {

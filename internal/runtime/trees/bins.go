@@ -6,18 +6,18 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Binned is a set of examples whose features are bins: row-major bytes, one for each slot. A group has one slot, and a
-// group of ids as many as an example of the set has of them at most.
+// Binned is a set of examples whose features are bins: row-major bytes, one for each slot. A group has one slot; a group of
+// ids has as many slots as the most ids that one example has.
 type Binned struct {
 	Rows   int
 	space  *Space
-	slots  []int // group of each
+	slots  []int // group of each slot
 	first  []int // first slot of each group, and their number at the end
 	stride int   // bytes a row: the slots, rounded up to a multiple of slotStep
 	bins   []uint8
 }
 
-// slotStep is the smallest number of slots that are added up at once.
+// slotStep is the smallest number of slots that are summed at once.
 const slotStep = 2
 
 // Bin sorts the numbers of examples, rows of s.Width each, into bins.
@@ -39,7 +39,7 @@ func (s *Space) Bin(x []float32, rows int) (*Binned, error) {
 	return b, nil
 }
 
-// most is the number of slots that a group needs: the most ids that one example has of it, at least one.
+// most is the number of slots that a group needs: the most of its ids that one example has, at least one.
 func (s *Space) most(g Group, x []float32) int {
 	most := 1
 	if g.Ordered {
@@ -51,7 +51,7 @@ func (s *Space) most(g Group, x []float32) int {
 	return most
 }
 
-// ids counts the ids that an example has, and puts the bins of as many as into has room for into it.
+// ids counts the ids that an example has, and puts their bins into into, as far as there is room.
 func (g *Group) ids(x []float32, into []uint8) (n int) {
 	add := func(bin int) {
 		if n < len(into) {
@@ -111,7 +111,7 @@ func bucket(boundaries []float32, v float32) uint8 {
 	return uint8(lo)
 }
 
-// right returns 1 where a row goes right at the split of a group at a bin, else 0.
+// right returns 1 if a row goes right at the split of a group at a bin, else 0.
 func (b *Binned) right(row int32, group, bin int) int {
 	bins := b.bins[int(row)*b.stride+b.first[group] : int(row)*b.stride+b.first[group+1]]
 	if b.space.Groups[group].Ordered {
@@ -124,7 +124,7 @@ func (b *Binned) right(row int32, group, bin int) int {
 	return has
 }
 
-// notBelow and same are 1 or 0 without a branch, which would be guessed wrong every other time.
+// notBelow and same are 1 or 0 without a branch, which would be mispredicted every other time.
 func notBelow(v uint8, bin int) int { return 1 - int(uint(int(v)-bin)>>63) }
 
 func same(v uint8, bin int) int { return 1 - int(uint(-(int(v)^bin))>>63) }
@@ -150,8 +150,8 @@ func (b *Binned) count(rows []int32, s *Split) int {
 	return n
 }
 
-// divide copies the rows that go left to into[left] and on, and the others to into[right] and on, or from there backwards
-// where step is -1. It returns the place after the last that went left.
+// divide copies the rows that go left to into, from p.left on, and the others from p.right on, or backwards from there if
+// p.step is -1. It returns the place after the last row that went left.
 func (b *Binned) divide(rows, into []int32, s *Split, p place) int {
 	slot, stride := b.bins[b.first[s.Group]:], b.stride
 	left, right, step := p.left, p.right, p.step

@@ -7,21 +7,21 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Divided is a loss whose outputs can be grown by trees of their own.
+// Divided is a loss whose outputs can each have their own trees.
 type Divided interface {
 	Loss
 	Divide() Division
 }
 
-// Division is a loss as losses of one output each. All outputs have to be noted before the first of them.
+// Division is a loss, divided into losses of one output each. Note must be called for all outputs before Output.
 type Division interface {
-	// Note notes what output k of all rows is, in outputs, [rows, dim], which are not kept.
+	// Note records output k of all rows. outputs is [rows, dim] and is not kept.
 	Note(k int, outputs []float32)
-	// Output is the loss as one of output k alone, where the others are as noted. The next call uses its memory again.
+	// Output returns the loss as a function of output k only, with the other outputs as recorded. The next call reuses its memory.
 	Output(k int) Loss
 }
 
-// outputs returns the outputs that a tree grows by, from and before which.
+// outputs returns the range [from, to) of outputs that a tree grows by.
 func (c *Config) outputs(tree int64) (from, to int) {
 	if !c.ClassTrees {
 		return 0, c.Dim
@@ -30,7 +30,7 @@ func (c *Config) outputs(tree int64) (from, to int) {
 	return k, k + 1
 }
 
-// checkClassTrees returns an error where each class cannot have as many trees.
+// checkClassTrees returns an error if the classes cannot have the same number of trees each.
 func (c *Config) checkClassTrees() error {
 	switch {
 	case !c.ClassTrees:
@@ -46,7 +46,7 @@ func (c *Config) checkClassTrees() error {
 	return nil
 }
 
-// checkOutputs tells an ensemble whose first tree is of all outputs from one of class trees.
+// checkOutputs returns an error if c has class trees and the ensemble's first tree is for all outputs.
 func (e *Ensemble) checkOutputs(c *Config) error {
 	left := int(e.Left[0])
 	if !c.ClassTrees || left == 0 {
@@ -60,7 +60,7 @@ func (e *Ensemble) checkOutputs(c *Config) error {
 	return nil
 }
 
-// of returns the sums of outputs [from, to) alone.
+// of returns the sums of outputs [from, to).
 func (s *Sums) of(from, to int) *Sums {
 	if to-from == s.Dim {
 		return s
@@ -75,8 +75,7 @@ func (s *Sums) of(from, to int) *Sums {
 	return out
 }
 
-// turn makes the outputs that the growing tree grows by the ones that the trainer computes. The values that a tree has for other outputs are
-// those of its root.
+// turn makes the trainer compute the outputs of the growing tree. The tree's values for all other outputs are its root's values.
 func (t *Trainer) turn() {
 	c, e, last := t.Config, t.Ensemble, t.from
 	t.from, t.to = 0, c.Dim
@@ -108,7 +107,7 @@ func (t *Trainer) turn() {
 	t.loss = t.division.Output(t.from)
 }
 
-// keep puts the base into the outputs of all trees, unless these are the base.
+// keep copies the base into the outputs of all trees, unless they are the same.
 func (t *Trainer) keep(base, all outputs) {
 	if t.width() == t.Config.Dim {
 		return
@@ -118,7 +117,7 @@ func (t *Trainer) keep(base, all outputs) {
 	}
 }
 
-// width is how many outputs the growing tree grows by, values are a node's.
+// width is the number of outputs that the growing tree grows by; values returns a node's values for them.
 func (t *Trainer) width() int { return t.to - t.from }
 
 func (t *Trainer) values(node int) []float32 {
@@ -126,20 +125,21 @@ func (t *Trainer) values(node int) []float32 {
 	return t.Ensemble.Values[at+t.from : at+t.to]
 }
 
-// mostLogit bounds logits, so that the sum of their powers is finite and not 0.
+// mostLogit bounds logits, so that the sum of their exponentials is finite and not 0.
 const mostLogit = 80
 
 // Divide divides the loss into losses of one class each.
 func (l *Softmax) Divide() Division { return &classLosses{of: l, powers: make([][]float32, l.Dim)} }
 
-// classLosses keep what the losses of the classes have in common. A tree changes the logits of one class, so that the others' powers stay.
+// classLosses has the common part of the losses of the classes. A tree changes only the logits of one class, so the exponentials of
+// the others stay.
 type classLosses struct {
 	of     *Softmax
-	powers [][]float32 // [dim][rows]: of e, to the logits
-	others []float32   // of the present loss
+	powers [][]float32 // [dim][rows]: exp of the logits
+	others []float32   // the current loss's
 }
 
-// Note computes the powers of a class.
+// Note computes the exponentials of a class.
 func (l *classLosses) Note(k int, outputs []float32) {
 	l.powers[k] = grown(l.powers[k], len(l.of.Classes))
 	p := l.powers[k]
@@ -149,7 +149,7 @@ func (l *classLosses) Note(k int, outputs []float32) {
 	kernels.Unary(kernels.Exp, p, p)
 }
 
-// Output is the loss of class k alone: a sigmoid's, of the logit less the logarithm of the other classes' sum.
+// Output returns the loss of class k only: sigmoid cross-entropy of the logit minus the logarithm of the other classes' sum.
 func (l *classLosses) Output(k int) Loss {
 	l.others = grown(l.others, len(l.of.Classes))
 	clear(l.others)
@@ -166,7 +166,7 @@ func (l *classLosses) Output(k int) Loss {
 type classLoss struct {
 	of     *Softmax
 	class  int64
-	others []float32 // of each row the logarithm of the sum of the other classes' powers
+	others []float32 // [rows]: logarithm of the sum of the other classes' exponentials
 }
 
 // Gradients are w(p-1) for examples of the class and wp for the others, and wp(1-p).

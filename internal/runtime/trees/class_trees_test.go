@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// classes are examples of four classes, by what toy's numbers are.
+// classes returns examples of four classes, which depend on toy's numbers.
 func classes(rows int) (space *Space, x []float32, loss *Softmax) {
 	rng := rand.New(rand.NewPCG(5, 11))
 	space, x, _ = toy(rng, rows, 1)
@@ -29,8 +29,8 @@ func classes(rows int) (space *Space, x []float32, loss *Softmax) {
 	return space, x, loss
 }
 
-// TestClassTrees: each tree has values for its class alone, but for the bias, the loss falls, and a training that goes on after any layer, or one
-// of sums of batches, grows the same trees.
+// TestClassTrees: each tree has values only for its class, except the bias, and the loss falls. Training resumed after any layer, and
+// training by sums of batches, grow the same trees.
 func TestClassTrees(t *testing.T) {
 	const rows = 900
 	space, x, loss := classes(rows)
@@ -124,7 +124,7 @@ func meanLoss(l *Softmax, out []float32) (sum float64) {
 	return sum
 }
 
-// TestDivision: the loss of a class alone has the gradients of the whole loss, also after the logits of one class have changed.
+// TestDivision: the loss of a single class has the gradients of the whole loss, also after the logits of one class have changed.
 func TestDivision(t *testing.T) {
 	const rows = 37
 	rng := rand.New(rand.NewPCG(3, 4))

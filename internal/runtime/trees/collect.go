@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Collector sums what a batch of examples tells of the layer that grows next. It keeps memory only.
+// Collector computes the sums of a batch of examples for the layer that grows next. It has no state but memory for reuse.
 type Collector struct {
 	hist  histograms
 	grads gradients
@@ -14,7 +14,7 @@ type Collector struct {
 	nodes []int32
 }
 
-// Size is the length of the sums of a layer: Sums.V.
+// Size returns the length of a layer's sums, Sums.V.
 func (e *Ensemble) Size(c *Config, s *Space) int {
 	first, end := e.Active(c)
 	return (end - first) * c.Dim * (s.Bins + 1) * 2

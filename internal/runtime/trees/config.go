@@ -9,18 +9,18 @@ import (
 // ErrConfig is wrapped by errors about settings out of their range.
 var ErrConfig = errors.New("invalid setting of boosted trees")
 
-// Pruning says which splits are undone or not made. "" means PruneNone.
+// Pruning says which splits are not made or are undone. "" means PruneNone.
 type Pruning string
 
 // The kinds of pruning, by tf.estimator's names.
 const (
-	PruneNone Pruning = "none" // every split that gains anything before Complexity is made
-	PrePrune  Pruning = "pre"  // a split that gains less than Complexity is not made
-	PostPrune Pruning = "post" // when a tree is complete, splits below which nothing is worth Complexity are undone
+	PruneNone Pruning = "none" // makes every split with a gain before Complexity
+	PrePrune  Pruning = "pre"  // makes no split that gains less than Complexity
+	PostPrune Pruning = "post" // undoes splits of a complete tree if no split below them is worth Complexity
 )
 
 // Config are the settings of a training. Names and meanings are tf.estimator's: L1, L2, Complexity and MinNodeWeight
-// are for the mean over the examples of a layer, so that XGBoost's lambda is L2 times their number.
+// apply to the mean over the examples of a layer, so XGBoost's lambda is L2 times the number of examples.
 type Config struct {
 	Trees         int     `json:"n_trees"`
 	Depth         int     `json:"max_depth"`
@@ -32,11 +32,12 @@ type Config struct {
 	CenterBias    bool    `json:"center_bias"`
 	Pruning       Pruning `json:"pruning_mode"`
 	Dim           int     `json:"dim"` // outputs
-	// ColumnShare is the share of the columns (of ids, of up to 255 of them) that each tree may split by, drawn for it; 0: all. XGBoost's colsample_bytree.
+	// ColumnShare is the share of the columns that each tree may split by, drawn for each tree; 0 means all. Up to 255 ids count as
+	// one column. It is XGBoost's colsample_bytree.
 	ColumnShare float64 `json:"column_share,omitempty"`
-	// ClassTrees says that each tree is of one output, tree t of output t mod Dim; else all share each tree.
+	// ClassTrees says that each tree is for one output: tree t for output t mod Dim. Otherwise all outputs share each tree.
 	ClassTrees bool `json:"class_trees,omitempty"`
-	// Softmax says that the outputs are logits of classes, and that each example has one class, so that they depend on each other.
+	// Softmax says that the outputs are logits of classes and depend on each other, since each example has one class.
 	Softmax bool `json:"softmax,omitempty"`
 }
 
@@ -78,10 +79,10 @@ func (c *Config) Check() error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// treeNodes is how many nodes a tree may have.
+// treeNodes returns the largest number of nodes of a tree.
 func (c *Config) treeNodes() int { return 1<<(c.Depth+1) - 1 }
 
-// Nodes is how many nodes the ensemble has room for.
+// Nodes returns the number of nodes that the ensemble has room for.
 func (c *Config) Nodes() int { return c.Trees * c.treeNodes() }
 
 // regularization returns the penalties on sums over a number of examples.

@@ -6,37 +6,37 @@ import (
 	"math"
 )
 
-// ErrEnsemble is wrapped by errors about arrays that are no ensemble.
+// ErrEnsemble is wrapped by errors about arrays that are not a valid ensemble.
 var ErrEnsemble = errors.New("invalid ensemble of boosted trees")
 
-// Ensemble is trees in arrays of fixed length: a checkpoint holds them as they are. Tree t has the nodes from
-// t*treeNodes on, its root first, then layer after layer. The children of a node are Left and Left+1.
+// Ensemble is trees in arrays of fixed length, which a checkpoint stores unchanged. Tree t has the nodes from t*treeNodes
+// on, its root first, then layer after layer. The children of a node are Left and Left+1.
 //
-// An example's outputs are the sum over the trees of the Values of the leaves that it reaches. While a tree grows, its
-// last layer are leaves as well.
+// An example's outputs are the sum over the trees of the Values of the leaves that it reaches. The last layer of a growing
+// tree counts as leaves.
 type Ensemble struct {
-	Feature   []int32   // column of the example that a node asks for
-	Threshold []float32 // an example goes right where it reaches it; of a leaf math.MaxFloat32
-	Left      []int32   // of a leaf the leaf itself
-	Values    []float32 // [nodes, dim]: of a leaf, and of an inner node before it was split
-	Gains     []float32 // of a node's split, per example of its layer, less the tree's complexity
+	Feature   []int32   // the example's column that a node compares
+	Threshold []float32 // an example that reaches it goes right; math.MaxFloat32 for a leaf
+	Left      []int32   // left child; a leaf's is itself
+	Values    []float32 // [nodes, dim]: a leaf's, or an inner node's before its split
+	Gains     []float32 // a split's gain per example of the layer, minus Complexity
 	State     []int64   // see the constants
 }
 
-// Where State has what.
+// Indices of State.
 const (
 	StateTrees  = iota // finished trees
-	StateLayers        // grown layers of the tree that grows
+	StateLayers        // layers of the growing tree
 	StateFirst         // the nodes to split next: from StateFirst on, before StateEnd
 	StateEnd
-	StateCentered // steps of centering the bias: -1 once it is centred
-	StateSteps    // layers grown, and steps of centering: tells one layer's sums from another's
-	StateBatches  // batches collected for what comes next
+	StateCentered // steps of centering the bias; -1 once it is centred
+	StateSteps    // layers grown plus steps of centering, which identify a layer's sums
+	StateBatches  // batches collected for the next layer or step
 	StateBounded  // 1 once all features have boundaries
 	StateSize
 )
 
-// NewEnsemble returns an empty ensemble, as long as c says.
+// NewEnsemble returns an empty ensemble of the length that c needs.
 func NewEnsemble(c *Config) *Ensemble {
 	n := c.Nodes()
 	e := &Ensemble{Feature: make([]int32, n), Threshold: make([]float32, n), Left: make([]int32, n),
@@ -60,7 +60,7 @@ func (e *Ensemble) Clear(c *Config) {
 	}
 }
 
-// Check tells an ensemble that fits c and examples of width columns from arrays that would lead out of themselves.
+// Check returns an error unless the ensemble fits c and examples of width columns, and all its indices are in range.
 func (e *Ensemble) Check(c *Config, width int) error {
 	n := c.Nodes()
 	if len(e.Feature) != n || len(e.Threshold) != n || len(e.Left) != n || len(e.Gains) != n ||
@@ -86,7 +86,7 @@ func (e *Ensemble) Check(c *Config, width int) error {
 	return e.checkState(c)
 }
 
-// checkState tells whether there is room for what grows from the active nodes.
+// checkState returns an error unless there is room for growing the active nodes.
 func (e *Ensemble) checkState(c *Config) error {
 	s, per := e.State, int64(c.treeNodes())
 	wrong := fmt.Errorf("%w: its state is %v", ErrEnsemble, s)
@@ -122,7 +122,7 @@ func (e *Ensemble) Active(c *Config) (first, end int) {
 	return int(e.State[StateFirst]), int(e.State[StateEnd])
 }
 
-// Importances returns how much each feature gained, as part of the whole when normalised. Negative gains count as 0.
+// Importances returns the gain of each feature or, if normalise is set, its share of the total. Negative gains count as 0.
 func (e *Ensemble) Importances(s *Space, normalise bool) []float64 {
 	sums := make([]float64, len(s.Features))
 	all := 0.0
@@ -143,7 +143,7 @@ func (e *Ensemble) Importances(s *Space, normalise bool) []float64 {
 	return sums
 }
 
-// Set makes it a copy of another of the same length.
+// Set makes e a copy of another ensemble of the same length.
 func (e *Ensemble) Set(other *Ensemble) {
 	copy(e.Feature, other.Feature)
 	copy(e.Threshold, other.Threshold)
@@ -153,7 +153,7 @@ func (e *Ensemble) Set(other *Ensemble) {
 	copy(e.State, other.State)
 }
 
-// Collected counts a batch and reports whether there are n now, whereupon it begins at 0 again.
+// Collected counts a batch and reports whether there are n now; then it starts again at 0.
 func (e *Ensemble) Collected(n int) bool {
 	e.State[StateBatches]++
 	if e.State[StateBatches] < int64(n) {

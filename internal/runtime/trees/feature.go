@@ -9,10 +9,10 @@ import (
 // ErrFeature is wrapped by errors about features that trees cannot be grown from.
 var ErrFeature = errors.New("invalid feature of boosted trees")
 
-// maxBins is how many bins one histogram column has at most: a bin is a byte.
+// maxBins is the most bins of a histogram column: a bin is a byte.
 const maxBins = 256
 
-// present is the threshold of the columns of a categorical feature: an example has the id from here on.
+// present is the threshold of the columns of a categorical feature: at or above it, an example has the id.
 const present float32 = 0.5
 
 // Feature is one feature of the examples: a number, or the ids of a categorical column.
@@ -24,28 +24,28 @@ type Feature struct {
 	Name       string
 	First      int
 	Width      int       // 0: ordered
-	Boundaries []float32 // of an ordered feature: finite, strictly increasing, at most 255
+	Boundaries []float32 // an ordered feature's: finite, strictly increasing, at most 255
 }
 
-// Group is a column of the histograms: the bins of an ordered feature, or bin 0 for none and up to 255 ids of a
-// categorical one in the bins after it. Ordered features of two bins are such ids, too: tables often have a column of 0 and 1 for each id, of
-// which most are 0.
+// Group is a column of the histograms. It has the bins of an ordered feature, or bin 0 for no id and then up to 255 bins for the
+// ids of a categorical feature. Ordered features with two bins count as ids, too: tables often have a column of 0 and 1 for each
+// id, mostly 0.
 type Group struct {
-	Feature int // index, of several the first
-	Base    int // column of the example: of the number, or of the id in bin 1
+	Feature int // index of the feature, or of the first of several
+	Base    int // the example's column of the number, or of the id in bin 1
 	Bins    int
-	Offset  int // of its bins among the bins of all groups
+	Offset  int // first bin among the bins of all groups
 	Ordered bool
-	flags   []flag // of several features what their ids are
+	flags   []flag // the ids of several features
 }
 
-// flag is a feature of two bins.
+// flag is a feature with two bins.
 type flag struct {
 	column    int
 	threshold float32
 }
 
-// Space is what splits are sought in: features and the columns of their histograms.
+// Space is the search space of splits: features and the columns of their histograms.
 type Space struct {
 	Features []Feature
 	Groups   []Group
@@ -84,7 +84,7 @@ func NewSpace(features []Feature, width int) (*Space, error) {
 	return s, nil
 }
 
-// addFlags adds a group of features of two bins.
+// addFlags adds a group of features with two bins.
 func (s *Space) addFlags(g Group) {
 	if n := len(g.flags); n > 0 {
 		g.Bins = n + 1
@@ -92,7 +92,7 @@ func (s *Space) addFlags(g Group) {
 	}
 }
 
-// id is the column of the id of a bin, and from where on an example has it.
+// id returns the column of a bin's id, and the threshold from which an example has it.
 func (g *Group) id(bin int) (column int, threshold float32) {
 	if g.flags != nil {
 		return g.flags[bin-1].column, g.flags[bin-1].threshold
@@ -123,8 +123,8 @@ func (f Feature) check(width int) error {
 	return nil
 }
 
-// Cut returns the column and the threshold of the split at a bin of a group: an example goes right where its number
-// reaches the threshold.
+// Cut returns the column and the threshold of the split at a bin of a group. An example goes right if its number reaches
+// the threshold.
 func (s *Space) Cut(group, bin int) (column int, threshold float32) {
 	g := &s.Groups[group]
 	if g.Ordered {
@@ -133,7 +133,7 @@ func (s *Space) Cut(group, bin int) (column int, threshold float32) {
 	return g.id(bin)
 }
 
-// FeatureOf returns the index of the feature that has a column of the example, -1 for none.
+// FeatureOf returns the index of the feature that a column of the example belongs to, -1 for none.
 func (s *Space) FeatureOf(column int) int {
 	for i, f := range s.Features {
 		if column >= f.First && column < f.First+max(f.Width, 1) {

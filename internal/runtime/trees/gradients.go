@@ -5,30 +5,28 @@ import (
 	"math"
 )
 
-// ErrGradient says that the loss of an example has no finite gradient: its logits, its label or its weight is NaN, or
-// they are too large.
+// ErrGradient means that the loss of an example has no finite gradient: its logits, label or weight are NaN or too large.
 var ErrGradient = errors.New("the gradient of an example's loss is not finite")
 
-// Gradients become whole numbers before they are summed: the sum of a bin then has the same bits whatever the order and
-// the number of threads, and a pair of gradient and hessian is added by one instruction. A pair lies in an int64, the
-// gradient in the upper half and the hessian, which is not negative, in the lower one. Up to packedRows pairs can be
-// summed before a half overflows: a whole number is at most 1<<packedBits, for the largest may be rounded up to it, and a
-// sum of 1<<13 of those is none of an int32 any more. A unit is a power of two, so that sums of several batches, as float64, stay exact
-// where their magnitudes are alike.
+// Gradients become whole numbers before they are summed. So the sum of a bin has the same bits for any order and number of
+// threads, and one instruction adds a pair of gradient and hessian. A pair is an int64 with the gradient in the upper half
+// and the hessian, which is not negative, in the lower one. Up to packedRows pairs can be summed before a half overflows: a
+// whole number is at most 1<<packedBits, to which the largest may be rounded up, and a sum of 1<<13 of these would overflow
+// an int32. A unit is a power of two, so that float64 sums of several batches stay exact if their magnitudes are similar.
 const (
 	packedRows = 1<<13 - 1
 	packedBits = 18
 )
 
-// gradients are the gradients of examples: [position, dim, 2], gradient and hessian, and what their units are.
+// gradients are the gradients and hessians of examples, [position, dim, 2], and their units.
 type gradients struct {
 	dim   int
 	v     []float32
 	units []float64 // [dim, 2]
-	max   []uint32  // [part, dim, 2]: bits of the largest magnitudes of each part that was computed by itself
+	max   []uint32  // [part, dim, 2]: bits of the largest magnitudes of each part
 }
 
-// resize makes room for a number of positions, computed in parts.
+// resize makes room for positions that are computed in parts.
 func (g *gradients) resize(positions, parts, dim int) {
 	g.dim = dim
 	g.v = grown(g.v, positions*dim*2)
@@ -37,7 +35,7 @@ func (g *gradients) resize(positions, parts, dim int) {
 	g.units = grown(g.units, dim*2)
 }
 
-// measure raises the magnitudes of a part by the magnitudes at positions [from, to).
+// measure raises the largest magnitudes of a part to include positions [from, to).
 func (g *gradients) measure(part, from, to int) {
 	width := g.dim * 2
 	v, most := g.v[from*width:to*width], g.max[part*width:(part+1)*width]
@@ -75,7 +73,7 @@ func (g *gradients) scale() error {
 	return nil
 }
 
-// pack sets q to the pairs of output k of the positions from on, as whole numbers of units, and returns their sum.
+// pack sets q to the pairs of output k at the positions from from on, as whole numbers of units, and returns their sum.
 func (g *gradients) pack(q []int64, k, from int) pair {
 	const bias = 1 << packedBits
 	sg, sh := float32(1/g.units[2*k]), float32(1/g.units[2*k+1])
@@ -83,7 +81,7 @@ func (g *gradients) pack(q []int64, k, from int) pair {
 	at := from*width + 2*k
 	var sum int64
 	for i := range q {
-		// Half a unit is added, and a bias that keeps the number positive, before it is cut.
+		// Adding half a unit and a bias that keeps the number positive makes the truncation round.
 		whole := int64(g.v[at]*sg+(bias+0.5)) - bias
 		p := whole<<32 + int64(g.v[at+1]*sh+0.5)
 		q[i] = p
@@ -93,12 +91,12 @@ func (g *gradients) pack(q []int64, k, from int) pair {
 	return unpack(sum)
 }
 
-// pair is a sum of gradients and one of hessians, in units.
+// pair is a sum of gradients and a sum of hessians, in units.
 type pair struct{ G, H int64 }
 
 func unpack(v int64) pair { return pair{G: v >> 32, H: v & (1<<32 - 1)} }
 
-// grown returns a slice of n elements, s where it is large enough.
+// grown returns a slice of n elements: s if it is large enough.
 func grown[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -6,17 +6,17 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// centred is how small the last step of an output's bias is when centering ends, and centerSteps how many are tried.
+// centred is the size of a step of an output's bias below which centering ends, and centerSteps the most steps.
 const (
 	centred     = 0.01
 	centerSteps = 20
 )
 
-// Growth is what became of the active nodes.
+// Growth says what became of the active nodes.
 type Growth struct {
-	Splits   []Split // of each; nil where the bias was centred
-	Finished bool    // the tree is complete, and
-	Survivor []int32 // with PostPrune which node of the tree each of its nodes became part of, counted from the root
+	Splits   []Split // each node's; nil if the bias was centred
+	Finished bool    // whether the tree is complete
+	Survivor []int32 // with PostPrune, for each node of a finished tree, the node that it was merged into, counted from the root
 }
 
 // Grow splits the active nodes by the sums of the gradients of a layer's examples, or centres the bias. Equal sums give
@@ -91,7 +91,7 @@ func (e *Ensemble) divide(c *Config, s *Space, node int, split *Split) {
 	}
 }
 
-// center takes a Newton step of the first root's values, until one is small.
+// center takes a Newton step of the first root's values, and ends centering after a small one.
 func (e *Ensemble) center(c *Config, steps []float64) {
 	e.State[StateSteps]++
 	root := int(e.State[StateFirst])
@@ -109,15 +109,16 @@ func (e *Ensemble) center(c *Config, steps []float64) {
 	}
 }
 
-// ofClasses is the step of a class's bias by a Newton step of its logit alone. That goes too far, since the logits of the other classes
-// move as well: of many classes that are rare it went ever farther. The Hessian of softmax is one to two times its diagonal, but for the
-// direction in which all logits move alike, so that near the end a share of 2/3 leaves at most a third of the distance.
+// ofClasses returns the step of a class's bias, given the Newton step of its logit alone. The whole step goes too far, since the
+// logits of the other classes move as well; with many rare classes it diverges. The Hessian of softmax is one to two times its
+// diagonal, except in the direction in which all logits move alike. So near the end, 2/3 of the step leaves at most a third of the
+// distance.
 func ofClasses(step float64) float64 {
 	const share, most = 2.0 / 3, 1
 	return min(max(share*step, -most), most)
 }
 
-// advance goes on to the layer of the nodes from first on, or to the next tree.
+// advance moves on to the layer of the nodes [first, end), or to the next tree.
 func (e *Ensemble) advance(c *Config, first, end int) (finished bool, survivor []int32) {
 	e.State[StateLayers]++
 	if e.State[StateLayers] < int64(c.Depth) && first < end {
@@ -134,7 +135,7 @@ func (e *Ensemble) advance(c *Config, first, end int) (finished bool, survivor [
 	return true, survivor
 }
 
-// prune undoes, from the last of the finished tree's nodes on, splits of two leaves that are not worth their complexity.
+// prune undoes, from the last node of the finished tree backwards, splits into two leaves that are not worth their complexity.
 func (e *Ensemble) prune(c *Config, end int) []int32 {
 	root := int(e.State[StateTrees]) * c.treeNodes()
 	survivor := make([]int32, end-root)

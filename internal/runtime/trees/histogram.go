@@ -7,13 +7,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// span is the part of the partitioned rows that one node has.
+// span is one node's part of the partitioned rows.
 type span struct{ from, to int }
 
 // chunk is a unit of work: at most packedRows positions of a node.
 type chunk struct{ node, from, to int }
 
-// packed is the histogram of a slot.
+// packed is a slot's histogram of packed pairs.
 type packed [maxBins]int64
 
 // histograms sums gradients by node, output and bin.
@@ -22,7 +22,7 @@ type histograms struct {
 	rows  []int32    // by position
 	grads *gradients // by position
 	nodes []span
-	// done gets the sums of one node, which is the only one in s; the memory of s is used again. It is called from several
+	// done is called with the sums of one node, the only one in s. The memory of s is reused. Calls come from several
 	// goroutines.
 	done func(node int, s *Sums)
 
@@ -34,19 +34,19 @@ type histograms struct {
 // partial is a node that is summed in several chunks.
 type partial struct {
 	mu     sync.Mutex
-	open   int    // chunks to come
+	open   int    // chunks not yet done
 	sums   []pair // [dim, space.Bins]
 	totals []pair // [dim]
 }
 
-// scratch is what a goroutine needs.
+// scratch is a goroutine's memory.
 type scratch struct {
 	q    []int64
-	bins []packed // of each slot; zero between uses
+	bins []packed // one for each slot; zero between uses
 	sums Sums
 }
 
-// build sums the positions of every node. The result is the same for every number of threads: it is of whole numbers.
+// build sums the positions of every node. As sums of whole numbers, the results are the same for every number of threads.
 func (h *histograms) build() {
 	h.work = cut(h.work[:0], h.nodes, packedRows)
 	for len(h.partial) < len(h.nodes) {
@@ -97,7 +97,7 @@ func (h *histograms) Run(lo, hi int) {
 	}
 }
 
-// whole sums a node that is one chunk.
+// whole sums a node that is a single chunk.
 func (h *histograms) whole(c chunk, s *scratch) {
 	rows, q := h.rows[c.from:c.to], s.q[:c.to-c.from]
 	for k := range h.grads.dim {
@@ -123,7 +123,7 @@ func (h *histograms) whole(c chunk, s *scratch) {
 	h.done(c.node, &s.sums)
 }
 
-// part sums a chunk of a node of several, and finishes the node with the last of them.
+// part sums one of several chunks of a node, and finishes the node after the last one.
 func (h *histograms) part(c chunk, s *scratch, p *partial) {
 	rows, q := h.rows[c.from:c.to], s.q[:c.to-c.from]
 	dim, bins := h.grads.dim, h.data.space.Bins
@@ -165,8 +165,8 @@ func (h *histograms) part(c chunk, s *scratch, p *partial) {
 	h.done(c.node, &s.sums)
 }
 
-// drain gives the histogram of every slot to into, with the first bin of its group, and zeroes it. first tells the first
-// slot of a group.
+// drain calls into with every slot's histogram and the first bin of its group, then zeroes the histogram. first marks the
+// first slot of a group.
 func (b *Binned) drain(bins []packed, into func(at int, from []int64, first bool)) {
 	for slot, g := range b.slots {
 		group := &b.space.Groups[g]
@@ -179,7 +179,7 @@ func (b *Binned) drain(bins []packed, into func(at int, from []int64, first bool
 	}
 }
 
-// addSlots is how many slots are added up in one pass over the rows: their histograms stay in the nearest cache.
+// addSlots is the number of slots summed in one pass over the rows: their histograms stay in the L1 cache.
 const addSlots = 16
 
 // add adds q[i] to the bins of rows[i], in the histogram of every slot.
@@ -194,10 +194,10 @@ func (b *Binned) add(hist []packed, rows []int32, q []int64) {
 	}
 }
 
-// addShape says how far rows are apart and how many slots, an even number, are added after a full word of them.
+// addShape has the distance between rows and the number of slots, an even one, after a full word of slots.
 type addShape struct{ stride, tail int }
 
-// addWide does eight slots and up to eight more.
+// addWide sums eight slots and up to eight more.
 func addWide(hist *[16]packed, bins []uint8, rows []int32, q []int64, s addShape) {
 	q = q[:len(rows)]
 	for i, r := range rows {
@@ -231,7 +231,7 @@ func addWide(hist *[16]packed, bins []uint8, rows []int32, q []int64, s addShape
 	}
 }
 
-// addTail does up to six slots.
+// addTail sums up to six slots.
 func addTail(hist *[8]packed, bins []uint8, rows []int32, q []int64, s addShape) {
 	q = q[:len(rows)]
 	for i, r := range rows {

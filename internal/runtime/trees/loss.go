@@ -6,15 +6,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Loss gives the gradients and (the diagonal of) the hessians of the losses of examples with respect to their logits.
-// It is called from several goroutines.
+// Loss computes the gradients and the diagonals of the hessians of examples' losses with respect to their logits. It is
+// called from several goroutines.
 type Loss interface {
 	// Gradients sets out, [len(rows), dim, 2], to gradients and hessians of examples whose outputs are logits,
-	// [len(rows), dim]; logits may be overwritten. Their length has room for a multiple of Lanes.
+	// [len(rows), dim]. It may overwrite logits, whose capacity has room for a multiple of Lanes.
 	Gradients(rows []int32, logits, out []float32)
 }
 
-// Lanes is what the number of logits is rounded up to, so that a vector kernel treats each of them alike.
+// Lanes is the multiple that the number of logits is rounded up to, so that a vector kernel treats all of them alike.
 const Lanes = 64
 
 // Squared is the squared error of labels [rows, dim], weighted.
@@ -101,13 +101,13 @@ func (l *Softmax) Gradients(rows []int32, logits, out []float32) {
 	}
 }
 
-// Given are gradients and hessians that someone else computed, [rows, dim] each. Hessians below 0 count as 0.
+// Given has gradients and hessians computed elsewhere, [rows, dim] each. Hessians below 0 count as 0.
 type Given struct {
 	G, H []float32
 	Dim  int
 }
 
-// Gradients are the gradients of the rows.
+// Gradients copies the gradients of the rows.
 func (l *Given) Gradients(rows []int32, _, out []float32) {
 	at := 0
 	for _, r := range rows {

@@ -6,10 +6,10 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// place is where the rows of a chunk go: to the left from left on, and from right on to the right, in this direction.
+// place is where the rows of a chunk go: the ones that go left to left and on, the others to right and on in direction step.
 type place struct{ left, right, step int }
 
-// counter counts the rows of each chunk that go left, where the node has several.
+// counter counts the rows that go left, in each chunk of nodes with several chunks.
 type counter Trainer
 
 func (t *counter) Run(lo, hi int) {
@@ -22,8 +22,8 @@ func (t *counter) Run(lo, hi int) {
 	}
 }
 
-// arrange finds where the rows of each chunk go. Those of a node that is one chunk go left from its first place on and
-// right from its last place back. Otherwise each chunk has its part of the node's left and right half.
+// arrange finds where the rows of each chunk go. In a node with a single chunk, rows go left from the node's first place on
+// and right from its last place backwards. Otherwise each chunk has its part of the node's left and right sides.
 func (t *Trainer) arrange() {
 	t.work = cut(t.work[:0], t.spans, packedRows)
 	t.places = grown(t.places, len(t.work))
@@ -79,14 +79,14 @@ func (t *mover) Run(lo, hi int) {
 	}
 }
 
-// addToBase adds a leaf's values to the base of the rows that it keeps, unless the leaf may yet be undone.
+// addToBase adds a leaf's values to the base of its rows, unless pruning may still undo the leaf.
 func (t *mover) addToBase(rows []int32, leaf int) {
 	if t.nodes == nil {
 		t.base.add(rows, (*Trainer)(t).values(leaf))
 	}
 }
 
-// arrive computes the gradients of the spare rows that came to a node. part is the part of the gradients that is measured.
+// arrive computes the gradients of the spare rows that came to a node, and measures them as the given part.
 func (t *Trainer) arrive(at span, node, part int, logits []float32) {
 	dim := t.width()
 	rows := t.spare[at.from:at.to]
@@ -100,7 +100,7 @@ func (t *Trainer) arrive(at span, node, part int, logits []float32) {
 	t.grads.measure(part, at.from, at.to)
 }
 
-// finisher adds to the base of each chunk's rows the values of the leaves where they end.
+// finisher adds the values of the rows' leaves to the base of each chunk's rows.
 type finisher Trainer
 
 func (t *finisher) Run(lo, hi int) {

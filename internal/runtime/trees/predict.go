@@ -5,14 +5,14 @@ import "github.com/goestimator/goestimator/internal/runtime/kernels"
 // predictRows are rows that go through a tree together.
 const predictRows = 64
 
-// Predict sets out, [rows, dim], to the outputs of examples of width columns. A row's bits depend on that row alone.
+// Predict sets out, [rows, dim], to the outputs of examples of width columns. A row's bits depend only on that row.
 func (e *Ensemble) Predict(c *Config, x []float32, rows, width int, out []float32) {
 	clear(out[:rows*c.Dim])
 	kernels.Parallel(rows, predictRows, &predictTask{e: e, c: c, x: x, width: width, out: out})
 }
 
-// Locate sets nodes to the leaf of the tree that grows, or when Done of no tree (0), that each example reaches, and base
-// to the outputs of the trees before it.
+// Locate sets nodes to the leaf of the growing tree that each example reaches, and base to the outputs of the trees before
+// it. When Done, there is no growing tree and nodes are 0.
 func (e *Ensemble) Locate(c *Config, x []float32, rows, width int, base []float32, nodes []int32) {
 	clear(base[:rows*c.Dim])
 	clear(nodes[:rows])
@@ -25,7 +25,7 @@ type predictTask struct {
 	x     []float32
 	width int
 	out   []float32
-	nodes []int32 // of the growing tree, whose values are then not added
+	nodes []int32 // if set, leaves in the growing tree, whose values are then not added
 }
 
 func (t *predictTask) Run(lo, hi int) {

@@ -2,9 +2,9 @@ package trees
 
 import "math"
 
-// Quantile returns a number that about the share q of the weight does not exceed, from 0 to 1: the least number
-// for 0, the largest for 1, NaN where there are none. Its rank is wrong by the sketch's error at most; as long as
-// the sketch has seen few numbers it is exact.
+// Quantile returns a number that about a share q, from 0 to 1, of the weight does not exceed: the least number for 0, the
+// largest for 1, NaN if there are none. The error of its rank is at most the sketch's error. It is exact while the sketch
+// has seen few numbers.
 func (s *Sketch) Quantile(q float64) float64 {
 	all := s.all()
 	if len(all) == 0 {

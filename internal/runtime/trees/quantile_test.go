@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestQuantile: a number's rank is wrong by the sketch's error at most, and of few numbers by nothing.
+// TestQuantile: a number's rank is wrong by at most the sketch's error, and exact for few numbers.
 func TestQuantile(t *testing.T) {
 	few := NewSketch(0.001)
 	few.Push([]float32{5, 1, 3, 2, 4, float32(math.NaN())}, 1, nil)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// reference is the algorithm in its plainest form: float64, no bins, no partition, every candidate summed anew. It
-// follows the splits that an ensemble made and tells by how much they miss the best ones.
+// reference is the algorithm in its plainest form: float64, no bins, no partition, a new sum for every candidate. It
+// follows the splits of an ensemble and checks by how much they miss the best ones.
 type reference struct {
 	c      *Config
 	space  *Space
@@ -33,7 +33,7 @@ func (r *reference) candidates() (columns []int, thresholds []float32) {
 
 func (r *reference) rows() int { return len(r.x) / r.space.Width }
 
-// sums returns gradients and hessians, [dim, 2], of the rows at a node that go left, and of all.
+// sums returns gradients and hessians, [dim, 2], of the node's rows that go left, and of all its rows.
 func (r *reference) sums(at []int, node int, logits []float64, column int, threshold float32) (left, all []float64) {
 	left, all = make([]float64, r.c.Dim*2), make([]float64, r.c.Dim*2)
 	for row := range r.rows() {
@@ -68,7 +68,7 @@ func (r *reference) step(g, h float64) float64 {
 	return -math.Copysign(math.Max(math.Abs(g)-r.c.L1*n, 0), g) / (h + r.c.L2*n)
 }
 
-// gain of a split, -1 where a side is too light.
+// gain returns the gain of a split, -1 if a side is too light.
 func (r *reference) gain(left, all []float64) float64 {
 	right := make([]float64, len(all))
 	var lw, rw float64

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// drawn returns for each of the groups of a space whether a tree may split by it; nil: by all of them. They are drawn by the number of the
-// tree alone, so that every part of a distributed training, and one that goes on, has the same ones.
+// drawn returns for each group of a space whether a tree may split by it, or nil for all groups. The draw depends only on the tree's
+// number, so that it is the same in every part of a distributed training, and in a resumed one.
 func (c *Config) drawn(groups int, tree int64) []bool {
 	if c.ColumnShare == 0 || c.ColumnShare == 1 {
 		return nil
@@ -30,19 +30,19 @@ func (c *Config) drawn(groups int, tree int64) []bool {
 
 // part is the groups of examples that a tree may split by.
 type part struct {
-	tree   int64 // that they are drawn for
+	tree   int64 // the tree that they are drawn for
 	data   *Binned
-	groups []int // of the whole
+	groups []int // indices among all groups
 }
 
-// choose makes the part of a tree: the slots of its groups alone, side by side, so that sums of the others cost nothing.
+// choose makes a tree's part: only the slots of its groups, side by side, so that sums of other groups cost nothing.
 func (p *part) choose(all *Binned, drawn []bool, tree int64) {
 	if p.data != nil && p.tree == tree {
 		return
 	}
 	space := &Space{Features: all.space.Features, Width: all.space.Width}
 	b := &Binned{Rows: all.Rows, space: space}
-	var slots []int // of all
+	var slots []int // slots among all
 	p.groups = p.groups[:0]
 	for g, in := range drawn {
 		if !in {

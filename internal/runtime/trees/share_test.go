@@ -2,7 +2,7 @@ package trees
 
 import "testing"
 
-// TestDrawnColumns: each tree has its own draw of the share of the groups, at least one, and in the long run each group is in as many.
+// TestDrawnColumns: each tree draws its own share of the groups, at least one, and in the long run draws all groups equally often.
 func TestDrawnColumns(t *testing.T) {
 	for _, c := range []struct {
 		share  float64
@@ -34,7 +34,7 @@ func TestDrawnColumns(t *testing.T) {
 	}
 }
 
-// TestColumnShareSplits: trees of one column each use both of two columns, and a tree splits by one alone.
+// TestColumnShareSplits: with one column per tree, each tree splits by only one of two columns, and both are used.
 func TestColumnShareSplits(t *testing.T) {
 	c := Config{Trees: 20, Depth: 2, LearningRate: 0.1, Dim: 1, ColumnShare: 0.5}
 	if err := c.Check(); err != nil {

@@ -7,36 +7,37 @@ import (
 	"math"
 )
 
-// ErrSketch is wrapped by errors about bytes that are no sketch.
+// ErrSketch is wrapped by errors about bytes that are not a valid sketch.
 var ErrSketch = errors.New("invalid quantile sketch")
 
-// Sketch summarises the distribution of a feature's weighted numbers in a space that does not grow with their count:
-// the rank of every number is known to epsilon times the whole weight. Sketches of parts of the data can be merged.
+// Sketch summarises the distribution of a feature's weighted numbers in space that does not grow with their count. The
+// rank of every number is known to within epsilon times the total weight. Sketches of parts of the data can be merged.
 // It is the weighted quantile summary of T. Chen, C. Guestrin: XGBoost (2016), appendix, kept in levels as in
 // M. Greenwald, S. Khanna (2004). NaN is left out.
 type Sketch struct {
-	size   int       // entries of a level at most
-	block  []uint64  // keys of numbers that are in no level yet, above their place in weight
-	weight []float64 // of those
+	size   int       // most entries of a level
+	block  []uint64  // keys of numbers not yet in a level, in the upper 32 bits, above their index in weight
+	weight []float64 // weights of these numbers
 	levels [][]entry // level i stands for about 2^i blocks; nil: none
-	spare  []uint64  // of sorting
+	spare  []uint64  // memory for sorting
 }
 
-// entry is a number and what is known of its rank: the weight below it is at least Min, and with it at most Max.
+// entry is a number with bounds of its rank: the weight below it is at least Min, and with its own weight at most Max.
 type entry struct{ V, Min, Max, W float64 }
 
-func (e entry) nextMin() float64 { return e.Min + e.W } // of what follows
-func (e entry) prevMax() float64 { return e.Max - e.W } // of what comes before
+func (e entry) nextMin() float64 { return e.Min + e.W } // of the numbers above
+func (e entry) prevMax() float64 { return e.Max - e.W } // of the numbers below
 
-// levelsFor is how many levels a sketch is meant for; each adds to the error: 2^16 blocks.
+// levelsFor is the number of levels that a sketch is made for, 2^16 blocks. Each level adds to the error.
 const levelsFor = 16
 
-// NewSketch returns an empty sketch of an error from 1e-4 to 0.5.
+// NewSketch returns an empty sketch with error epsilon, from 1e-4 to 0.5.
 func NewSketch(epsilon float64) *Sketch {
 	return &Sketch{size: int(math.Ceil(levelsFor / min(max(epsilon, 1e-4), 0.5)))}
 }
 
-// Push adds numbers x[0], x[stride], x[2*stride]... weights has one for each; nil: all 1. Those of no weight are left out.
+// Push adds numbers x[0], x[stride], x[2*stride]... weights has a weight for each; nil means all 1. Numbers without weight are
+// left out.
 func (s *Sketch) Push(x []float32, stride int, weights []float32) {
 	full := 8 * s.size
 	for i, at := 0, 0; at < len(x); i, at = i+1, at+stride {
@@ -54,7 +55,7 @@ func (s *Sketch) Push(x []float32, stride int, weights []float32) {
 	}
 }
 
-// orderedKey is a number whose order is that of the floats; 0 and -0 are one.
+// orderedKey returns an integer that sorts like the float; 0 and -0 are equal.
 func orderedKey(v float32) uint32 {
 	b := math.Float32bits(v + 0)
 	if b == 1<<31 {
@@ -73,7 +74,7 @@ func orderedFloat(k uint32) float32 {
 	return math.Float32frombits(^k)
 }
 
-// flush makes a level of the block.
+// flush turns the block into a level.
 func (s *Sketch) flush() {
 	if len(s.block) == 0 {
 		return
@@ -94,7 +95,7 @@ func (s *Sketch) flush() {
 	s.add(prune(entries, s.size))
 }
 
-// add puts entries into the lowest level that is free, together with those below.
+// add puts entries into the lowest free level, merged with all levels below.
 func (s *Sketch) add(entries []entry) {
 	for i := range s.levels {
 		if s.levels[i] == nil {
@@ -107,7 +108,7 @@ func (s *Sketch) add(entries []entry) {
 	s.levels = append(s.levels, entries)
 }
 
-// Merge adds what other has seen, which is not used any more.
+// Merge adds the numbers of other, which must not be used afterwards.
 func (s *Sketch) Merge(other *Sketch) {
 	if all := other.all(); len(all) > 0 {
 		s.flush()
@@ -151,7 +152,7 @@ func sortKeys(keys, spare []uint64) {
 		}
 		keys, spare = spare, keys
 	}
-	copy(spare, keys) // three passes end in the other one
+	copy(spare, keys) // after three passes the result is in spare
 }
 
 // combine merges two summaries.
@@ -164,7 +165,7 @@ func combine(a, b []entry) []entry {
 	}
 	out := make([]entry, 0, len(a)+len(b))
 	aMax, bMax := a[len(a)-1].Max, b[len(b)-1].Max
-	var aMin, bMin float64 // weight known to be below what follows
+	var aMin, bMin float64 // weight known to be below the next entry
 	for len(a) > 0 && len(b) > 0 {
 		switch x, y := a[0], b[0]; {
 		case x.V == y.V:
@@ -179,7 +180,7 @@ func combine(a, b []entry) []entry {
 			bMin, b = y.nextMin(), b[1:]
 		}
 	}
-	// What is left of one lies above all of the other.
+	// The rest of one summary lies above all of the other.
 	rest, below, most := a, bMin, bMax
 	if len(a) == 0 {
 		rest, below, most = b, aMin, aMax
@@ -220,8 +221,8 @@ func prune(in []entry, size int) []entry {
 	return out
 }
 
-// Boundaries returns at most n-1 boundaries that cut the numbers into buckets of about equal weight. A number that is as
-// heavy as a bucket gets one of its own; of up to n different numbers each does.
+// Boundaries returns at most n-1 boundaries that divide the numbers into buckets of about equal weight. A number as heavy as
+// a bucket gets its own bucket. So does every number if there are at most n different ones.
 func (s *Sketch) Boundaries(n int) []float32 {
 	all := s.all()
 	if len(all) == 0 || n < 2 {
@@ -290,7 +291,7 @@ func appendBoundary(out []float32, v float64) []float32 {
 	return append(out, b)
 }
 
-// MaxBytes is how many bytes AppendBinary appends at most.
+// MaxBytes returns the most bytes that AppendBinary appends.
 func (s *Sketch) MaxBytes() int { return 4 + 32*(s.size+2) }
 
 // AppendBinary appends the sketch to b.
@@ -305,7 +306,7 @@ func (s *Sketch) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MergeBinary merges what AppendBinary appended and returns the bytes after it.
+// MergeBinary merges a sketch that AppendBinary wrote and returns the bytes after it.
 func (s *Sketch) MergeBinary(b []byte) ([]byte, error) {
 	if len(b) < 4 {
 		return nil, fmt.Errorf("%w: %d bytes", ErrSketch, len(b))

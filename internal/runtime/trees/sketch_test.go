@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// rankError is the largest part of the weight by which a sketch's ranks miss the true ones.
+// rankError returns the largest error of a sketch's ranks, as a share of the weight.
 func rankError(all []entry, values []float32, weights []float32) float64 {
 	type point struct{ v, w float64 }
 	points, total := make([]point, 0, len(values)), 0.0
@@ -86,7 +86,7 @@ func TestSketchRanks(t *testing.T) {
 	}
 }
 
-// checkBuckets checks that no bucket is much heavier than its share, but for a number that is heavy by itself.
+// checkBuckets checks that no bucket is much heavier than its share, except for a number that is heavy by itself.
 func checkBuckets(t *testing.T, name string, boundaries, values, weights []float32) {
 	t.Helper()
 	sums, total := make([]float64, len(boundaries)+1), 0.0

@@ -2,9 +2,9 @@ package trees
 
 import "math"
 
-// Sums are what a layer is grown from: for each node of the layer, output and bin the sums of gradients and hessians,
-// each followed by the sums of the whole node. It is plain numbers so that the sums of several parts of a batch can be
-// added.
+// Sums are the sums from which a layer is grown: for each node of the layer and output, the sums of gradients and hessians
+// of every bin, followed by the sums of the whole node. They are plain numbers, so that sums of several parts of a batch can
+// be added.
 type Sums struct {
 	Nodes, Dim, Bins int
 	// V is [Nodes, Dim, Bins+1, 2].
@@ -35,10 +35,10 @@ func (s *Sums) all(n, k int) (g, h float64) {
 	return v[len(v)-2], v[len(v)-1]
 }
 
-// regularization are the penalties on a tree, for sums of as many examples as it is meant for (see Config).
+// regularization are the penalties on a tree, scaled to sums over the layer's examples (see Config).
 type regularization struct{ l1, l2, minWeight float64 }
 
-// step is the Newton step of a leaf: what minimises g*w + (h+l2)/2*w*w + l1*|w|.
+// step returns the Newton step of a leaf, the w that minimises g*w + (h+l2)/2*w*w + l1*|w|.
 func (r regularization) step(g, h float64) float64 {
 	if h+r.l2 <= 0 {
 		return 0
@@ -46,7 +46,7 @@ func (r regularization) step(g, h float64) float64 {
 	return -shrink(g, r.l1) / (h + r.l2)
 }
 
-// gain is twice what the step reduces that by.
+// gain returns twice the amount by which the step reduces that term.
 func (r regularization) gain(g, h float64) float64 {
 	if h+r.l2 <= 0 {
 		return 0
@@ -63,18 +63,19 @@ func shrink(g, l1 float64) float64 {
 	return math.Copysign(max(math.Abs(g)-l1, 0), g)
 }
 
-// Split is the best split of a node. Group is -1 where there is none.
+// Split is the best split of a node. Group is -1 if there is none.
 type Split struct {
 	Group, Bin int       // examples below the bin, or without its id, go left
-	Gain       float64   // of the split, without the tree's complexity
-	Steps      []float64 // [dim, 2]: of the leaf to the left, to the right
-	Left       int       // once made: the node of those that go left; those that go right have the next one
+	Gain       float64   // the split's gain, before Complexity
+	Steps      []float64 // [dim, 2]: steps of the left and the right leaf
+	Left       int       // once made: the left child; the right child is the next node
 }
 
-// smallest is how much a split must gain, as part of the gain of the node's sides: less is rounding.
+// smallest is the least gain of a split, as a share of the gain of its sides: less is rounding.
 const smallest = 1e-10
 
-// best sets the best split of node n by one of the drawn groups (nil: all): of equal ones that of the first group and bin.
+// best sets split to the best split of node n by one of the drawn groups (nil: all). Of equal splits, it takes the first group
+// and bin.
 func (s *Sums) best(n int, space *Space, r regularization, drawn []bool, split *Split) {
 	parent, weight := 0.0, 0.0
 	for k := range s.Dim {
@@ -111,12 +112,12 @@ func (s *Sums) best(n int, space *Space, r regularization, drawn []bool, split *
 // search is the state of the search for a node's best split.
 type search struct {
 	regularization
-	least float64 // hessian that a side needs: less than a rounding error is none
-	found float64 // gain of the sides of the best split so far
+	least float64 // least hessian of a side: less is a rounding error
+	found float64 // gain of the best split's sides so far
 	side  []float64
 }
 
-// one returns the last bin of a group whose split was better than those found before, for a single output; 0 for none.
+// one returns the last bin of a group at which a split was better than all before, for a single output; 0 for none.
 func (s *search) one(sums *Sums, n int, group *Group) int {
 	bins, g, h := sums.node(n, 0, group)
 	best, found := 0, s.found
@@ -125,7 +126,7 @@ func (s *search) one(sums *Sums, n int, group *Group) int {
 		if group.Ordered {
 			pg, ph := bins[2*b-2], bins[2*b-1]
 			if pg == 0 && ph == 0 {
-				continue // the same sides as at the bin before
+				continue // the same sides as at the previous bin
 			}
 			lg, lh = lg+pg, lh+ph
 		} else {
@@ -137,7 +138,7 @@ func (s *search) one(sums *Sums, n int, group *Group) int {
 		}
 		lt, rt := shrink(lg, s.l1), shrink(rg, s.l1)
 		lw, rw := lh+s.l2, rh+s.l2
-		// lt*lt/lw + rt*rt/rw, divided only where it is better.
+		// lt*lt/lw + rt*rt/rw, divided only if it is better.
 		if sum, all := lt*lt*rw+rt*rt*lw, lw*rw; sum > found*all && all > 0 {
 			best, found = b, sum/all
 		}
@@ -171,7 +172,7 @@ func (s *search) several(sums *Sums, n int, group *Group) int {
 	return best
 }
 
-// sides returns the sums of output k of the examples of a node that go left at a split, and right.
+// sides returns the sums of output k over the node's examples that go left and right at a split.
 func (s *Sums) sides(n, k int, space *Space, split *Split) (lg, lh, rg, rh float64) {
 	group := &space.Groups[split.Group]
 	bins, g, h := s.node(n, k, group)

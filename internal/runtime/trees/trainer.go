@@ -8,36 +8,36 @@ import (
 )
 
 // Trainer grows an ensemble from examples that stay in memory: their bins, the order of their rows by node, and their
-// outputs. Its trees equal, bit for bit, the trees of the same examples passed anew for every layer.
+// outputs. Its trees equal, bit for bit, the trees grown from the same examples passed again for every layer.
 type Trainer struct {
 	Config   *Config
 	Ensemble *Ensemble
 	data     *Binned
 	space    *Space
-	given    Loss // of all outputs
-	loss     Loss // of those that the growing tree grows by: from, and before to
+	given    Loss // the loss of all outputs
+	loss     Loss // the loss of the growing tree's outputs, [from, to)
 	division Division
 	from, to int
 
 	rows, spare []int32 // rows by node
-	spans       []span  // of the active nodes
-	all         outputs // of the finished trees
-	base        outputs // of them those that the tree grows by, and of leaves of the growing one that are not split any more
-	nodes       []int32 // of each row in the growing tree; nil where trees are not pruned when finished
+	spans       []span  // the active nodes' rows
+	all         outputs // outputs of the finished trees
+	base        outputs // the growing tree's part of all, plus its leaves that are not split any more
+	nodes       []int32 // node of each row in the growing tree; nil unless finished trees are pruned
 	grads       gradients
 	hist        histograms
-	part        part    // of the data, that the growing tree may split by
-	splits      []Split // of the active nodes
+	part        part    // the part of the data that the growing tree may split by
+	splits      []Split // the active nodes' splits
 	steps       []float64
 
-	first  int // active node
+	first  int // first active node
 	work   []chunk
-	places []place // of each chunk
-	next   []span  // of the nodes to the left and right of each split
+	places []place // for each chunk
+	next   []span  // spans of the left and right node of each split
 	free   sync.Pool
 }
 
-// NewTrainer returns a trainer that goes on with an ensemble. x are the examples, rows of s.Width numbers.
+// NewTrainer returns a trainer that continues an ensemble. x are the examples, rows of s.Width numbers.
 func NewTrainer(c *Config, s *Space, e *Ensemble, x []float32, rows int, loss Loss) (*Trainer, error) {
 	data, err := s.Bin(x, rows)
 	if err != nil {
@@ -62,7 +62,7 @@ func NewTrainer(c *Config, s *Space, e *Ensemble, x []float32, rows int, loss Lo
 	return t, t.begin(first)
 }
 
-// leave adds to the base of rows at leaves before the active nodes the values of the leaf.
+// leave adds the leaf's values to the base of each row at a leaf before the active nodes.
 func (t *Trainer) leave(first int) {
 	for r, n := range t.nodes {
 		if int(n) < first {
@@ -72,8 +72,7 @@ func (t *Trainer) leave(first int) {
 	t.nodes = nil
 }
 
-// sortRows orders rows by their node and returns the part of each node from first on, before end. Rows at other nodes
-// are left out.
+// sortRows orders rows by their node and returns the spans of the nodes [first, end). Rows at other nodes are left out.
 func sortRows(rows, nodes []int32, first, end int) []span {
 	spans := make([]span, end-first)
 	for _, n := range nodes {
@@ -96,7 +95,7 @@ func sortRows(rows, nodes []int32, first, end int) []span {
 	return spans
 }
 
-// begin computes the gradients of all rows in the spans of the active nodes, from first on.
+// begin computes the gradients of all rows in the spans of the active nodes, which start at first.
 func (t *Trainer) begin(first int) error {
 	t.first = first
 	t.work = cut(t.work[:0], t.spans, packedRows)
@@ -119,7 +118,7 @@ func (t *starter) Run(lo, hi int) {
 	}
 }
 
-// buffer returns room for the outputs of a chunk, from free.
+// buffer returns memory for the outputs of a chunk, from free if possible.
 func (t *Trainer) buffer() *[]float32 {
 	if b, _ := t.free.Get().(*[]float32); b != nil {
 		return b
@@ -128,8 +127,8 @@ func (t *Trainer) buffer() *[]float32 {
 	return &fresh
 }
 
-// Layer grows the next layer, or takes a step of centering the bias, by the loss at the present outputs. It does nothing
-// when the ensemble is Done.
+// Layer grows the next layer, or takes a step of centering the bias, by the loss at the current outputs. It does nothing if
+// the ensemble is Done.
 func (t *Trainer) Layer() error {
 	if t.Ensemble.Done(t.Config) {
 		return nil
@@ -194,7 +193,7 @@ func (t *Trainer) descend() error {
 	return t.grads.scale()
 }
 
-// finish adds the finished tree's values to the base of all rows and goes on to the next tree's root.
+// finish adds the finished tree's values to the base of all rows and moves on to the next tree's root.
 func (t *Trainer) finish(growth Growth) error {
 	t.work = cut(t.work[:0], t.spans, packedRows)
 	kernels.Parallel(len(t.work), 1, (*finisher)(t))
@@ -214,7 +213,7 @@ func (t *Trainer) finish(growth Growth) error {
 	return t.begin(first)
 }
 
-// survive adds to the base of each row the values of the leaf that became of the one where it ended.
+// survive adds to the base of each row the values of the leaf that its leaf was merged into.
 func (t *Trainer) survive(survivor []int32) {
 	per := t.Config.treeNodes()
 	root := t.first / per * per
@@ -224,7 +223,7 @@ func (t *Trainer) survive(survivor []int32) {
 	}
 }
 
-// Outputs are the present ones of the examples, [rows, dim]; they change with the next Layer.
+// Outputs returns the current outputs of the examples, [rows, dim]. They change with the next Layer.
 func (t *Trainer) Outputs() []float32 {
 	base := append(outputs(nil), t.base...)
 	for n, s := range t.spans {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// wide returns examples of several chunks.
+// wide returns enough examples for several chunks.
 func wide(rows int) (space *Space, x, labels []float32) {
 	return toy(rand.New(rand.NewPCG(3, 9)), rows, 1)
 }
@@ -39,7 +39,7 @@ func TestThreadsChangeNoBit(t *testing.T) {
 	}
 }
 
-// TestTrainingGoesOn from every layer to the same trees.
+// TestTrainingGoesOn: training resumed after any layer grows the same trees.
 func TestTrainingGoesOn(t *testing.T) {
 	space, x, labels := wide(700)
 	for _, c := range []*Config{
@@ -125,7 +125,7 @@ func TestCenterBias(t *testing.T) {
 	}
 }
 
-// TestCenterBiasOfClasses: the biases of many classes, some of them rare, are the logarithms of their shares, after a few steps.
+// TestCenterBiasOfClasses: after a few steps, the biases of many classes, some of them rare, are the logarithms of their shares.
 func TestCenterBiasOfClasses(t *testing.T) {
 	space, x, _ := wide(1000)
 	hundred := append([]int{901}, slices.Repeat([]int{1}, 99)...)
@@ -138,7 +138,7 @@ func TestCenterBiasOfClasses(t *testing.T) {
 		}
 		c := &Config{Trees: 1, Depth: 1, LearningRate: 0.3, Dim: len(counts), CenterBias: true, Softmax: true}
 		e := trained(t, c, space, x, len(classes), &Softmax{Classes: classes, Dim: c.Dim})
-		if steps := e.State[StateSteps] - 1; slices.Min(counts) > 0 && steps >= centerSteps { // the bias of a class without examples has no end
+		if steps := e.State[StateSteps] - 1; slices.Min(counts) > 0 && steps >= centerSteps { // the bias of a class without examples does not converge
 			t.Errorf("%v: %d steps did not end", counts, steps)
 		}
 		sum := 0.0
@@ -228,7 +228,7 @@ func TestWrongFeaturesAndEnsembles(t *testing.T) {
 	}
 }
 
-// TestEqualGradientsDoNotOverflow: each is rounded up to the largest whole number that there is.
+// TestEqualGradientsDoNotOverflow: each gradient is rounded up to the largest whole number.
 func TestEqualGradientsDoNotOverflow(t *testing.T) {
 	defer kernels.SetThreads(0)
 	kernels.SetThreads(1)

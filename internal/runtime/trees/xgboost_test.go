@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// stumpData is that of interop/python/trees.py.
+// stumpData returns the data of interop/python/trees.py.
 func stumpData() (x, y []float32) {
 	state := uint32(12345)
 	next := func(n uint32) float32 {
@@ -29,7 +29,7 @@ func stumpData() (x, y []float32) {
 	return x, y
 }
 
-// TestStumpsAreXGBoosts: where a layer is a tree, layer by layer is XGBoost's algorithm.
+// TestStumpsAreXGBoosts: with trees of one layer, the algorithm is XGBoost's.
 func TestStumpsAreXGBoosts(t *testing.T) {
 	b, err := os.ReadFile("testdata/xgboost.json")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestStumpsAreXGBoosts(t *testing.T) {
 	for _, g := range golden.Cases {
 		c := &Config{Trees: 50, Depth: 1, LearningRate: 0.3, L1: g.L1 / n, L2: g.L2 / n, MinNodeWeight: g.Weight / n, Dim: 1}
 		var loss Loss = &Logistic{Labels: y, Dim: 1}
-		if g.Objective == "reg:squarederror" { // whose gradients and hessians are half of ours
+		if g.Objective == "reg:squarederror" { // XGBoost's gradients and hessians are half of ours
 			c.L1, c.L2, c.MinNodeWeight = 2*c.L1, 2*c.L2, 2*c.MinNodeWeight
 			loss = &Squared{Labels: y, Dim: 1}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What batching costs: requests of one row of 100 numbers to a model that does nothing.
+// The cost of batching: requests of one row of 100 numbers to a model that does nothing.
 func BenchmarkRun(b *testing.B) {
 	echo := &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
 		return []*tensor.Tensor{feeds["x:0"]}, nil

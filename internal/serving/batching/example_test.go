@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A model that is run with four rows or eight, whatever the requests hold.
+// A model that runs with four rows or eight, whatever the size of the requests.
 func Example() {
 	p, err := batching.Parse([]byte(`max_batch_size { value: 8 } allowed_batch_sizes: 4 allowed_batch_sizes: 8 num_batch_threads { value: 2 }`))
 	if err != nil {

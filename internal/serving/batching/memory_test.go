@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestAccountOfBatch: a batch runs on an account of its own, which may hold what its requests may, and ends with it; that one
-// of them has ended changes nothing for the others, and each pays for its own results.
+// TestAccountOfBatch: a batch runs on its own account, which may hold as much as its requests together and ends with it. A
+// request that ends does not affect the others, and each pays for its own results.
 func TestAccountOfBatch(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
@@ -65,7 +65,7 @@ func TestAccountOfBatch(t *testing.T) {
 	}
 }
 
-// counting is a model whose output takes so many bytes for a row, and which counts them where honest is set.
+// counting is a model whose output takes that many bytes per row, and which accounts for them if honest is set.
 func counting(bytes int, honest bool) *servable.Func {
 	return &servable.Func{Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 		for range fetches {
@@ -81,7 +81,7 @@ func counting(bytes int, honest bool) *servable.Func {
 	}}
 }
 
-// TestResultsCountOnce: each byte of what a batch answers is counted once, also where a request was split or asks twice.
+// TestResultsCountOnce: each byte of a batch's results is counted once, even if a request was split or fetches an output twice.
 func TestResultsCountOnce(t *testing.T) {
 	const mib = 1 << 20
 	split := func(p *Parameters) { p.EnableLargeBatchSplitting, p.MaxExecutionBatchSize = true, 2 }
@@ -135,8 +135,8 @@ func TestObserverOfRefusedResults(t *testing.T) {
 	}
 }
 
-// TestPaddingIsNotSent: the account of a batch knows what the batch was filled up with, by rows and by longer ones, also where
-// its tasks run one by one because one of them is bad.
+// TestPaddingIsNotSent: the account of a batch knows how much of it is padding, in rows and in elements, even if its tasks run
+// one by one because one of them is bad.
 func TestPaddingIsNotSent(t *testing.T) {
 	type sent struct{ rows, elements int }
 	for name, c := range map[string]struct {
@@ -186,7 +186,7 @@ func TestPaddingIsNotSent(t *testing.T) {
 	}
 }
 
-// TestLimitOfEachInBatch: where each request has a limit of its own, a batch of many may hold what they may together.
+// TestLimitOfEachInBatch: if each request has its own limit, a batch may hold as much as its requests together.
 func TestLimitOfEachInBatch(t *testing.T) {
 	const each, requests, values = 1 << 20, 100, 5000 // 20 KB: together 2 MB
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: each})

@@ -87,9 +87,9 @@ func maxInnerDims(tasks []*task) map[string][]int {
 	return sizes
 }
 
-// paddingDominates says whether padding would make much more of the feeds than they are: long requests beside many short ones.
+// paddingDominates reports whether padding would make the feeds much larger, as with long requests beside many short ones.
 func paddingDominates(tasks []*task, total int) bool {
-	const free, factor = 1 << 24, 4 // elements that do not matter; times of the feeds
+	const free, factor = 1 << 24, 4 // elements that are always allowed; times the size of the feeds
 	sum := 0
 	for _, t := range tasks {
 		for _, x := range t.feeds() {
@@ -120,8 +120,8 @@ func mergedSize(tasks []*task, total int) int {
 	return n
 }
 
-// merge joins the tasks' feeds to feeds of total rows. Shorter ones are filled with their first element, and rows that are
-// missing with row 0 of the last task, as in TensorFlow Serving.
+// merge joins the tasks' feeds into feeds of total rows. Shorter rows are padded with their first element, and missing rows
+// with row 0 of the last task, as in TensorFlow Serving.
 func merge(tasks []*task, total int) map[string]*tensor.Tensor {
 	sizes := maxInnerDims(tasks)
 	merged := make(map[string]*tensor.Tensor, len(sizes))
@@ -141,7 +141,7 @@ func merge(tasks []*task, total int) map[string]*tensor.Tensor {
 	return merged
 }
 
-// place copies x to the rows of to that begin at row at; what x is shorter is filled with its first element.
+// place copies x into the rows of to from row at on, and pads shorter rows with the first element of x.
 func place(to, x *tensor.Tensor, at int) {
 	region := rows(to, at, at+x.Shape[0])
 	if to.DType == tensor.String {

@@ -23,13 +23,13 @@ type Model struct {
 	p       Parameters
 	s       *Scheduler
 	inputs  map[string]input  // by tensor name
-	queues  map[string]*queue // that have batches; under the scheduler's lock
+	queues  map[string]*queue // non-empty; under the scheduler's lock
 	running sync.WaitGroup    // batches
 }
 
 var _ servable.Model = (*Model)(nil)
 
-// New makes m, which is the model id, run in batches of the workers of s. p is valid. Closing the result closes m.
+// New returns the model m, named id, run in batches by the workers of s. p must be valid. Closing the result closes m.
 func New(id servable.ID, m servable.Model, p Parameters, s *Scheduler) servable.Model {
 	return &Model{id: id, inner: m, p: p, s: s, inputs: inputs(m.Signatures()), queues: map[string]*queue{}}
 }
@@ -50,7 +50,7 @@ func (m *Model) Close() error {
 }
 
 // Run implements servable.Model. It returns the model's own errors and TensorFlow Serving's batching errors:
-// Unavailable where the queue is full, ResourceExhausted where the deadline passed in it, InvalidArgument and
+// Unavailable if the queue is full, ResourceExhausted if the deadline passed in it, InvalidArgument and
 // FailedPrecondition for feeds or results that are no batch.
 func (m *Model) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	batchable, irregular := m.batchable(feeds)
@@ -97,7 +97,7 @@ func ended(ctx context.Context, queued bool) error {
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// key names the queue of a request. Feeds of odd shapes share one only with feeds of the same shapes.
+// key names the queue of a request. Feeds of irregular shapes share a queue only with feeds of the same shapes.
 func key(feeds map[string]*tensor.Tensor, irregular bool, fetches []string) string {
 	names := make([]string, 0, len(feeds))
 	for n := range feeds {
@@ -113,7 +113,7 @@ func key(feeds map[string]*tensor.Tensor, irregular bool, fetches []string) stri
 	return k
 }
 
-// size is the 0th dimension, which all feeds share.
+// size is dimension 0, which all feeds share.
 func size(feeds map[string]*tensor.Tensor) (int, error) {
 	if len(feeds) == 0 {
 		return 0, invalid("Batching Run() must have at least one input tensor")
@@ -133,7 +133,7 @@ func size(feeds map[string]*tensor.Tensor) (int, error) {
 	return rows, nil
 }
 
-// complete says whether a tensor has the elements that its shape says.
+// complete reports whether a tensor has as many elements as its shape says.
 func complete(t *tensor.Tensor) bool {
 	if slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return false
@@ -144,7 +144,7 @@ func complete(t *tensor.Tensor) bool {
 	return t.DType.Size() > 0 && len(t.Bytes) == t.Len()*t.DType.Size()
 }
 
-// input is what signatures say of a tensor.
+// input is what the signatures say about a tensor.
 type input struct {
 	dtype tensor.DType
 	dims  []int64 // -1: any
@@ -166,13 +166,13 @@ func inputs(sigs map[string]*pb.SignatureDef) map[string]input {
 	return all
 }
 
-// batchable says whether feeds may share a batch: feeds that the model refuses, or that have no batch dimension, go to
-// the model alone. Odd ones have other shapes than the signature says, which binds nobody.
+// batchable reports whether feeds may share a batch. Feeds that the model refuses, or that have no batch dimension, go
+// to the model alone. Irregular feeds have shapes that differ from the signature's, which are not binding.
 func (m *Model) batchable(feeds map[string]*tensor.Tensor) (batchable, irregular bool) {
 	for name, t := range feeds {
 		in, known := m.inputs[name]
 		switch {
-		case m.p.PadVariableLengthInputs && t.Len() == 0: // there is nothing to fill it with
+		case m.p.PadVariableLengthInputs && t.Len() == 0: // there is no element to pad with
 			return false, false
 		case !known:
 		case t.DType != in.dtype, !in.any && (len(in.dims) == 0 || in.dims[0] >= 0):
@@ -230,7 +230,7 @@ func clone(x *tensor.Tensor, account *budget.Account) (*tensor.Tensor, error) {
 	return x.Clone(), nil
 }
 
-// output joins the parts of an output, which are garbage then.
+// output joins the parts of an output. The parts are garbage afterwards.
 func (r *request) output(name string, at int, account *budget.Account) (*tensor.Tensor, error) {
 	if len(r.tasks) == 1 {
 		return r.tasks[0].outputs[at], nil

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// half computes y = x/2 + 2 of any shape, takes its time, and remembers what it ran with.
+// half computes y = x/2 + 2 for any shape, takes its time, and records the batches.
 type half struct {
 	busy time.Duration
 	mu   sync.Mutex
@@ -73,7 +73,7 @@ func floats(t testing.TB, values []float32, shape ...int) map[string]*tensor.Ten
 	return map[string]*tensor.Tensor{"x:0": x}
 }
 
-// bench is a scheduler of one worker, a model on it and calls under way.
+// bench is a scheduler with one worker, a model on it, and calls in progress.
 type bench struct {
 	*testing.T
 	h     *half
@@ -88,7 +88,7 @@ func newBench(t *testing.T, p Parameters) *bench {
 	return b
 }
 
-// go1 starts a call and returns when it waits.
+// go1 starts a call and returns when the call waits.
 func (b *bench) go1(ctx context.Context, check func(y *tensor.Tensor, err error), values []float32, shape ...int) {
 	b.calls.Go(func() {
 		y, err := b.m.Run(ctx, floats(b, values, shape...), []string{"y:0"})
@@ -109,7 +109,7 @@ func (b *bench) end() {
 	}
 }
 
-// wants checks an answer.
+// wants checks for an answer.
 func (b *bench) wants(shape []int, values ...float32) func(*tensor.Tensor, error) {
 	return func(y *tensor.Tensor, err error) {
 		switch {
@@ -121,7 +121,7 @@ func (b *bench) wants(shape []int, values ...float32) func(*tensor.Tensor, error
 	}
 }
 
-// fails checks an error.
+// fails checks for an error.
 func (b *bench) fails(code codes.Code, text string) func(*tensor.Tensor, error) {
 	return func(_ *tensor.Tensor, err error) {
 		if status.Code(err) != code || !strings.Contains(status.Convert(err).Message(), text) {
@@ -137,7 +137,7 @@ func small(change func(p *Parameters)) Parameters {
 	return p
 }
 
-// bubble runs a test with a clock of its own.
+// bubble runs a test with its own clock.
 func bubble(t *testing.T, p Parameters, f func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, p)
@@ -146,7 +146,7 @@ func bubble(t *testing.T, p Parameters, f func(b *bench)) {
 	})
 }
 
-// Requests that come while the one worker is busy become one batch, also with a time-out of zero.
+// Requests that arrive while the only worker is busy become one batch, even with a timeout of zero.
 func TestBatchesWhatQueues(t *testing.T) {
 	bubble(t, Defaults(), func(b *bench) {
 		for i := range 5 {
@@ -160,7 +160,7 @@ func TestBatchesWhatQueues(t *testing.T) {
 	})
 }
 
-// A batch that is not full waits for its time-out, and no longer; a full one does not wait.
+// A batch that is not full waits for its timeout, and no longer; a full one does not wait.
 func TestTimeout(t *testing.T) {
 	bubble(t, small(func(p *Parameters) { p.BatchTimeout = 10 * time.Second }), func(b *bench) {
 		start := time.Now()
@@ -183,7 +183,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// A batch grows to an allowed size with row 0 of its last request; shorter rows are filled with their tensor's first element.
+// A batch grows to an allowed size with copies of row 0 of its last request; shorter rows are padded with their tensor's first element.
 func TestPadding(t *testing.T) {
 	p := small(func(p *Parameters) {
 		p.MaxBatchSize, p.AllowedBatchSizes, p.PadVariableLengthInputs = 8, []int{1, 5, 8}, true
@@ -231,8 +231,8 @@ func TestQueueFull(t *testing.T) {
 	})
 }
 
-// A request whose time is over leaves the queue with TensorFlow Serving's error; one that is cancelled leaves too, and a
-// batch that nobody waits for is stopped.
+// A request whose deadline has passed leaves the queue with TensorFlow Serving's error. A cancelled request leaves, too, and
+// a batch that nobody waits for is stopped.
 func TestLeaving(t *testing.T) {
 	bubble(t, small(func(*Parameters) {}), func(b *bench) {
 		running, stop := context.WithCancel(b.Context())
@@ -278,7 +278,7 @@ func TestAbandonedBesideOthers(t *testing.T) {
 	})
 }
 
-// What fails for one request's values fails for that one alone.
+// If one request's values make a batch fail, only this request fails.
 func TestOneBadRequest(t *testing.T) {
 	bubble(t, Defaults(), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1)
@@ -348,7 +348,7 @@ type over struct{ context.Context }
 
 func (over) Err() error { return context.DeadlineExceeded }
 
-// TestExpiredWaitForNobodysRun: whose time is over when its batch starts has its error then, not when the others' run ends.
+// TestExpiredWaitForNobodysRun: a request that has expired when its batch starts gets its error then, not at the end of the others' run.
 func TestExpiredWaitForNobodysRun(t *testing.T) {
 	bubble(t, small(func(*Parameters) {}), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1) // a second

@@ -25,7 +25,7 @@ type Parameters struct {
 	MaxBatchSize              int           // rows of a batch
 	BatchTimeout              time.Duration // how long a batch that is not full waits for more
 	MaxEnqueuedBatches        int           // batches that wait in a queue
-	NumBatchThreads           int           // workers of the scheduler; of no meaning in a model's own file
+	NumBatchThreads           int           // workers of the scheduler; ignored in a model's own file
 	ThreadPoolName            string        // label of metrics
 	AllowedBatchSizes         []int         // sizes that the model is run with, ascending; empty: any
 	PadVariableLengthInputs   bool          // requests of different lengths share a batch
@@ -92,7 +92,7 @@ func parametersOf(path string, text []byte, err error) (Parameters, error) {
 	return p, nil
 }
 
-// ForModel reads the parameters in a version directory; ok is false where it has none.
+// ForModel reads the parameters in a version directory; ok is false if there are none.
 func ForModel(dir string) (p Parameters, ok bool, err error) {
 	path := filepath.Join(dir, ParametersFile)
 	text, err := atomicfile.ReadFile(atomicfile.OS{}, path) // no pipe or device
@@ -103,7 +103,7 @@ func ForModel(dir string) (p Parameters, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// BatchRows is the most rows of a batch.
+// BatchRows is the largest number of rows of a batch.
 func (p Parameters) BatchRows() int {
 	if p.EnableLargeBatchSplitting && p.MaxExecutionBatchSize > 0 {
 		return p.MaxExecutionBatchSize
@@ -153,7 +153,7 @@ func (p Parameters) validateSizes() error {
 	return invalid("Last entry in allowed_batch_sizes must be equal to max_execution_batch_size; last entry was %d; expected %d", before, p.BatchRows())
 }
 
-// allowed is the size that a batch of so many rows is run with.
+// allowed returns the size at which a batch of that many rows runs.
 func (p Parameters) allowed(rows int) int {
 	for _, n := range p.AllowedBatchSizes {
 		if n >= rows {

@@ -76,7 +76,7 @@ func TestForModel(t *testing.T) {
 	}
 }
 
-// Whatever the text, what is accepted is valid.
+// Every accepted text has valid parameters.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`max_batch_size { value: 32 } allowed_batch_sizes: [8, 32] batch_timeout_micros { value: 9223372036854775807 }`))
 	f.Add([]byte(`enable_large_batch_splitting { value: true } max_execution_batch_size { value: -1 }`))

@@ -10,7 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/batching"
 )
 
-// A pipe in the place of a model's parameters is an error: nobody waits for its writer.
+// A pipe in place of a model's parameters is an error: the reader does not wait for a
+// writer.
 func TestPipeOfParameters(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, batching.ParametersFile), 0o600); err != nil {

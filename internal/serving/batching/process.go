@@ -53,7 +53,7 @@ func (m *Model) process(b *batch) {
 	}
 }
 
-// show adds a batch that began to run at start, and what waited for it, to the capture that is going on.
+// show adds a batch that began to run at start, and the waits of its requests, to the running capture.
 func show(b *batch, ran BatchStats, start time.Time) {
 	r := timeline.Active()
 	if r == nil {
@@ -107,14 +107,14 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 	return err
 }
 
-// count notes how many elements were sent, while the feeds may be read.
+// count records how many elements the client sent, while the feeds may still be read.
 func (t *task) count() {
 	for _, x := range t.feeds() {
 		t.elements += x.Len()
 	}
 }
 
-// padded notes what the feeds of total rows have more than the tasks that they were made of.
+// padded records how many elements the feeds of total rows have beyond the elements of their tasks.
 func (b *batch) padded(feeds map[string]*tensor.Tensor, total int, of ...*task) {
 	elements := 0
 	for _, x := range feeds {
@@ -127,7 +127,7 @@ func (b *batch) padded(feeds map[string]*tensor.Tensor, total int, of ...*task) 
 	b.account.Pad(total, elements)
 }
 
-// transferResults makes the caller's account pay for its results, which outlive the batch, in the place of the batch's.
+// transferResults moves the results, which outlive the batch, from the batch's account to the caller's.
 func (t *task) transferResults(batch *budget.Account) {
 	if t.err != nil {
 		return
@@ -202,7 +202,7 @@ func (m *Model) run(b *batch, feeds map[string]*tensor.Tensor, rows int) (out []
 	return out, nil
 }
 
-// call makes a panic of the model an error: a worker must live on.
+// call turns a panic of the model into an error, since a worker must survive it.
 func call(ctx context.Context, m *Model, feeds map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 	defer func() {
 		if p := recover(); p != nil {

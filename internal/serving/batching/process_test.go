@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Results that are no batch, and panics, are errors of the requests; the worker lives on.
+// Results that are not a batch, and panics, are errors of the requests; the worker survives.
 func TestModelsThatMisbehave(t *testing.T) {
 	s := NewScheduler(Options{Threads: 1})
 	defer s.Close()
@@ -78,7 +78,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// A closed scheduler runs what waits, without its time-out, and takes nothing more; a model waits for what still runs.
+// A closed scheduler runs the waiting requests at once, without their timeout, and accepts no more; a model waits for its last runs.
 func TestClose(t *testing.T) {
 	bubble(t, small(func(p *Parameters) { p.BatchTimeout = time.Hour }), func(b *bench) {
 		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1)

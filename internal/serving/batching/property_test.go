@@ -17,13 +17,13 @@ import (
 
 // arrival is a request of a random history.
 type arrival struct {
-	after    time.Duration // since the one before
+	after    time.Duration // since the previous one
 	rows     int
 	patience time.Duration // until its deadline
 }
 
-// Whatever comes when: batches have allowed sizes, every request is answered once and by its deadline, nothing runs sooner
-// than it came, and nobody waits while a worker is idle and the time-out is over.
+// In any history, batches have allowed sizes, every request is answered once and by its deadline, nothing runs before it
+// arrives, and nothing waits while a worker is idle and the timeout is over.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		ms := func(name string, most int) time.Duration {

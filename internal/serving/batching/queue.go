@@ -33,12 +33,12 @@ type task struct {
 	abandoned bool          // its caller gave up while its batch ran
 	ended     bool          // there are results, or an error
 	feedsRead bool          // its batch reads the caller's feeds no more
-	feedsFree chan struct{} // closed then; nil: nobody waits for it
+	feedsFree chan struct{} // closed when feedsRead is set; nil: nobody waits
 }
 
 func (t *task) rows() int { return t.to - t.from }
 
-// A batch is tasks that run together. Its fields are under the scheduler's lock until it started.
+// A batch is a group of tasks that run together. The scheduler's lock guards its fields until it has started.
 type batch struct {
 	queue   *queue
 	tasks   []*task
@@ -49,10 +49,10 @@ type batch struct {
 	waiting int             // callers that wait for it, once it started
 	ctx     context.Context // of its run
 	cancel  context.CancelFunc
-	account *budget.Account // pays for the run; nil: nobody counts
+	account *budget.Account // pays for the run; nil: not counted
 }
 
-// A queue is the batches of one model that have the same names of inputs and outputs. Only the last one is open.
+// A queue holds the batches of one model that have the same input and output names. Only the last batch is open.
 type queue struct {
 	model   *Model
 	key     string
@@ -60,7 +60,7 @@ type queue struct {
 	batches []*batch
 }
 
-// capacity is how many rows the queue takes yet, where tasks are split.
+// capacity is how many more rows the queue accepts, where tasks are split.
 func (q *queue) capacity() int {
 	p := q.model.p
 	free := max(p.MaxEnqueuedBatches, 1) - len(q.batches)
@@ -71,7 +71,7 @@ func (q *queue) capacity() int {
 	return rows
 }
 
-// fits says whether a task may be added unsplit.
+// fits reports whether a task may be added unsplit.
 func (q *queue) fits(rows int) bool {
 	n := len(q.batches)
 	if n == 0 || q.batches[n-1].rows+rows <= q.model.p.BatchRows() {
@@ -97,7 +97,7 @@ func (q *queue) add(t *task, wake func()) {
 	b.rows += t.rows()
 }
 
-// ready says whether the first batch may be taken.
+// ready reports whether the first batch may be taken.
 func (q *queue) ready(now time.Time, closing bool) bool {
 	b := q.batches[0]
 	return len(q.batches) > 1 || closing || b.rows >= q.model.p.BatchRows() || now.Sub(b.opened) >= q.model.p.BatchTimeout

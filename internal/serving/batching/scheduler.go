@@ -54,7 +54,7 @@ func NewScheduler(o Options) *Scheduler {
 	return s
 }
 
-// Close runs what waits, ends the workers and refuses requests from now on.
+// Close runs the waiting batches, ends the workers and refuses new requests.
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -66,7 +66,7 @@ func (s *Scheduler) Close() {
 // Queued returns how many rows wait in queues.
 func (s *Scheduler) Queued() int { return s.queued(nil) }
 
-// queued is Queued of one model; nil: of all.
+// queued is Queued for one model; nil: for all.
 func (s *Scheduler) queued(of *Model) (rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Scheduler) work() {
 	}
 }
 
-// next takes a batch that is ready from the queue whose turn it is, and wakes another worker where there is one more.
+// next takes a ready batch from the queue whose turn it is, and wakes another worker if another batch is ready.
 func (s *Scheduler) next(now time.Time) *batch {
 	ready := func(q *queue) bool { return q.ready(now, s.closed) }
 	i := slices.IndexFunc(s.active, ready)
@@ -122,7 +122,7 @@ func (s *Scheduler) next(now time.Time) *batch {
 }
 
 // start makes the context of the batch's run: it has the latest deadline of its requests, and ends when the last caller
-// gives up. Its values, such as a trace, come from the first request, but the account is of all together.
+// gives up. Its values, such as a trace, come from the first request; the account belongs to all of them together.
 func (b *batch) start(now time.Time) {
 	b.started = true
 	b.waiting = len(b.tasks)
@@ -187,7 +187,7 @@ func (s *Scheduler) signal() {
 	s.mu.Unlock()
 }
 
-// split cuts the request's one task so that the parts fill batches; false: the queue is full.
+// split cuts the request's one task so that its parts fill batches; it returns false if the queue is full.
 func (q *queue) split(r *request) bool {
 	rows := r.tasks[0].to
 	if !q.model.p.EnableLargeBatchSplitting {
@@ -209,8 +209,8 @@ func (q *queue) split(r *request) bool {
 	return true
 }
 
-// abandon takes a request whose context ended out of its queue, or away from its running batches. It reports whether all of
-// it still queued, and waits until the batches read its feeds no more.
+// abandon takes a request whose context ended out of its queue, or away from its running batches. It reports whether the
+// whole request was still queued, and waits until the batches no longer read its feeds.
 func (s *Scheduler) abandon(r *request) (queued bool) {
 	var reading []chan struct{}
 	queued = true
@@ -268,7 +268,7 @@ func (s *Scheduler) finishExcept(b *batch, run []*task) {
 	b.tasks = run
 }
 
-// release tells callers who gave up that the batch reads their feeds no more.
+// release tells callers who gave up that the batch no longer reads their feeds.
 func (s *Scheduler) release(b *batch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

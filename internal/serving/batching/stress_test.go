@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pair answers y = x + 1 for numbers and s with "!" behind for strings, of any shape.
+// pair answers y = x + 1 for numbers and appends "!" to strings, for any shape.
 func pair(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond) // so that requests meet in queues
 	var out []*tensor.Tensor
@@ -39,7 +39,7 @@ func pair(_ context.Context, feeds map[string]*tensor.Tensor, fetches []string) 
 	return out, nil
 }
 
-// client is one caller: its feeds hold numbers and strings that nobody else sends.
+// client is a caller whose feeds hold numbers and strings that no other client sends.
 type client struct {
 	rows, width int
 	x, s        *tensor.Tensor
@@ -65,7 +65,7 @@ func newClient(t *testing.T, r *rand.Rand, id, width int) client {
 	return c
 }
 
-// check compares an answer with what the client asked; the rows may have been made longer.
+// check compares an answer with the client's feeds; the rows may have been padded.
 func (c client) check(y, s *tensor.Tensor) error {
 	if len(y.Shape) != 2 || y.Shape[0] != c.rows || y.Shape[1] < c.width || !slices.Equal(s.Shape, []int{c.rows}) {
 		return fmt.Errorf("shapes %v and %v for %d x %d", y.Shape, s.Shape, c.rows, c.width)
@@ -88,7 +88,7 @@ func (c client) check(y, s *tensor.Tensor) error {
 	return nil
 }
 
-// Two hundred clients with rows of different numbers and lengths, some of whom give up: every answer is the client's own.
+// Two hundred clients send different numbers and lengths of rows, and some give up: every answer is the client's own.
 func TestManyClients(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -141,7 +141,7 @@ func manyClients(t *testing.T, m servable.Model, widths int) {
 				if err != nil {
 					t.Errorf("client %d: %v", id, err)
 				}
-				clear(c.s.Strings) // feeds are the caller's again: nobody reads them now
+				clear(c.s.Strings) // the caller may reuse feeds: the batch no longer reads them
 				clear(c.x.Bytes)
 			}
 		})
@@ -149,7 +149,7 @@ func manyClients(t *testing.T, m servable.Model, widths int) {
 	calls.Wait()
 }
 
-// Merged feeds hold every task's rows in order; what is between them is the filler of their tensor.
+// Merged feeds hold every task's rows in order; the elements between them are the padding value of their tensor.
 func TestMergeProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(t, "rank")
@@ -182,7 +182,7 @@ func TestMergeProperty(t *testing.T) {
 	})
 }
 
-// compareBlock compares every element of large with small, or with small's first element outside of it.
+// compareBlock compares large with small inside small's block, and with small's first element outside of it.
 func compareBlock(t *rapid.T, large, small *tensor.Tensor, at []int) {
 	if len(at) < len(large.Shape) {
 		for i := range large.Shape[len(at)] {

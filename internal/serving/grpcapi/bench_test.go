@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// loopback serves a model that costs nothing over TCP.
+// loopback serves a model that costs nothing, over TCP.
 func loopback(b *testing.B) *grpc.ClientConn {
 	info := func(name string) map[string]*pb.TensorInfo {
 		return map[string]*pb.TensorInfo{name: {Encoding: &pb.TensorInfo_Name{Name: name + ":0"}}}
@@ -52,7 +52,7 @@ func loopback(b *testing.B) *grpc.ClientConn {
 	return conn
 }
 
-// BenchmarkRoundTrip is a Predict call and back over TCP, client and server in one process.
+// BenchmarkRoundTrip makes a Predict call over TCP, with client and server in one process.
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, n := range []int{1, 1 << 10, 1 << 18} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkRegress is a call of 64 examples of 20 features.
+// BenchmarkRegress makes a call with 64 examples of 20 features.
 func BenchmarkRegress(b *testing.B) {
 	list := make([]*ex.Example, 64)
 	for i := range list {

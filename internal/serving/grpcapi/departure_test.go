@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// placed runs a server of a model whose connections have places.
+// placed runs a server with a model and with places for connections.
 func placed(t *testing.T, l grpcapi.Limits, m servable.Model) (address string) {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,9 +32,9 @@ func placed(t *testing.T, l grpcapi.Limits, m servable.Model) (address string) {
 	return lis.Addr().String()
 }
 
-// notTaken are clients that do not take a reply of so many values.
+// notTaken are clients that do not receive a reply with that many values.
 var notTaken = map[string]struct {
-	window  uint32 // of their streams; that of the connection is 64 KiB
+	window  uint32 // of their streams; the connection's is 64 KiB
 	values  int
 	headers []string
 }{
@@ -61,7 +61,7 @@ func zerosOf(n int) servable.Model {
 	return answering(func(string) *tensor.Tensor { return tensor.New(tensor.Float32, n) })
 }
 
-// A connection is closed whose client opens no window for its reply, or does not read it, and all that the reply held is given back.
+// A connection is closed if its client opens no window for the reply, or does not read it, and the reply's memory is released.
 func TestRepliesThatAreNotTaken(t *testing.T) {
 	for name, c := range notTaken {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRepliesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// A reply is counted as long as it waits for its client, with what its call takes, until the client leaves.
+// A reply and its call are accounted for while the reply waits for its client, until the client leaves.
 func TestRepliesThatWaitAreCounted(t *testing.T) {
 	for name, c := range notTaken {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func unary[S, Req, Resp any](l Limits, full string, call func(S, context.Context
 		}()
 		ctx = budget.With(ctx, a)
 		req := new(Req)
-		received := l.receive(ctx, full, req, a, dec) // interceptors hear of it where it failed, too
+		received := l.receive(ctx, full, req, a, dec) // interceptors see failed calls, too
 		if received == nil {
 			place := admission.PlaceOf(ctx)
 			place.Begin()
@@ -98,10 +98,10 @@ func modelDesc(l Limits) *grpc.ServiceDesc {
 	}
 }
 
-// Register is that of Limits without limits.
+// Register adds both services to a server, without limits.
 func Register(s grpc.ServiceRegistrar, p Predictor, m *Models) { Limits{}.Register(s, p, m) }
 
-// Register adds both services to a server. Make the server with Options, else limits and errors are not as promised.
+// Register adds both services to a server. Make the server with Options; otherwise limits and errors do not hold.
 func (l Limits) Register(s grpc.ServiceRegistrar, p Predictor, m *Models) {
 	l.setDefaults()
 	s.RegisterService(predictionDesc(l), p)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A server of a model in memory, and a call.
+// A server with a model in memory, and a call.
 func Example() {
 	models := modeltest.Source()
 	s := grpc.NewServer(grpcapi.Options(grpcapi.Limits{})...)

@@ -40,7 +40,7 @@ func connect(t *testing.T, l grpcapi.Limits, p grpcapi.Predictor) *grpc.ClientCo
 	return dial(t, lis)
 }
 
-// TestCallsOfAConnectionAreBounded: a client that opens calls without end gets no further than MaxStreams.
+// TestCallsOfAConnectionAreBounded: a client that keeps opening calls gets no further than MaxStreams.
 func TestCallsOfAConnectionAreBounded(t *testing.T) {
 	h := holding{began: make(chan struct{}, 2*grpcapi.MaxStreams)}
 	conn := connect(t, grpcapi.Limits{}, h)

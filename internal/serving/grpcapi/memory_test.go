@@ -27,7 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// raw sends bytes as they are, and drops what comes back.
+// raw sends bytes as they are, and drops received ones.
 type raw struct{}
 
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
@@ -49,7 +49,7 @@ func input(name string, parts ...[]byte) []byte {
 	return field(2, field(1, []byte(name)), field(2, parts...))
 }
 
-// of asks the test model, by a signature.
+// of asks the test model for a signature.
 func of(signature string) []byte { return field(1, field(1, []byte("m")), field(3, []byte(signature))) }
 
 func shape(dims ...uint64) []byte {
@@ -62,7 +62,7 @@ func shape(dims ...uint64) []byte {
 
 const mib = 1 << 20
 
-// adversarial are requests that ask for far more than they are.
+// adversarial are requests that ask for far more memory than their size.
 func adversarial() map[string]struct {
 	method  string
 	message []byte
@@ -106,7 +106,7 @@ func adversarial() map[string]struct {
 	}
 }
 
-// limited is a connection to a server of the test model with that memory.
+// limited returns a server of the test model with limited memory, and a connection to it.
 func limited(t *testing.T, l budget.Limits, m servable.Model) (*budget.Server, *grpc.ClientConn) {
 	t.Helper()
 	src := &servable.Memory{}
@@ -121,7 +121,7 @@ func limited(t *testing.T, l budget.Limits, m servable.Model) (*budget.Server, *
 	return limits.Memory, dial(t, lis)
 }
 
-// waitReleased waits until all memory was released: what is sent may still be on its way.
+// waitReleased waits until all memory is released: replies may still be in transit.
 func waitReleased(t *testing.T, memory *budget.Server) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); memory.Used() != 0; time.Sleep(time.Millisecond) {
@@ -131,8 +131,8 @@ func waitReleased(t *testing.T, memory *budget.Server) {
 	}
 }
 
-// TestBudget: each adversarial request, compressed and not, is refused with INVALID_ARGUMENT and the flag where it would
-// take more than five times its size, and everything is given back.
+// TestBudget: each adversarial request, compressed or not, is refused with INVALID_ARGUMENT and the flag's name if it would use
+// more than five times its size, and all memory is released.
 func TestBudget(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: messages of many megabytes")
@@ -151,7 +151,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetByBytes: what a request may hold grows with its bytes, not with what compresses them.
+// TestBudgetByBytes: a request's memory limit grows with its bytes, not with their compressed size.
 func TestBudgetByBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: messages of many megabytes")
@@ -174,8 +174,8 @@ func TestBudgetByBytes(t *testing.T) {
 	waitReleased(t, memory)
 }
 
-// TestServersBudget: while one request holds much, another one gets an error that says to try again, whether it is being received,
-// decompressed or answered; a model that panics gives back too, and so does one that is given up.
+// TestServersBudget: while one request holds much memory, another one gets an error that says to try again, whether it is being
+// received, decompressed or answered. A model that panics releases its memory, and so does a cancelled call.
 func TestServersBudget(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
@@ -218,7 +218,7 @@ func TestServersBudget(t *testing.T) {
 	}
 }
 
-// answering is the test model, but for what it answers.
+// answering is the test model with other answers.
 func answering(answer func(string) *tensor.Tensor) servable.Model {
 	return &servable.Func{Sigs: modeltest.New().Signatures(), Compute: func(_ context.Context, _ map[string]*tensor.Tensor, fetches []string) (out []*tensor.Tensor, err error) {
 		for _, f := range fetches {
@@ -228,8 +228,8 @@ func answering(answer func(string) *tensor.Tensor) servable.Model {
 	}}
 }
 
-// TestAnswersAreTheModels: what the request's bytes allow does not bound the answer; what all requests may hold does, with the
-// copy that small numbers are sent as.
+// TestAnswersAreTheModels: the limit of the request's bytes does not apply to the answer. The limit of all requests does,
+// including the copy in which small numbers are sent.
 func TestAnswersAreTheModels(t *testing.T) {
 	testkit.NotConcurrent(t)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -261,7 +261,7 @@ func TestAnswersAreTheModels(t *testing.T) {
 	}
 }
 
-// TestRepliesAreHeld: a reply that its client does not take is counted until the client goes.
+// TestRepliesAreHeld: a reply that its client does not receive is accounted for until the client leaves.
 func TestRepliesAreHeld(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
@@ -288,7 +288,7 @@ func TestRepliesAreHeld(t *testing.T) {
 	waitReleased(t, memory)
 }
 
-// TestCutOffMessages: what was received of a message that does not end is given back.
+// TestCutOffMessages: the received part of a message that does not end is released.
 func TestCutOffMessages(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
@@ -302,7 +302,7 @@ func TestCutOffMessages(t *testing.T) {
 		if err := stream.SendMsg(request("", make([]float32, mib)...)); err != nil {
 			t.Fatal(err)
 		}
-		for memory.Used() < 4*mib { // the server has it, and waits for the end that the client does not send
+		for memory.Used() < 4*mib { // the server has it, and waits for an end that is not sent
 			if ctx.Err() != nil {
 				t.Fatalf("%d bytes are counted", memory.Used())
 			}

@@ -23,12 +23,12 @@ type Reloader interface {
 type Models struct {
 	Catalog  servable.Catalog
 	Reloader Reloader // nil: reloading is UNIMPLEMENTED
-	// Metrics notes the values of all counters and returns them by name, for the increases that a reload reports; nil: all are 0.
+	// Metrics reads all counters and returns their values by name, for the increases that a reload reports; nil: all are 0.
 	Metrics func() (value func(name string) int64)
 }
 
-// GetModelStatus implements ModelService.GetModelStatus: one version, or all that there are, the newest first. A
-// version label in the request does not count, as in TensorFlow Serving.
+// GetModelStatus implements ModelService.GetModelStatus for one version, or for all of them, the newest first. A version label in
+// the request is ignored, as in TensorFlow Serving.
 func (m *Models) GetModelStatus(_ context.Context, r *apis.GetModelStatusRequest) (*apis.GetModelStatusResponse, error) {
 	spec := r.GetModelSpec()
 	if spec == nil {
@@ -83,7 +83,7 @@ func (m *Models) counters() (value func(name string) int64) {
 	return m.Metrics()
 }
 
-// statusProto is an error as a message, whose text may quote a damaged file; nil is OK.
+// statusProto converts an error to a message. Its text may quote a damaged file; nil is OK.
 func statusProto(err error) *apis.StatusProto {
 	st := statustext.Convert(err)
 	return &apis.StatusProto{ErrorCode: errorcodes.Code(st.Code()), ErrorMessage: strings.ToValidUTF8(st.Message(), "\uFFFD")}

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// damaged has a model whose error quotes bytes that are no text.
+// damaged has a model whose error quotes bytes that are not text.
 type damaged struct{ servable.Catalog }
 
 func (damaged) Status(name string) []servable.Status {
 	return []servable.Status{{ID: servable.ID{Name: name, Version: 1}, State: servable.End, Err: errors.New("invalid field name: \xff\x01")}}
 }
 
-// TestStatusOfLongName: the error does not repeat a name of any length.
+// TestStatusOfLongName: the error does not repeat arbitrarily long names.
 func TestStatusOfLongName(t *testing.T) {
 	m := &grpcapi.Models{Catalog: &servable.Memory{}}
 	_, err := m.GetModelStatus(t.Context(), &apis.GetModelStatusRequest{ModelSpec: &apis.ModelSpec{Name: strings.Repeat("m", 4097)}})
@@ -46,7 +46,7 @@ func TestStatusOfDamagedModel(t *testing.T) {
 	}
 }
 
-// A reload that asks for many metrics looks at them twice, not for each.
+// A reload that asks for many metrics reads them twice, not once for each.
 func TestReloadMetrics(t *testing.T) {
 	r := &reloads{}
 	m := grpcapi.Models{Catalog: modeltest.Source(), Reloader: r, Metrics: r.counters}

@@ -24,18 +24,18 @@ const messageLimit = 1024
 // DefaultTimeout bounds calls whose client set no deadline.
 const DefaultTimeout = 10 * time.Minute
 
-// MaxStreams is how many calls of one connection are going on at the same time. Clients keep further ones waiting; it
-// is far above what models take at once, and bounds what a client costs that opens calls and leaves them.
+// MaxStreams is how many calls may run at the same time on one connection; clients hold back further ones. It is far above what
+// models take at once, and bounds the cost of a client that opens calls and abandons them.
 const MaxStreams = 4096
 
 // Limits says how a server answers; the zero value is ready.
 type Limits struct {
 	Timeout    time.Duration   // of calls without a deadline; 0: DefaultTimeout
 	MaxMessage int             // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
-	Arrival    time.Duration   // for the next 16 MiB of a request, or what is left of it, to come; 0: a minute
-	Ending     context.Context // ends when a server that ends waits for requests no more; nil: never
-	Departure  time.Duration   // for the next 16 MiB of a reply, or what is left of it, to be taken by a client that has a place; 0: a minute
-	Memory     *budget.Server  // pays for what requests hold; nil: nobody counts
+	Arrival    time.Duration   // time for the next 16 MiB of a request, or its rest, to arrive; 0: a minute
+	Ending     context.Context // ends when a server that shuts down stops waiting for requests; nil: never
+	Departure  time.Duration   // time for a client with a place to take the next 16 MiB of a reply, or its rest; 0: a minute
+	Memory     *budget.Server  // pays for what requests hold; nil: not counted
 	Log        *slog.Logger    // panics; nil: slog.Default
 }
 
@@ -51,9 +51,9 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, also of gzip, replies
-// that are not compressed, a deadline for every call, error texts in which escape sequences are escaped themselves, of at most
-// 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
+// Options returns the options of a server for Register: the codec of package wire, messages of up to 2 GiB, also after gzip, replies
+// without compression, a deadline for every call, and INTERNAL for a handler that panics. Error texts have their escape sequences
+// escaped, and at most 1024 bytes, then "...TRUNCATED".
 func Options(l Limits) []grpc.ServerOption {
 	l.setDefaults()
 	return []grpc.ServerOption{
@@ -85,7 +85,7 @@ func (l Limits) intercept(ctx context.Context, req any, info *grpc.UnaryServerIn
 	return next(ctx, req)
 }
 
-// readable escapes what an error's text has in it for terminals, from names of the request, and shortens it. Its lines stay:
+// readable shortens an error's text and escapes what it has for terminals, which comes from names in the request. Its lines stay:
 // TensorFlow Serving shows signatures in several.
 func readable(err error) error {
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// receive reads the message of a call by the account. A panic is an error of the call, as it is where calls are answered.
+// receive reads the message of a call by the account. A panic becomes an error of the call, as in the handlers.
 func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Account, ordinarily func(any) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -22,7 +22,7 @@ func (l Limits) receive(ctx context.Context, method string, m any, a *budget.Acc
 	return p.Receive(ctx, m, ordinarily)
 }
 
-// marshal makes the reply of an answer, which then is what the account pays for.
+// marshal encodes an answer. From then on the account pays for the encoded reply.
 func (l Limits) marshal(ctx context.Context, answer any, a *budget.Account) (any, error) {
 	m, ok := answer.(proto.Message)
 	if !ok {

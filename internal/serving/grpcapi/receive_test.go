@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A panic while a message is read is an error of its call, and ends nothing else.
+// A panic while a message is read is an error of its call only.
 func TestPanicWhileReceiving(t *testing.T) {
 	var log bytes.Buffer
 	l := Limits{Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -26,14 +26,14 @@ func TestPanicWhileReceiving(t *testing.T) {
 	}
 }
 
-// queuedConns are connections that a listener has at once.
+// queuedConns is a listener that accepts queued connections.
 type queuedConns chan net.Conn
 
 func (q queuedConns) Accept() (net.Conn, error) { return <-q, nil }
 func (q queuedConns) Close() error              { return nil }
 func (q queuedConns) Addr() net.Addr            { return nil }
 
-// A call whose message does not come is no use of its connection: the one with such calls makes room before a newer one.
+// A call without a message does not count as use of its connection: a connection with only such calls makes room for a newer one.
 func TestCallsWithoutAMessageKeepNoPlace(t *testing.T) {
 	waiting := make(queuedConns, 3)
 	l := admission.NewPlaces(2, nil).Listener(waiting)

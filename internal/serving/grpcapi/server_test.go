@@ -37,7 +37,7 @@ func request(signature string, x ...float32) *apis.PredictRequest {
 
 const predictMethod = "/tensorflow.serving.PredictionService/Predict"
 
-// Texts are cut to 1024 bytes once they are escaped, and between characters.
+// Texts are cut to 1024 bytes after they are escaped, and only between characters.
 func TestLongTextsAreCut(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -59,7 +59,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// An error quotes names of the request without anything that a terminal obeys.
+// An error quotes names of the request without characters that a terminal obeys.
 func TestErrorsQuoteHostileNames(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -87,7 +87,7 @@ func TestLargeMessages(t *testing.T) {
 	}
 }
 
-// deadlines tells whether calls had one.
+// deadlines records whether calls had a deadline.
 type deadlines struct {
 	*inference.Service
 	seen chan time.Time

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// slow runs a server at a port, for a client that sends what it likes.
+// slow runs a server, for a client that sends arbitrary bytes.
 func slow(t *testing.T, l grpcapi.Limits) *admissiontest.RawClient {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func slow(t *testing.T, l grpcapi.Limits) *admissiontest.RawClient {
 
 const forGood = "10H"
 
-// A message that stops coming ends its call, and gives back what it held.
+// A message that stops arriving ends its call, and its memory is released.
 func TestMessagesThatStop(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	for name, l := range map[string]grpcapi.Limits{
@@ -56,7 +56,7 @@ func TestMessagesThatStop(t *testing.T) {
 	}
 }
 
-// Calls that announce much and bring nothing do not hold the memory of the server against others.
+// Calls that announce long messages and send nothing do not block the server's memory.
 func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 4 * mib})
 	raw := slow(t, grpcapi.Limits{Memory: memory})
@@ -67,7 +67,7 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 		ends = append(ends, done)
 		calls.Go(func() { raw.Call(t, predictMethod, body, "Grpc-Timeout", forGood) })
 	}
-	const held = 20 * (64<<10 + 16<<10) // of each call, and of the first piece of its message
+	const held = 20 * (64<<10 + 16<<10) // for each call, and for the first piece of its message
 	for began := time.Now(); memory.Used() < held && time.Since(began) < time.Minute; {
 		time.Sleep(time.Millisecond)
 	}
@@ -88,7 +88,7 @@ func TestAnnouncedMessagesHoldNothing(t *testing.T) {
 	waitReleased(t, memory)
 }
 
-// Calls whose message does not come take memory, too: those beyond what there is are refused at once.
+// Calls whose message does not arrive use memory, too: calls beyond the limit are refused at once.
 func TestCallsWithoutAMessageAreCounted(t *testing.T) {
 	const calls = 4
 	memory := budget.NewServer(budget.Limits{Server: calls * 64 << 10})

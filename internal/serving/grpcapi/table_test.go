@@ -34,7 +34,7 @@ type row struct {
 	Case, Call, Request, Response, Code, Text string
 }
 
-// reloads is a Reloader that knows one bad model, and counts reloads, and looks at its counters.
+// reloads is a Reloader that knows one bad model, and counts reloads and reads of its counters.
 type reloads struct {
 	n     int64
 	looks int
@@ -54,7 +54,7 @@ func (r *reloads) Reload(_ context.Context, c *config.ModelServerConfig) error {
 	return nil
 }
 
-// server serves the test model over memory until the test ends.
+// server serves the test model in memory until the test ends.
 func server(t testing.TB) *grpc.ClientConn {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)

@@ -14,7 +14,7 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// identity is a model that costs nothing, so that what is measured is what is around it.
+// identity is a model that costs nothing, to measure the cost around it.
 func identity() *inference.Service {
 	info := map[string]*pb.TensorInfo{"x": {Encoding: &pb.TensorInfo_Name{Name: "x:0"}, Dtype: types_go_proto.DataType_DT_FLOAT}}
 	m := &servable.Func{Sigs: map[string]*pb.SignatureDef{"serving_default": {Inputs: info, Outputs: info}},
@@ -37,7 +37,7 @@ func BenchmarkPredictTensors(b *testing.B) {
 	}
 }
 
-// BenchmarkPredict is the same of messages, of one float and of a mebibyte, which is not copied.
+// BenchmarkPredict measures the same with messages, of one float and of one mebibyte, which is not copied.
 func BenchmarkPredict(b *testing.B) {
 	for name, n := range map[string]int{"1": 1, "256Ki": 1 << 18} {
 		b.Run(name, func(b *testing.B) {

@@ -36,7 +36,7 @@ func (s *Service) Classify(ctx context.Context, r *apis.ClassificationRequest) (
 	return resp, nil
 }
 
-// ClassifyExamples is Classify of serialized examples, without messages.
+// ClassifyExamples is Classify for serialized examples, without messages.
 func (s *Service) ClassifyExamples(ctx context.Context, spec Spec, examples Examples) (r *Result, err error) {
 	call := s.begin("Classify", spec)
 	call.tensors = &tensorCall{spec: spec, examples: &examples}
@@ -66,8 +66,8 @@ type task struct {
 	method  string
 	input   string   // the tensor that takes the examples
 	outputs []string // the tensors to fetch
-	classes string   // "" where the signature has none
-	scores  string   // likewise; of a regression the outputs
+	classes string   // "" if the signature has none
+	scores  string   // likewise; for a regression the outputs
 }
 
 // oneShot is a Classify or Regress call.
@@ -161,7 +161,7 @@ func (s *Service) taskOf(def *pb.SignatureDef, method string) (task, error) {
 	return t, nil
 }
 
-// classified checks what was answered of n examples.
+// classified checks the model's outputs for n examples.
 func (t task) classified(id servable.ID, n int, outs map[string]*tensor.Tensor) (*Result, error) {
 	classes, scores := outs[t.classes], outs[t.scores]
 	if err := checkClasses(classes, "classes", tensor.String, n); err != nil {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// Copy is a call that was answered, which can be made again when its messages are gone.
+// Copy is an answered call that can be made again after its messages are gone.
 type Copy struct {
 	Model  string
 	Answer Answer
@@ -24,11 +24,11 @@ type Copy struct {
 	examples       *Examples
 }
 
-// Answer is what a model answered, as tensors by name: of Classify, Regress and MultiInference the classes and scores of all examples, one
-// after the other.
+// Answer holds a model's outputs as tensors by name. For Classify, Regress and MultiInference these are the classes and scores of all
+// examples, one after the other.
 type Answer map[string]*tensor.Tensor
 
-// Copy copies the request and the answer. It is called before Done returns; ok is false for a call that a model has not answered.
+// Copy copies the request and the answer. It must be called before Done returns; ok is false for a call that no model has answered.
 func (c Call) Copy() (out Copy, ok bool) {
 	if c.Err != nil || c.Runtime == 0 {
 		return out, false
@@ -66,7 +66,7 @@ func (c Call) Copy() (out Copy, ok bool) {
 	return out, true
 }
 
-// Again makes a call once more, with a version of the model. It is for one use: the model's answer may share the copy's memory.
+// Again makes a call once more, with a version of the model. A copy can be used once: the model's answer may share its memory.
 func (s *Service) Again(ctx context.Context, c Copy, version int64) (Answer, error) {
 	if c.request == nil {
 		return s.againTensors(ctx, c, version)
@@ -95,7 +95,7 @@ func (s *Service) Again(ctx context.Context, c Copy, version int64) (Answer, err
 	return answerOf(resp)
 }
 
-// againTensors is Again of a call without messages.
+// againTensors is Again for a call without messages.
 func (s *Service) againTensors(ctx context.Context, c Copy, version int64) (Answer, error) {
 	spec := Spec{Name: c.Model, Signature: c.signature, Version: servable.Version{Number: version, Exact: true}}
 	if c.examples == nil {
@@ -121,7 +121,7 @@ func pin(m *apis.ModelSpec, version int64) {
 	m.VersionChoice = &apis.ModelSpec_Version{Version: wrapperspb.Int64(version)}
 }
 
-// answer is what was predicted, by alias.
+// answer returns the outputs by alias.
 func (p *Prediction) answer() Answer {
 	a := Answer{}
 	for i, name := range p.Names {
@@ -188,7 +188,7 @@ func vector(values []float32) *tensor.Tensor {
 	return t
 }
 
-// clone copies what there is of a tensor, whatever its shape says.
+// clone copies the data that a tensor has, whatever its shape says.
 func clone(t *tensor.Tensor) *tensor.Tensor {
 	return &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Shape), Bytes: slices.Clone(t.Bytes), Strings: cloneAll(t.Strings)}
 }

@@ -11,11 +11,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Examples are serialized tf.Examples; the bytes of Context, where there are any, go in front of each, which merges
-// its features into them.
+// Examples are serialized tf.Examples. The bytes of Context, if any, are put in front of each, which merges the
+// context's features into it.
 type Examples = wire.Examples
 
-// tensorOf returns the examples as a vector of strings, and what that takes of the account: the context is before each.
+// tensorOf returns the examples, each after the context, as a vector of strings, and the bytes that it took from the
+// account.
 func tensorOf(e Examples, a *budget.Account) (t *tensor.Tensor, taken int, err error) {
 	if len(e.Serialized) == 0 {
 		return nil, 0, invalid("Input is empty.")

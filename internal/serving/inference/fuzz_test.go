@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// service answers by the test model without the signatures that wait and panic.
+// service answers with the test model without the signatures that wait or panic.
 func service() *inference.Service {
 	m := modeltest.New()
 	delete(m.Sigs, "waits")
@@ -23,7 +23,7 @@ func service() *inference.Service {
 	return &inference.Service{Models: src}
 }
 
-// large reports whether few bytes stand for a large tensor: allowed, but slow.
+// large reports whether a few bytes stand for a large tensor: allowed, but slow.
 func large(r *apis.PredictRequest) bool {
 	for _, in := range r.GetInputs() {
 		n := 1.

@@ -6,8 +6,8 @@ import (
 	grpcmetadata "google.golang.org/grpc/metadata"
 )
 
-// RoutingKey is the header of HTTP, and the key of gRPC's metadata, by which requests that name no version get one and the same version
-// of a model whose traffic is divided.
+// RoutingKey is a header of HTTP and a key of gRPC's metadata. Where a model's traffic is divided, requests with the same routing key
+// that name no version get the same one.
 const RoutingKey = "X-Routing-Key"
 
 type keyOf struct{}
@@ -17,7 +17,7 @@ func WithRoutingKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyOf{}, key)
 }
 
-// routingKey returns the routing key of a request; "" where it has none.
+// routingKey returns the routing key of a request, "" if it has none.
 func routingKey(ctx context.Context) string {
 	if key, ok := ctx.Value(keyOf{}).(string); ok {
 		return key

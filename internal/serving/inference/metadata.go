@@ -62,7 +62,7 @@ func metadata(h servable.Handle) (*apis.GetModelMetadataResponse, error) {
 // debugString is a signature in the text form that TensorFlow prints.
 func debugString(def *pb.SignatureDef) string {
 	text := prototext.MarshalOptions{Multiline: true}.Format(def)
-	// Which white space there is between a key and a value is deliberately not the same in every build.
+	// The white space between a key and a value deliberately differs between builds.
 	text = strings.ReplaceAll(text, ":  ", ": ")
 	return strings.ReplaceAll(text, ": {\n", " {\n")
 }

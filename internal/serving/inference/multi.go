@@ -13,7 +13,7 @@ import (
 )
 
 // MultiInference implements PredictionService.MultiInference: classifications and regressions of the same examples in
-// one run of the model. The first task says which version answers.
+// one run of the model. The first task chooses the version.
 func (s *Service) MultiInference(ctx context.Context, r *apis.MultiInferenceRequest) (resp *apis.MultiInferenceResponse, err error) {
 	first := &apis.ModelSpec{}
 	if len(r.GetTasks()) > 0 && r.GetTasks()[0].GetModelSpec() != nil {

@@ -11,24 +11,24 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An Observer hears of every call when it is over. Done is called before the answer is sent, from many goroutines, and
-// must not block, change the messages, or keep the call.
+// An Observer is notified of every call at its end. Done is called before the answer is sent, from many goroutines,
+// and must not block, change the messages, or keep the call.
 type Observer interface {
 	Done(call Call)
 }
 
-// Call is what there is to know of a call.
+// Call describes a call that is over.
 type Call struct {
 	API        string      // "Predict", "Classify", "Regress", "MultiInference" or "GetModelMetadata"
 	Entrypoint string      // "GRPC" or "REST"
 	Model      string      // the name asked for; may be empty or unknown
-	ID         servable.ID // the version that answered; zero where none was found
-	Signature  string      // the key asked for, DefaultSignature where none was; of MultiInference the first task's
-	Examples   int         // of Classify, Regress and MultiInference; of Predict 0
+	ID         servable.ID // the version that answered; zero if none was found
+	Signature  string      // the key asked for, DefaultSignature if none was; for MultiInference the first task's
+	Examples   int         // of Classify, Regress and MultiInference; 0 for Predict
 	Err        error       // nil, or with a gRPC status
 	Start      time.Time
 	Latency    time.Duration // of the whole call
-	Runtime    time.Duration // of it, inside the model; 0 where that was not reached
+	Runtime    time.Duration // the part inside the model; 0 if the call did not reach it
 
 	request, response proto.Message
 	tensors           *tensorCall // in place of the messages
@@ -44,7 +44,7 @@ type tensorCall struct {
 	result     *Result // of examples
 }
 
-// Size returns about how many bytes Request and Response take as messages, which are not made for it.
+// Size returns the approximate size of Request and Response as messages, in bytes, without making them.
 func (c Call) Size() int {
 	if t := c.tensors; t != nil {
 		n := 0
@@ -85,7 +85,7 @@ func tensorSize(t *tensor.Tensor) int {
 	return n
 }
 
-// Request returns the request, made on demand for calls that came as tensors; nil where it could not be decoded.
+// Request returns the request, made on demand for calls that came as tensors; nil if it could not be decoded.
 // It is valid until Done returns.
 func (c Call) Request() proto.Message {
 	if c.request != nil || c.tensors == nil {
@@ -131,7 +131,7 @@ func (c Call) Response() proto.Message {
 	return r
 }
 
-// ofExamples is the response of a call of examples that came without messages. Nobody counts what it takes.
+// ofExamples is the response of a call of examples that came without messages. Its memory is not accounted for.
 func (c Call) ofExamples() proto.Message {
 	spec := c.tensors.spec.resolved(c.ID)
 	if c.API == "Regress" {

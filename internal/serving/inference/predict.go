@@ -28,11 +28,11 @@ type Prediction struct {
 	Tensors   []*tensor.Tensor
 }
 
-// Decode makes the inputs of a Predict call, by alias, once the signatures of the model are known. The inputs may be
-// shared with whatever it decodes from until the call returns. Its error should carry a gRPC status.
+// Decode makes the inputs of a Predict call, by alias, from the signatures of the model. Until the call returns, the
+// inputs may share memory with their source. Its error should carry a gRPC status.
 type Decode func(sigs map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error)
 
-// Predict implements PredictionService.Predict. The response shares the memory of what the model answered.
+// Predict implements PredictionService.Predict. The response shares the memory of the model's outputs.
 func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *apis.PredictResponse, err error) {
 	spec, err := specOf(r.GetModelSpec())
 	call := s.begin("Predict", spec)
@@ -65,14 +65,14 @@ func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *ap
 	return resp, nil
 }
 
-// PredictTensors is Predict of tensors by input alias; filter names the outputs, empty for all. The model does not
-// keep the inputs; the outputs are the caller's.
+// PredictTensors is Predict for tensors by input alias; filter names the outputs, empty for all. The model does not
+// keep the inputs; the outputs belong to the caller.
 func (s *Service) PredictTensors(ctx context.Context, spec Spec, inputs map[string]*tensor.Tensor, filter []string) (*Prediction, error) {
 	return s.PredictFrom(ctx, spec, func(map[string]*pb.SignatureDef) (map[string]*tensor.Tensor, error) { return inputs, nil }, filter)
 }
 
-// PredictFrom is PredictTensors of inputs that are decoded with the model at hand, so that the signature
-// that decodes and the version that answers are one.
+// PredictFrom is PredictTensors for inputs that are decoded once the model is known: the version that answers is the
+// one whose signature decodes them.
 func (s *Service) PredictFrom(ctx context.Context, spec Spec, decode Decode, filter []string) (p *Prediction, err error) {
 	call := s.begin("Predict", spec)
 	call.tensors = &tensorCall{spec: spec, filter: filter}
@@ -103,7 +103,7 @@ func (s *Service) PredictFrom(ctx context.Context, spec Spec, decode Decode, fil
 
 func given(t *tensor.Tensor) (*tensor.Tensor, error) { return t, nil }
 
-// predictArgs is what to predict; T is a tensor before its conversion.
+// predictArgs says what to predict; T is a tensor before its conversion.
 type predictArgs[T any] struct {
 	model   servable.Model
 	key     string
@@ -202,7 +202,7 @@ func outputNames(def *pb.SignatureDef, filter []string) ([]string, error) {
 	return sorted(def.GetOutputs()), nil
 }
 
-// checkTypes holds the types of feeds against the signature, with the text of TensorFlow's runtime.
+// checkTypes checks the types of feeds against the signature; its errors are TensorFlow's.
 func checkTypes(def *pb.SignatureDef, aliases []string, feeds map[string]*tensor.Tensor) error {
 	for i, alias := range aliases {
 		info := def.GetInputs()[alias]
@@ -232,7 +232,7 @@ func (p *Prediction) proto(spec Spec, content bool) (*apis.PredictResponse, erro
 	return r, nil
 }
 
-// protoSize is what proto allocates for values.
+// protoSize is the number of bytes that proto allocates for values.
 func (p *Prediction) protoSize(content bool) (n int) {
 	for _, t := range p.Tensors {
 		n += graphdef.ProtoSize(t, content)
@@ -249,10 +249,10 @@ func sorted[V any](m map[string]V) []string {
 	return names
 }
 
-// keys lists the keys of a map as texts do: sorted, with commas.
+// keys lists the keys of a map for error texts: sorted, with commas.
 func keys[V any](m map[string]V) string { return strings.Join(sorted(m), ",") }
 
-// missing lists the keys of a that b lacks.
+// missing lists the keys of a that b does not have.
 func missing[V, W any](a map[string]V, b map[string]W) string {
 	extra := maps.Clone(a)
 	maps.DeleteFunc(extra, func(k string, _ V) bool { _, ok := b[k]; return ok })

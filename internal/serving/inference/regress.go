@@ -34,7 +34,7 @@ func (s *Service) Regress(ctx context.Context, r *apis.RegressionRequest) (resp 
 	return resp, nil
 }
 
-// RegressExamples is Regress of serialized examples, without messages.
+// RegressExamples is Regress for serialized examples, without messages.
 func (s *Service) RegressExamples(ctx context.Context, spec Spec, examples Examples) (r *Result, err error) {
 	call := s.begin("Regress", spec)
 	call.tensors = &tensorCall{spec: spec, examples: &examples}
@@ -59,7 +59,7 @@ func (s *Service) regress(ctx context.Context, call *Call, spec Spec, examples f
 	return t.regressed(h.ID(), call.Examples, outs)
 }
 
-// regressed checks what was answered of n examples.
+// regressed checks the model's outputs for n examples.
 func (t task) regressed(id servable.ID, n int, outs map[string]*tensor.Tensor) (*Result, error) {
 	y := outs[t.scores]
 	switch {

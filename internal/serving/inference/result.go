@@ -11,8 +11,8 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// Result is what a version answered of examples. The values of all examples lie one after the other, in the model's memory: as
-// messages they would take many times as much.
+// Result is a version's answer for a number of examples. The values of all examples lie one after the other, in the model's
+// memory; as messages they would take many times as much.
 type Result struct {
 	ID       servable.ID
 	Examples int
@@ -21,7 +21,7 @@ type Result struct {
 	Scores   []float32 // of the classes, or the values of a regression; nil: there are none
 }
 
-// Label returns the name of a class, "" where there is none.
+// Label returns the name of a class, "" if there is none.
 func (r *Result) Label(i int) string {
 	if r.Labels == nil {
 		return ""
@@ -29,7 +29,7 @@ func (r *Result) Label(i int) string {
 	return strings.ToValidUTF8(string(r.Labels[i]), "\uFFFD")
 }
 
-// Score returns the score of a class, 0 where there is none.
+// Score returns the score of a class, 0 if there is none.
 func (r *Result) Score(i int) float32 {
 	if r.Scores == nil {
 		return 0
@@ -37,8 +37,8 @@ func (r *Result) Score(i int) float32 {
 	return r.Scores[i]
 }
 
-// classifications is the message of a classification. How many classes there are is the model's affair, how many examples the
-// request's.
+// classifications is the message of a classification. The model decides how many classes there are, the request how many
+// examples.
 func (r *Result) classifications(a *budget.Account) (*apis.ClassificationResult, error) {
 	n, all := r.Examples, r.Examples*r.Width
 	if err := errors.Join(a.ReserveArray(n, int(unsafe.Sizeof(apis.Classifications{})+pointer)),
@@ -73,7 +73,7 @@ func (r *Result) regressions(a *budget.Account) (*apis.RegressionResult, error) 
 	return m, nil
 }
 
-// answer is the same as the answer that is compared.
+// answer returns the result as tensors by name, as Answer has them.
 func (r *Result) answer(regression bool) Answer {
 	if regression {
 		return Answer{"values": vector(r.Scores)}
@@ -93,7 +93,7 @@ func (r *Result) size() int { return 8*r.Examples*(1+r.Width) + bytesOf(r.Labels
 
 const pointer = unsafe.Sizeof(uintptr(0))
 
-// bytesOf is what strings hold.
+// bytesOf is the total length of strings.
 func bytesOf(all [][]byte) (n int) {
 	for _, s := range all {
 		n += len(s)

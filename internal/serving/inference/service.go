@@ -31,7 +31,7 @@ const (
 // Service answers prediction requests. It is safe for concurrent use; its fields are set before the first call.
 type Service struct {
 	Models       servable.Source
-	Observers    []Observer // hear of every call, in this order
+	Observers    []Observer // see every call, in this order
 	Entrypoint   string     // of the calls, for the observers: "GRPC" where empty, or "REST"
 	Content      bool       // outputs of Predict as tensor_content instead of typed values
 	CheckMethods bool       // a signature's method name must fit the call
@@ -50,7 +50,7 @@ type Spec struct {
 // longestName bounds the names of models, labels and signatures that requests may ask for.
 const longestName = 4096
 
-// CheckNames fails for names that are too long: errors, logs and metrics would have them several times, escaped.
+// CheckNames returns an error for names that are too long, since errors, logs and metrics would repeat them, escaped.
 func CheckNames(m *apis.ModelSpec) error {
 	for _, name := range []string{m.GetName(), m.GetVersionLabel(), m.GetSignatureName()} {
 		if len(name) > longestName {
@@ -93,7 +93,7 @@ func (s Spec) proto() *apis.ModelSpec {
 	return m
 }
 
-// key is the signature that is meant.
+// key is the key of the signature.
 func (s Spec) key() string {
 	if s.Signature == "" {
 		return DefaultSignature
@@ -122,8 +122,8 @@ func (s *Service) acquire(ctx context.Context, call *Call, spec Spec) (servable.
 	return h, nil
 }
 
-// Find fails where there is no model for a spec. It is for transports that ask before they read a request; the model may
-// be another one when the request is there.
+// Find returns an error if there is no model for a spec. It is for transports that ask before they read a request; another model may
+// answer the request itself.
 func (s *Service) Find(spec Spec) error {
 	spec.Version.Main = true
 	h, err := s.acquire(context.Background(), &Call{}, spec)
@@ -133,7 +133,7 @@ func (s *Service) Find(spec Spec) error {
 	return err
 }
 
-// Features returns what the signatures of a model parse of serialized examples, by signature; of one that parses none there is nothing.
+// Features returns the features that each signature of a model parses from serialized examples; signatures that parse none are left out.
 func (s *Service) Features(spec Spec) map[string][]servable.Feature {
 	spec.Version.Main = true
 	h, err := s.acquire(context.Background(), &Call{}, spec)
@@ -150,7 +150,7 @@ func (s *Service) Features(spec Spec) map[string][]servable.Feature {
 	return all
 }
 
-// run runs a model; what it panics with is the error of the call alone.
+// run runs a model; a panic becomes the error of this call alone.
 func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds map[string]*tensor.Tensor, fetches []string) (outs []*tensor.Tensor, err error) {
 	if ctx.Err() != nil {
 		return nil, toStatus(ctx.Err())
@@ -192,5 +192,5 @@ func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
 
-// signature returns what a model offers by a key, nil where that is nothing.
+// signature returns the signature of a model with a key, or nil.
 func signature(m servable.Model, key string) *pb.SignatureDef { return m.Signatures()[key] }

@@ -40,7 +40,7 @@ func vector(t testing.TB, v ...float32) *tensor.Tensor {
 	return x
 }
 
-// text parses a message; what is "" is no message.
+// text parses a message; "" means no message.
 func text[T any, M interface {
 	*T
 	proto.Message
@@ -166,7 +166,7 @@ func TestMethodNames(t *testing.T) {
 	}
 }
 
-// counted counts handles that are out.
+// counted counts the handles in use.
 type counted struct {
 	servable.Source
 	out *atomic.Int32
@@ -229,7 +229,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestLongNames: a name that errors would repeat is refused by its length.
+// TestLongNames: a name is refused if it is too long for errors to repeat.
 func TestLongNames(t *testing.T) {
 	s := &inference.Service{Models: modeltest.Source()}
 	for _, c := range []struct {

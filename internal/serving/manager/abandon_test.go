@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// The end does not wait for a loader that does not look at its context; what that makes later is closed.
+// Close does not wait for a loader that ignores its context; a model that it loads later is closed.
 func TestEndWhileLoading(t *testing.T) {
 	began, release, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	now, d := newClock(), newDisk(t)

@@ -10,12 +10,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// served is what requests see of a model. It is read without locks: a change of
-// versions replaces live whole.
+// servedModel is what requests see of a model. It is read without locks: a change of versions replaces the snapshot as a whole.
 type servedModel struct {
 	versions atomic.Pointer[snapshot]
-	turns    traffic.Sequence // of requests that name no version
-	copies   traffic.Sequence // of requests that may be copied
+	turns    traffic.Sequence // for requests that name no version
+	copies   traffic.Sequence // for requests that may be copied
 	used     atomic.Int64     // value of Manager.uses when it was last asked for; lazy models only
 }
 
@@ -46,7 +45,7 @@ func newServedModel() *servedModel {
 	return r
 }
 
-// share returns its part of the requests that name no version, and the part of other versions' requests that it gets copies of.
+// share returns the version's share of the requests that name no version, and its share of copies of other versions' requests.
 func (s *snapshot) share(version int64) (own, copies float64) {
 	switch {
 	case !s.split.Empty():
@@ -60,7 +59,7 @@ func (s *snapshot) share(version int64) (own, copies float64) {
 	return own, copies
 }
 
-// find returns the version that is asked for, nil where it is not available. The turns are of requests that name none.
+// find returns the requested version, nil if it is not available. turns is used for requests that name none.
 func (l *snapshot) find(v servable.Version, turns *traffic.Sequence) (*entry, error) {
 	number, exact := v.Number, v.Exact
 	switch {
@@ -86,8 +85,7 @@ func (l *snapshot) find(v servable.Version, turns *traffic.Sequence) (*entry, er
 	return nil, nil
 }
 
-// Acquire implements servable.Source. It takes no lock and waits for nothing,
-// except that a lazy model is loaded first.
+// Acquire implements servable.Source. It takes no lock and never waits, except to load a lazy model.
 func (m *Manager) Acquire(name string, v servable.Version) (servable.Handle, error) {
 	r, h, err := m.tryAcquire(name, v)
 	if h != nil {
@@ -99,8 +97,7 @@ func (m *Manager) Acquire(name string, v servable.Version) (servable.Handle, err
 	return nil, missing(name, v, r, err)
 }
 
-// tryAcquire returns a handle, or nil where the version is not available; and
-// the model's row, nil where there is no such model.
+// tryAcquire returns a handle, or nil if the version is not available, and the model's row, or nil if there is no such model.
 func (m *Manager) tryAcquire(name string, v servable.Version) (*servedModel, servable.Handle, error) {
 	r := (*m.served.Load())[name]
 	if r == nil {
@@ -134,18 +131,18 @@ func missing(name string, v servable.Version, r *servedModel, err error) error {
 	return servable.NotFound(name, servable.Version{Number: r.versions.Load().labels[v.Label], Exact: true})
 }
 
-// publish shows requests what is available of f. m.mu is held.
+// publish makes the available versions of f visible to requests. m.mu is held.
 func (m *Manager) publish(f *model) {
 	f.served.versions.Store(f.served.versions.Load().with(f.available()))
 }
 
-// route replaces the labels of f and the rules by which its traffic is divided. m.mu is held.
+// route replaces the labels of f and its traffic rules. m.mu is held.
 func (m *Manager) route(f *model, labels map[string]int64, rules traffic.Rules) {
 	s := &snapshot{versions: f.served.versions.Load().versions, labels: labels, rules: rules}
 	f.served.versions.Store(s.divide())
 }
 
-// Shadow returns the version that gets a copy of a request which a version of the model answered; nil: none.
+// Shadow returns the version that gets a copy of a request that another version answered; nil: none.
 func (m *Manager) Shadow(answered servable.ID) *traffic.Shadow {
 	r := (*m.served.Load())[answered.Name]
 	if r == nil {

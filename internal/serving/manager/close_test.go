@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestClose: it waits for users, not longer than its context, and nothing is handed out after it.
+// TestClose: Close waits for users, but not longer than its context, and no handles are returned afterwards.
 func TestClose(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")

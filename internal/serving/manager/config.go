@@ -37,8 +37,8 @@ func Single(basePaths map[string]string) *config.ModelServerConfig {
 	return &config.ModelServerConfig{Config: &config.ModelServerConfig_ModelConfigList{ModelConfigList: list}}
 }
 
-// Discover is the config of all models below root: each folder there that has a
-// version directory is the model of that name. Names that are not UTF-8 are left out: no request can say them.
+// Discover is the config of all models below root: each folder with a version directory is the model of that
+// name. Names that are not UTF-8 are left out, since no request can contain them.
 func Discover(root string) (*config.ModelServerConfig, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -61,7 +61,7 @@ func Discover(root string) (*config.ModelServerConfig, error) {
 	return Single(models), nil
 }
 
-// Validate says what is wrong with next, which follows old (nil: nothing).
+// Validate reports what is wrong with next, the config after old (nil: none).
 func Validate(old, next *config.ModelServerConfig) error {
 	if next.GetCustomModelConfig() != nil {
 		return status.Error(codes.FailedPrecondition, "Cannot transition to requested config. It is only legal to transition from one ModelConfigList to another.")

@@ -21,20 +21,20 @@ type entry struct {
 	model       servable.Model
 	since       time.Time // when it became available
 	abandon     func()    // ends the wait for another attempt to load
-	again       *again    // that wait; nil: there is none
+	again       *again    // the wait for another attempt to load; nil: none
 
 	refs    atomic.Int64
 	drained chan struct{}
 	once    sync.Once
 }
 
-// again is the wait of a version that failed to load for another attempt.
+// again is a failed version's wait for another attempt to load.
 type again struct {
 	last    string        // fingerprint of the directory at the last poll
-	changed chan struct{} // closed when the directory has another one than at the last attempt, and had it a poll ago
+	changed chan struct{} // closed when the fingerprint differs from the last attempt's and was the same in two polls
 }
 
-// look tells a with which fingerprint a poll has found the directory, which had before at the last attempt.
+// look records the fingerprint that a poll has found; before is the fingerprint at the last attempt.
 func (a *again) look(now, before string) {
 	if now == a.last && now != before {
 		select {
@@ -46,8 +46,8 @@ func (a *again) look(now, before string) {
 	a.last = now
 }
 
-// retired is what retire adds to refs: entries in use are far above it, so a
-// negative count says that nobody may begin.
+// retired is what retire adds to refs. No number of users makes up for it, so a negative count says that no
+// use may begin.
 const retired = math.MinInt64 / 2
 
 func newEntry(id servable.ID, dir string) *entry {
@@ -69,7 +69,7 @@ func (e *entry) release() {
 	}
 }
 
-// retire lets nobody begin any more; drained is closed when the last user is gone.
+// retire refuses new users; drained is closed when the last user is gone.
 func (e *entry) retire() {
 	if e.refs.Add(retired) == retired {
 		e.once.Do(func() { close(e.drained) })

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// TestIncompleteAtStart: the first config waits for a version that may still be copied: it is tried again when its files have stayed the
-// same for a poll, and after a time. Meanwhile an older version is not served. Each change gives all attempts anew.
+// TestIncompleteAtStart: the first config waits for a version that may still be being copied. It is tried again when its files have stayed
+// the same for a poll, and after some time. Meanwhile no older version is served. Each change allows all attempts again.
 func TestIncompleteAtStart(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -23,7 +23,7 @@ func TestIncompleteAtStart(t *testing.T) {
 	attempts := func(n int, state string) {
 		t.Helper()
 		m.until(t, state, func() bool {
-			c.poke(time.Minute) // the file system's hints begin the time between polls anew
+			c.poke(time.Minute) // hints of the file system restart the time between polls
 			return d.attempts("m", "2") == n && m.states("m") == state
 		})
 	}
@@ -39,7 +39,7 @@ func TestIncompleteAtStart(t *testing.T) {
 		t.Errorf("the last attempt: %v", err)
 	}
 
-	d, c = newDisk(t), newClock() // the first manager still looks at its own
+	d, c = newDisk(t), newClock() // the first manager still polls its own
 	d.put("m", "2", "wrong")
 	m = newManager(t, Options{Loader: d, Clock: c, Poll: time.Minute, Retries: 1, RetryInterval: time.Hour})
 	go func() { done <- m.Reload(testContext(t), d.cfg("m")) }()
@@ -56,7 +56,7 @@ func TestIncompleteAtStart(t *testing.T) {
 	}
 }
 
-// TestAgain: a version is tried again when its files have changed since the last attempt and were the same a poll ago.
+// TestAgain: a version is tried again when its files have changed since the last attempt and were the same in two polls.
 func TestAgain(t *testing.T) {
 	a := &again{changed: make(chan struct{})}
 	for i, now := range []string{"1", "1", "2", "3", "3", "3"} {
@@ -73,7 +73,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestNotIncomplete: nobody waits for a model that needs an op that is not supported, nor where a model that fails keeps no other from being served.
+// TestNotIncomplete: a model that needs an unsupported op is not waited for, nor a failed model with Partial.
 func TestNotIncomplete(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "lacking")
@@ -86,8 +86,7 @@ func TestNotIncomplete(t *testing.T) {
 	}
 }
 
-// TestIncompleteAtEnd: the log does not say that a version will be tried again when the manager ends while one loads and another waits for its
-// turn.
+// TestIncompleteAtEnd: the log does not promise another attempt if the manager ends while one version loads and another waits for its turn.
 func TestIncompleteAtEnd(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")

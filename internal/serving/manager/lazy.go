@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// acquireLazy loads a model that is asked for and waits for it, not longer than LazyWait.
+// acquireLazy loads a requested model and waits for it, for at most LazyWait.
 func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle, error) {
 	timeout := time.NewTimer(m.o.LazyWait)
 	defer timeout.Stop()
@@ -26,8 +26,8 @@ func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle,
 	}
 }
 
-// acquireOrWait acquires a model after a call of wake; again says that another is to follow when what that returned is closed.
-// It is not in the order of m.mu: a model that was there may have made way for others since.
+// acquireOrWait acquires a model after requestLoad returned changed and more; again says to retry when changed is closed. It
+// does not hold m.mu: a model that was loaded may have been evicted since.
 func (m *Manager) acquireOrWait(name string, v servable.Version, changed <-chan struct{}, more bool) (h servable.Handle, again bool, err error) {
 	r, h, err := m.tryAcquire(name, v)
 	if h != nil {
@@ -44,8 +44,7 @@ func (m *Manager) acquireOrWait(name string, v servable.Version, changed <-chan 
 	return nil, true, nil
 }
 
-// requestLoad has a model loaded and reports whether there is something to wait for:
-// changed is closed at the next change.
+// requestLoad starts to load a model and reports whether there is something to wait for: changed is closed at the next change.
 func (m *Manager) requestLoad(name string) (changed <-chan struct{}, more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,9 +61,8 @@ func (m *Manager) requestLoad(name string) (changed <-chan struct{}, more bool) 
 	return m.changed, !f.converged()
 }
 
-// evict unloads the models that were not asked for the longest, until no more
-// than Lazy are wanted. asked is kept, although others may have been asked for
-// since. m.mu is held.
+// evict unloads the least recently requested models until no more than Lazy are wanted. asked is kept, although others may
+// have been requested since. m.mu is held.
 func (m *Manager) evict(asked *model) {
 	for {
 		wanted := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// TestLazy: models are loaded when they are asked for, no more than two of them,
-// and the one that was not asked for the longest makes way.
+// TestLazy: models are loaded on their first request, no more than two of them, and the least recently requested one is
+// evicted.
 func TestLazy(t *testing.T) {
 	d := newDisk(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -51,7 +51,7 @@ func TestLazy(t *testing.T) {
 	expect(t, "a model that is not there", text(err), "NotFound: Servable not found for request: Latest(none)")
 }
 
-// TestLazyCrowd: many users of more models than may be loaded all get theirs.
+// TestLazyCrowd: many users of more models than may be loaded are all served.
 func TestLazyCrowd(t *testing.T) {
 	d := newDisk(t)
 	var names []string
@@ -82,8 +82,7 @@ func TestLazyCrowd(t *testing.T) {
 	users.Wait()
 }
 
-// TestLazyMakesWayMeanwhile: a model that is there when a user asks, and makes way for another before the user has it, is
-// loaded again.
+// TestLazyMakesWayMeanwhile: a model that is loaded when a user asks, but evicted before the user gets it, is loaded again.
 func TestLazyMakesWayMeanwhile(t *testing.T) {
 	d := newDisk(t)
 	d.put("a", "1", "ok")
@@ -115,8 +114,8 @@ func TestLazyMakesWayMeanwhile(t *testing.T) {
 	use("a")
 }
 
-// TestLazyKeepsWhatIsAskedFor: a model that is being asked for does not make way for itself, however often others are asked
-// for meanwhile.
+// TestLazyKeepsWhatIsAskedFor: a model that is being requested does not evict itself, however often others are requested
+// meanwhile.
 func TestLazyKeepsWhatIsAskedFor(t *testing.T) {
 	d := newDisk(t)
 	d.put("a", "1", "ok")

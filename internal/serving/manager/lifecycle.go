@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// lifecycle is the versions of one model and what shall become of them: a state
-// machine without files, goroutines or clocks. Its owner locks it.
+// lifecycle holds the versions of one model and their states: a state machine without files,
+// goroutines or clocks. Its owner locks it.
 type lifecycle struct {
 	name     string
 	policy   Policy
@@ -21,11 +21,11 @@ type lifecycle struct {
 	ended    func(servable.Status)
 }
 
-// errAbandoned is the error of a version that nobody wanted any more before it was loaded.
+// errAbandoned is the error of a version that was no longer wanted before it was loaded.
 var errAbandoned = status.Error(codes.Canceled, "no longer asked for before it was loaded")
 
-// aspire makes found the versions that shall be available. A version that failed
-// is begun anew where its directory has changed since.
+// aspire makes found the aspired versions. A version that failed starts over if its directory
+// has changed since.
 func (f *lifecycle) aspire(found []versionDir) {
 	for _, e := range f.versions {
 		e.aspired = false
@@ -52,7 +52,7 @@ func (f *lifecycle) aspire(found []versionDir) {
 	f.prune()
 }
 
-// prune drops versions that nobody wants and that hold nothing.
+// prune drops versions that are not wanted and hold nothing.
 func (f *lifecycle) prune() {
 	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool {
 		if e.aspired || e.state != servable.Start && e.state != servable.End {
@@ -85,7 +85,7 @@ func (f *lifecycle) dropFailed() {
 	f.versions = slices.DeleteFunc(f.versions, func(e *entry) bool { return e.state == servable.End })
 }
 
-// loaded tells how loading e has gone.
+// loaded records the outcome of loading e.
 func (f *lifecycle) loaded(e *entry, m servable.Model, err error) {
 	switch {
 	case errors.Is(err, errAbandoned) && e.aspired: // wanted again since
@@ -99,14 +99,14 @@ func (f *lifecycle) loaded(e *entry, m servable.Model, err error) {
 	e.state, e.model, e.since = servable.Available, m, time.Now()
 }
 
-// unloaded tells that e holds nothing any more.
+// unloaded records that e holds nothing any more.
 func (f *lifecycle) unloaded(e *entry) {
 	e.state, e.aspired = servable.End, false
 	f.prune()
 }
 
-// available returns the available versions, the newest first; of equal numbers that
-// first which is aspired.
+// available returns the available versions, the newest first; of equal numbers the aspired one
+// is first.
 func (f *lifecycle) available() []*entry {
 	var out []*entry
 	for _, e := range f.versions {
@@ -128,7 +128,7 @@ func (f *lifecycle) available() []*entry {
 	return out
 }
 
-// converged reports whether nothing is to be begun or going on that makes a version available.
+// converged reports whether every aspired version is available or has ended.
 func (f *lifecycle) converged() bool {
 	return !slices.ContainsFunc(f.versions, func(e *entry) bool {
 		return e.aspired && e.state < servable.Available

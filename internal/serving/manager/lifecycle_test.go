@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAvailability: whatever is asked for, and however loading goes, a model that
-// had an available version has one as long as any is asked for; in the end those are available that
-// are asked for and can be loaded.
+// TestAvailability: whatever is asked for, and however loading goes, a model that had an available
+// version has one as long as any is asked for. In the end, the available versions are those asked
+// for that can be loaded.
 func TestAvailability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(AvailabilityPreserving)
@@ -26,8 +26,8 @@ func TestAvailability(t *testing.T) {
 	})
 }
 
-// TestResources: the same end is reached by the policy that unloads first, and it
-// never loads a version beside one that is not asked for.
+// TestResources: the policy that unloads first reaches the same end, and never loads a version
+// beside one that is not asked for.
 func TestResources(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(ResourcePreserving)
@@ -47,7 +47,7 @@ type world struct {
 	aspired   []int64
 	loading   []*entry
 	unloading []*entry
-	crowded   bool // a load began while a version was held that is not asked for
+	crowded   bool // a load began while a version was held that nobody asks for
 }
 
 func newWorld(p Policy) *world {
@@ -109,7 +109,7 @@ func (w *world) unloaded(i int) {
 	w.step()
 }
 
-// finish lets all that is going on end well and compares with what is asked for.
+// finish lets all pending loads and unloads succeed and compares the result with the versions asked for.
 func (w *world) finish(t *rapid.T) {
 	for len(w.loading)+len(w.unloading) > 0 {
 		if len(w.loading) > 0 {
@@ -133,7 +133,7 @@ func (w *world) finish(t *rapid.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if len(want) == 0 && len(w.aspired) > 0 {
-		if len(got) > 1 { // one that was there before may be kept
+		if len(got) > 1 { // a version that was there before may be kept
 			t.Fatalf("available: %v, where all of %v failed", got, w.aspired)
 		}
 		return

@@ -15,8 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// aspire makes what f's config picks on disk the versions to be available, and
-// begins what that takes. m.mu is held.
+// aspire makes the versions that f's config picks on disk the aspired ones, and begins what that takes. m.mu is held.
 func (m *Manager) aspire(f *model) {
 	var want []versionDir
 	if f.wanted && f.cfg != nil {
@@ -52,8 +51,8 @@ func (m *Manager) step(f *model) {
 	m.notify()
 }
 
-// load brings one version to Available or to its End. abandoned ends further
-// attempts, not one that is going on: that would leave half of the work undone.
+// load brings one version to Available or to its End. abandoned ends further attempts, but not a running one, which would leave half of the
+// work undone.
 func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan struct{}) {
 	var loaded servable.Model
 	var err error
@@ -89,8 +88,8 @@ func (m *Manager) load(abandoned context.Context, f *model, e *entry, slots chan
 	m.step(f)
 }
 
-// waitToRetry waits for the next attempt to load a version that failed: for RetryInterval, or until its files have changed and stayed as
-// they are for a poll. It returns false if nobody wants the version any more.
+// waitToRetry waits until a failed version may be loaded again: for RetryInterval, or until its files have changed and then stayed the same
+// for a poll. It returns false if nobody wants the version any more.
 func (m *Manager) waitToRetry(abandoned context.Context, e *entry, err error, before string) (changed, ok bool) {
 	a := &again{changed: make(chan struct{})}
 	m.mu.Lock()
@@ -160,10 +159,10 @@ func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
 	return loaded, nil
 }
 
-// abandonAfter is how long the end of a Manager waits for loaders that do not look at their context, such as one that reads a large file.
+// abandonAfter is how long a closing Manager waits for loaders that ignore their context, such as one that reads a large file.
 const abandonAfter = time.Second
 
-// read calls the loader. It does not wait for it long once the Manager ends: what is made nevertheless is closed.
+// read calls the loader. A closing Manager does not wait for it long: a model that is loaded nevertheless is closed.
 func (m *Manager) read(e *entry) (servable.Model, error) {
 	type result struct {
 		model servable.Model
@@ -196,7 +195,7 @@ func (m *Manager) read(e *entry) (servable.Model, error) {
 	return nil, status.Error(codes.Canceled, "the server ended while the model was loaded")
 }
 
-// recoverPanic makes a panic of f an error: a bad model does not end the server.
+// recoverPanic turns a panic of f into an error: a bad model must not end the server.
 func (m *Manager) recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -213,8 +212,7 @@ func (m *Manager) close(id servable.ID, closing servable.Model) {
 	}
 }
 
-// retryable reports whether another attempt may succeed: files that cannot be
-// read and resources that are exhausted now, not models that are wrong.
+// retryable reports whether another attempt may succeed: after unreadable files and exhausted resources, but not with a wrong model.
 func retryable(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Aborted:
@@ -224,8 +222,8 @@ func retryable(err error) bool {
 	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
 }
 
-// mayBeIncomplete reports whether the first config waits for a version that failed, since its files may still be copied. It does not wait for
-// one that needs an op that is not supported, or that nobody wants any more. Later configs do not wait: versions that failed are tried again
+// mayBeIncomplete reports whether the first config waits for a failed version, since its files may still be being copied. It does not wait
+// for a version that needs an unsupported op, or that nobody wants any more. Later configs do not wait: failed versions are tried again
 // when their files change.
 func (m *Manager) mayBeIncomplete(err error) bool {
 	m.mu.Lock()
@@ -250,7 +248,7 @@ func (m *Manager) unload(f *model, e *entry) {
 	m.freeSoon()
 }
 
-// freeSoon has memory given back: what a version held, or what reading one took.
+// freeSoon requests that memory is returned to the system: a closed version's, or what loading used.
 func (m *Manager) freeSoon() {
 	select {
 	case m.free <- struct{}{}:
@@ -276,7 +274,7 @@ func (m *Manager) freeLoop() {
 	}
 }
 
-// busy is the error of a Close whose patience ended with cause.
+// busy is the error of a Close whose context ended with cause.
 func (m *Manager) busy(cause error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// clock is a time that passes when the test says so.
+// clock is a clock that advances when the test says so.
 type clock struct {
 	mu      sync.Mutex
 	waiting map[time.Duration]chan time.Time
@@ -50,7 +50,7 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return ch
 }
 
-// waiter waits until somebody waits for d, other than not.
+// waiter waits until a goroutine waits for d on a channel other than not.
 func (c *clock) waiter(t testing.TB, d time.Duration, not chan time.Time) chan time.Time {
 	t.Helper()
 	limit := time.After(timeout)
@@ -69,7 +69,7 @@ func (c *clock) waiter(t testing.TB, d time.Duration, not chan time.Time) chan t
 	}
 }
 
-// fire ends the wait for d, for the goroutines that wait at this moment.
+// fire ends the wait for d of the goroutines that wait at this moment.
 func (c *clock) fire(t testing.TB, d time.Duration) chan time.Time {
 	t.Helper()
 	for {
@@ -80,7 +80,7 @@ func (c *clock) fire(t testing.TB, d time.Duration) chan time.Time {
 	}
 }
 
-// end ends a wait for d; false where nobody waits by that channel any more.
+// end ends a wait for d; it returns false if nobody waits on that channel any more.
 func (c *clock) end(d time.Duration, ch chan time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,13 +92,13 @@ func (c *clock) end(d time.Duration, ch chan time.Time) bool {
 	return true
 }
 
-// tick ends the wait of a loop for d, and waits until the loop has come round.
+// tick ends a loop's wait for d, and returns when the loop waits again.
 func (c *clock) tick(t testing.TB, d time.Duration) {
 	t.Helper()
 	c.waiter(t, d, c.fire(t, d))
 }
 
-// poke ends the wait for d, where there is one.
+// poke ends the wait for d, if there is one.
 func (c *clock) poke(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,15 +108,15 @@ func (c *clock) poke(d time.Duration) {
 	}
 }
 
-// disk is base paths in a temporary folder and a loader of what lies in them. A
-// version's file says what is to come of it: "ok", "wrong", "busy" (an error that may pass), "panic".
+// disk is a temporary folder with base paths, and a loader for them. A version's file says how
+// loading ends: "ok", "wrong", "busy" (a temporary error), "panic".
 type disk struct {
 	t      testing.TB
 	root   string
 	mu     sync.Mutex
 	open   map[string]int // by directory, how many are loaded
 	loads  map[string]int // attempts
-	gate   chan struct{}  // where not nil, each load waits for one token
+	gate   chan struct{}  // if not nil, each load waits for a token
 	closed []string
 }
 
@@ -244,14 +244,14 @@ func (m *Manager) until(t testing.TB, what string, ok func() bool) {
 		}
 		select {
 		case <-changed:
-		case <-time.After(5 * time.Millisecond): // ok may hang on the file system too
+		case <-time.After(5 * time.Millisecond): // ok may depend on the file system too
 		case <-limit:
 			t.Fatalf("%s: did not come about; m is %s", what, m.states("m"))
 		}
 	}
 }
 
-// states is the statuses of a model, the newest first: "2 Available, 1 End".
+// states lists the statuses of a model, the newest first: "2 Available, 1 End".
 func (m *Manager) states(model string) string {
 	names := map[servable.State]string{servable.Start: "start", servable.Loading: "loading", servable.Available: "available", servable.Unloading: "unloading", servable.End: "end"}
 	var out []string

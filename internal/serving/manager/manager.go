@@ -20,14 +20,14 @@ import (
 // Options say how a Manager works. The zero value of a field is its default.
 type Options struct {
 	Loader servable.Loader // required
-	// Wrap stands between a loaded model and its users, as batching does; closing what it returns closes m.
+	// Wrap puts a layer, such as batching, between a loaded model and its users; closing what it returns closes m.
 	Wrap func(id servable.ID, m servable.Model, dir string) (servable.Model, error)
 	// WarmUp runs before a version becomes available; an error fails the version.
 	WarmUp func(ctx context.Context, id servable.ID, m servable.Model, dir string) error
 	Policy Policy
-	// Poll is the time between two looks at the base paths: 0 looks once, and at each Reload; less never looks but at Reload after the first.
+	// Poll is the time between scans of the base paths. 0 scans only at each Reload; less than 0 only at Reloads after the first.
 	Poll time.Duration
-	// Retries is how often loading is tried again, RetryInterval apart (default a minute), after an error that may pass.
+	// Retries is how often a load is tried again after a temporary error, RetryInterval apart (default a minute).
 	Retries       int
 	RetryInterval time.Duration
 	// Threads is how many versions load at the same time, once the first config is loaded (default 1). The versions of the
@@ -35,13 +35,13 @@ type Options struct {
 	Threads, FirstThreads int
 	// LabelsForUnavailable lets a new label name a version that is not available.
 	LabelsForUnavailable bool
-	// Lazy, where it is above 0, is how many models are kept loaded: one is loaded when it is first asked for, in place
-	// of the one that was not asked for the longest. The request waits up to LazyWait (default 30 s).
+	// Lazy, if above 0, is how many models are kept loaded: a model is loaded on its first request, in place of the least recently
+	// requested one. The request waits up to LazyWait (default 30 s).
 	Lazy     int
 	LazyWait time.Duration
 	// StartWait is how long the first Reload waits for base paths and versions that are not there yet.
 	StartWait time.Duration
-	// Partial makes the first config good although models of it fail; they are logged.
+	// Partial accepts the first config although some of its models fail; the failures are logged.
 	Partial bool
 	// Loaded is called after each attempt to load.
 	Loaded func(Load)
@@ -53,16 +53,16 @@ type Options struct {
 	Log        *slog.Logger
 }
 
-// Load tells how an attempt to load a version went.
+// Load describes an attempt to load a version.
 type Load struct {
 	ID       servable.ID
 	Dir      string
 	Err      error
 	Duration time.Duration // of loading, without warm-up
-	WarmUp   time.Duration // 0 where there is none
+	WarmUp   time.Duration // 0 if there is none
 }
 
-// Clock is the time that a Manager lives by.
+// Clock is a Manager's source of time.
 type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
@@ -102,7 +102,7 @@ type model struct {
 	lifecycle
 	cfg     *config.ModelConfig // nil: no longer configured
 	served  *servedModel
-	chosen  []versionDir      // what the policy of the config picks on disk
+	chosen  []versionDir      // the versions on disk that the config's policy picks
 	seen    map[string]string // fingerprints of the versions on disk by directory: see stableVersions
 	scanned bool
 	problem error  // of the last look at the base path
@@ -119,7 +119,7 @@ var (
 	_ servable.Meter   = (*Manager)(nil)
 )
 
-// New makes a Manager without models; Reload gives it some. It is to be closed.
+// New returns a Manager without models; Reload adds them. It must be closed.
 func New(o Options) (*Manager, error) {
 	if o.Loader == nil {
 		return nil, errors.New("manager: no loader")
@@ -174,7 +174,7 @@ func (m *Manager) Has(name string) bool {
 	return ok
 }
 
-// Config returns the config that is in force; nobody changes it.
+// Config returns the config in force, which must not be changed.
 func (m *Manager) Config() *config.ModelServerConfig {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -188,8 +188,8 @@ func (m *Manager) Ready() bool {
 	return m.started && !m.closed
 }
 
-// Status implements servable.Catalog. Of versions that ended the newest hundred
-// of all models are known. A lazy model that is not loaded has its versions in state Start.
+// Status implements servable.Catalog. It knows the newest hundred ended versions of all models. A lazy model that is not loaded has its
+// versions in state Start.
 func (m *Manager) Status(name string) []servable.Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +217,7 @@ func (m *Manager) Status(name string) []servable.Status {
 	})
 }
 
-// Usage implements servable.Meter. It takes no lock: a version may have to wait for a run before it knows.
+// Usage implements servable.Meter. It takes no lock, since a version may wait for a run before it answers.
 func (m *Manager) Usage(name string) map[int64]servable.Usage {
 	r := (*m.served.Load())[name]
 	if r == nil {
@@ -227,7 +227,7 @@ func (m *Manager) Usage(name string) map[int64]servable.Usage {
 	now := r.versions.Load()
 	for _, e := range now.versions {
 		if _, ok := all[e.id.Version]; ok || !e.acquire() {
-			continue // one of another folder, which makes way, or one that ends
+			continue // a version in another folder that is being replaced, or one that ends
 		}
 		u := servable.UsageOf(e.model)
 		u.Since = e.since
@@ -247,7 +247,7 @@ func (m *Manager) ended(s servable.Status) {
 	}
 }
 
-// notify wakes all who wait for a change. m.mu is held.
+// notify wakes everyone who waits for a change. m.mu is held.
 func (m *Manager) notify() {
 	close(m.changed)
 	m.changed = make(chan struct{})

@@ -150,11 +150,11 @@ func TestReload(t *testing.T) {
 	d.put("panic", "1", "panic")
 	d.put("half", "1", "ok")
 	d.put("half", "2", "wrong")
-	m := newManager(t, Options{Loader: d}) // looks once, and at each Reload
+	m := newManager(t, Options{Loader: d}) // scans at each Reload only
 	steps := []struct{ config, err, a, b string }{
 		{`a`, "", "3 available", ""},
 		{`a version_labels {key: "x" value: 2}`, "FailedPrecondition: Request to assign label to version 2 of model a, which is not currently available for inference", "3 available", ""},
-		// Unlike in TensorFlow Serving, a label may name a version that comes with it.
+		// Unlike in TensorFlow Serving, a label may name a version from the same config.
 		{`a model_version_policy {specific {versions: 2 versions: 3}} version_labels {key: "x" value: 2}`, "", "3 available, 2 available", ""},
 		{`a model_version_policy {specific {versions: 2}} version_labels {key: "x" value: 2}|b`, "", "3 end, 2 available", "3 available"},
 		{`b model_version_policy {all {}}`, "", "3 end, 2 end", "3 available, 2 available, 1 available"},
@@ -179,7 +179,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestLabelsOfAnAbandonedReload: the caller's patience ends before the model is there.
+// TestLabelsOfAnAbandonedReload: the caller stops waiting before the model is available.
 func TestLabelsOfAnAbandonedReload(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -203,7 +203,7 @@ func TestLabelsOfAnAbandonedReload(t *testing.T) {
 	})
 }
 
-// TestLabelsMove: a label that is in use is only moved to a version that is available.
+// TestLabelsMove: a label in use can be moved only to an available version.
 func TestLabelsMove(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -244,7 +244,7 @@ func TestBasePathChanges(t *testing.T) {
 	m.until(t, "available", func() bool { return m.states("m") == "1 available" })
 }
 
-// TestBasePathGone: a reload that moves a model to where there is nothing says so, and the old version serves on.
+// TestBasePathGone: a reload that moves a model to an empty path reports it, and the old version stays in service.
 func TestBasePathGone(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -281,7 +281,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestAbandonedRetries: a version that nobody wants any more is not tried again, and is when wanted again.
+// TestAbandonedRetries: a version that nobody wants any more is not tried again until it is wanted again.
 func TestAbandonedRetries(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -380,7 +380,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestReloadEndsWithItsContext: a load that takes long does not hold the caller.
+// TestReloadEndsWithItsContext: a long load does not block the caller beyond its context.
 func TestReloadEndsWithItsContext(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "1", "ok")
@@ -396,7 +396,7 @@ func TestReloadEndsWithItsContext(t *testing.T) {
 	m.until(t, "available", func() bool { return m.states("m") == "1 available" })
 }
 
-// TestPartial: where that is asked for, models that fail at the start do not keep the others from being served.
+// TestPartial: with this option, models that fail at the start do not keep the others from being served.
 func TestPartial(t *testing.T) {
 	d := newDisk(t)
 	d.put("good", "1", "ok")

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestMemoryIsGivenBack: twenty versions of 32 MiB, one after the other, leave no
-// more than the last one.
+// TestMemoryIsGivenBack: after twenty versions of 32 MiB, one after the other, the process holds no more than the last
+// one.
 func TestMemoryIsGivenBack(t *testing.T) {
 	const size = 32 << 20
 	d := newDisk(t)
@@ -53,7 +53,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestMemoryIsGivenBackAfterLoading: what reading a version took does not stay with the process until the next one comes.
+// TestMemoryIsGivenBackAfterLoading: memory used for reading a version is not kept until the next one is read.
 func TestMemoryIsGivenBackAfterLoading(t *testing.T) {
 	d := newDisk(t)
 	freed := make(chan struct{}, 8)

@@ -22,8 +22,8 @@ const (
 	unload
 )
 
-// next chooses what to do, and with which version; versions belong to one
-// model that have not ended without being aspired.
+// next chooses the next action and its version. versions belong to one model;
+// ended ones among them are still aspired.
 func (p Policy) next(versions []*entry) (action, *entry) {
 	if p == ResourcePreserving {
 		return nextResource(versions)
@@ -64,7 +64,7 @@ func nextResource(versions []*entry) (action, *entry) {
 	return nextLoad(versions)
 }
 
-// lowestSurplus is the oldest version that is available and not aspired.
+// lowestSurplus is the oldest available version that is not aspired.
 func lowestSurplus(versions []*entry) *entry {
 	var low *entry
 	for _, e := range versions {
@@ -75,7 +75,7 @@ func lowestSurplus(versions []*entry) *entry {
 	return low
 }
 
-// nextLoad is to load the newest aspired version that has not been begun.
+// nextLoad loads the newest aspired version whose load has not begun.
 func nextLoad(versions []*entry) (action, *entry) {
 	var high *entry
 	for _, e := range versions {

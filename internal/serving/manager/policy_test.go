@@ -9,7 +9,7 @@ import (
 )
 
 // TestPolicies is the table of TensorFlow Serving's policies. A version is
-// "number state", with a star where it is aspired.
+// "number state", with a star if it is aspired.
 func TestPolicies(t *testing.T) {
 	for _, c := range []struct{ versions, availability, resource string }{
 		{"", "nothing", "nothing"},

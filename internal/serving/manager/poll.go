@@ -13,21 +13,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// scanReason is why base paths are looked at.
+// scanReason is why base paths are scanned.
 type scanReason int
 
 const (
-	asked  scanReason = iota // by a Reload: what is there counts
-	hinted                   // the file system tells of a change: it may be going on
+	asked  scanReason = iota // by a Reload: versions count as they are
+	hinted                   // the file system reported a change, which may still be going on
 	polled                   // a Poll has passed since the last look
 )
 
 // hintLimit is how many hints in a row may put off a poll.
 const hintLimit = 10
 
-// pollLoop looks at the base paths every Poll, and when the file system says
-// that one has changed. The polls are the truth: the hints only begin the time
-// for which a new version is to stay as it is.
+// pollLoop scans the base paths every Poll, and when the file system reports a change.
+// Only polls decide: a hint just starts the time for which a new version must stay
+// unchanged.
 func (m *Manager) pollLoop() {
 	poll := m.o.Clock.After(m.o.Poll)
 	hints := 0
@@ -104,7 +104,7 @@ func (m *Manager) scanModel(f *model, why scanReason) {
 	changed := !f.scanned || err == nil && !slices.Equal(chosen, f.chosen)
 	f.warning, f.scanned, f.problem = warning, true, err
 	if err == nil {
-		f.chosen, f.seen = chosen, now.fingerprints // else the versions that there are are kept
+		f.chosen, f.seen = chosen, now.fingerprints // otherwise the present versions are kept
 		switch {
 		case len(chosen) == 0 && warning == "":
 			f.problem = status.Errorf(codes.NotFound, "the versions of servable %s under base path %s are still being written", f.name, basePath(cfg))
@@ -124,7 +124,7 @@ type scanResult struct {
 	fingerprints map[string]string
 }
 
-// scanConfig looks below a base path; warning is all that there is to warn of.
+// scanConfig scans a base path; warning joins all warnings.
 func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now scanResult, warning string, err error) {
 	warn := func(s string) {
 		if warning != "" {
@@ -143,8 +143,8 @@ func scanConfig(cfg *config.ModelConfig, before scanResult, why scanReason) (now
 	return scanResult{picked(cfg, complete, warn), marks}, warning, nil
 }
 
-// keepServed adds versions that are served and were removed, while new ones are not
-// whole yet: else the model would go before its successor is there.
+// keepServed adds served versions that were removed, while new ones are still
+// incomplete: otherwise the model would go before its successor is there.
 func keepServed(complete, served []versionDir, marks map[string]string) []versionDir {
 	for _, v := range served {
 		if _, there := marks[v.dir]; !there {
@@ -155,12 +155,12 @@ func keepServed(complete, served []versionDir, marks map[string]string) []versio
 	return complete
 }
 
-// stable is the mark of versions that were whole when they were first looked at
-// closely; what becomes of them later is not of interest.
+// stable is the fingerprint of versions that were once found complete; later changes of
+// their files do not matter.
 const stable = ""
 
-// stableVersions leaves out versions whose files have changed since the last scan, or
-// that are new: they may still be copied. before and seen are fingerprints by directory.
+// stableVersions leaves out versions that are new, or whose files have changed since the last scan: they may still be being copied. before and
+// seen are fingerprints by directory.
 func stableVersions(all []versionDir, before map[string]string, why scanReason) (complete []versionDir, seen map[string]string) {
 	seen = make(map[string]string, len(all))
 	for _, v := range all {
@@ -193,9 +193,9 @@ func (m *Manager) basePaths() []string {
 	return out
 }
 
-// watcher asks the operating system to tell of changes below base paths.
+// watcher asks the operating system to report changes below base paths.
 type watcher struct {
-	fs *fsnotify.Watcher // nil where the system offers none
+	fs *fsnotify.Watcher // nil if the system offers none
 }
 
 func newWatcher(hints chan<- struct{}, log *slog.Logger) *watcher {
@@ -220,7 +220,7 @@ func newWatcher(hints chan<- struct{}, log *slog.Logger) *watcher {
 				if !ok {
 					errors = nil
 				}
-				// An overflow loses hints; the next poll finds what they were about.
+				// An overflow loses hints; the next poll finds the changes.
 			}
 		}
 	}()

@@ -18,18 +18,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Reload replaces the config: models that are not in it are unloaded. It looks at
-// the base paths at once and waits until each model that is new or changed is
-// available, or its error is known; then it sets labels. A config that is wrong
-// changes nothing; one whose models fail is in force nevertheless, as in
-// TensorFlow Serving; so is one that ctx does not wait for, which gets its labels
-// when its models are there. Errors carry a gRPC status.
+// Reload replaces the config: models that are not in it are unloaded. It scans the base paths at once and waits until each new or changed
+// model is available, or has failed; then it sets labels. An invalid config changes nothing. A config whose models fail is in force
+// nevertheless, as in TensorFlow Serving. So is a config whose ctx ends early; it gets its labels once its models are available. Errors
+// carry a gRPC status.
 func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
 	return m.Edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
 }
 
-// Edit is Reload of what change makes of a copy of the config in force (nil: none is), which nothing else replaces meanwhile. The model
-// named again counts as changed, also where it is not: its versions that failed are tried once more. "": none.
+// Edit is Reload with the result of change, which gets a copy of the config in force (nil: none); no other Reload runs meanwhile. The model
+// named again counts as changed even if it is not, so that its failed versions are tried once more. "": none.
 func (m *Manager) Edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
 	select {
 	case m.reloading <- struct{}{}:
@@ -76,7 +74,7 @@ func (m *Manager) Edit(ctx context.Context, again string, change func(now *confi
 	return nil
 }
 
-// configure puts cfg in force and returns the models that are new or changed, and the one named again.
+// configure puts cfg in force and returns the models that are new, changed, or named again.
 func (m *Manager) configure(cfg *config.ModelServerConfig, again string) ([]*model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,8 +125,7 @@ func (m *Manager) configured() []*model {
 	return out
 }
 
-// await waits until the outcome of models is known. Where they are the first, it has the
-// patience of StartWait with what is not there yet.
+// await waits until the outcome of models is known. For the first config, it waits up to StartWait for files that are not there yet.
 func (m *Manager) await(ctx context.Context, models []*model) error {
 	var timeout <-chan time.Time
 	if !m.Ready() && m.o.StartWait > 0 && m.o.Poll > 0 {
@@ -162,7 +159,7 @@ func (m *Manager) outcome(models []*model) (known, absent bool, err error) {
 	var failed []string
 	for _, f := range models {
 		switch {
-		case f.cfg == nil: // configured away by now
+		case f.cfg == nil: // removed from the config meanwhile
 		case !f.scanned || !f.converged():
 			return false, false, nil
 		case f.problem != nil && !f.servesBase():
@@ -198,7 +195,7 @@ func failures(f *model) []string {
 	return out
 }
 
-// labelInBackground sets the labels of cfg, for which nobody waits any more, once models are available.
+// labelInBackground sets the labels of cfg once models are available, after Reload has stopped waiting for them.
 func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*model) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,7 +213,7 @@ func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*mod
 	})
 }
 
-// label sets the version labels of cfg, and how it divides traffic: all, or none where one may not be set or where cfg is no longer in force.
+// label sets the version labels and traffic rules of cfg: all, or none if one may not be set or cfg is no longer in force.
 func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -237,7 +234,7 @@ func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	for _, c := range cfg.GetModelConfigList().GetConfig() {
 		if f := m.models[c.Name]; f != nil && f.cfg != nil {
 			rules, err := traffic.Of(c)
-			if err != nil { // Validate has said so
+			if err != nil { // Validate has reported it
 				return status.Error(codes.InvalidArgument, err.Error())
 			}
 			m.route(f, c.VersionLabels, rules)
@@ -246,8 +243,8 @@ func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	return nil
 }
 
-// canLabel reports whether label may name version of f: one that is available or,
-// for lazy models, on disk; where the options allow it any, unless label names another. m.mu is held.
+// canLabel reports whether label may name version of f: one that is available or, for lazy models, on disk. If the options allow any
+// version, label must not name another one already. m.mu is held.
 func (m *Manager) canLabel(f *model, label string, version int64) bool {
 	if !f.wanted && slices.ContainsFunc(f.chosen, func(v versionDir) bool { return v.number == version }) {
 		return true

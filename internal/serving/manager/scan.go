@@ -19,7 +19,7 @@ import (
 type versionDir struct {
 	number      int64
 	dir         string
-	fingerprint string // changes with the directory's content; "" where nobody asked for it
+	fingerprint string // changes with the directory's content; "" if nobody asked for it
 }
 
 // scan returns the versions below base, the newest first: children whose name
@@ -80,7 +80,7 @@ const fingerprintLimit = 1000
 func fingerprint(dir string) string {
 	h := fnv.New64a()
 	n := 0
-	// Walk's error is not of interest: what cannot be read has no part in the digest.
+	// Walk's error does not matter: what cannot be read has no part in the digest.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if n++; n > fingerprintLimit {
 			return fs.SkipAll

@@ -12,7 +12,7 @@ import (
 )
 
 // TestSwapsFailNobody: 64 users acquire, run and release while versions are swapped
-// as fast as they load; nobody sees a version that is missing or closed.
+// as fast as they load; none sees a missing or closed version.
 func TestSwapsFailNobody(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "0", "ok")

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// shares asks for a model 200 times and returns the part of each version.
+// shares sends a model 200 requests and returns each version's share.
 func (m *Manager) shares(t *testing.T, name string) map[int64]float64 {
 	t.Helper()
 	got := map[int64]float64{}
@@ -35,8 +35,8 @@ func near(got, want map[int64]float64) bool {
 	return true
 }
 
-// Requests that name no version are divided; those that do are not. Versions that the rules name are served although the policy does not
-// pick them.
+// Requests that name no version are divided; requests that name one are not. Versions that the rules name are served although the policy
+// does not pick them.
 func TestTraffic(t *testing.T) {
 	d := newDisk(t)
 	for _, v := range []string{"1", "2", "3"} {
@@ -108,7 +108,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// A version that goes, or that is not there, leaves its share to the others; where all are gone the newest answers.
+// A version that goes, or does not exist, leaves its share to the others; if all are gone, the newest version answers.
 func TestTrafficOfVersionsThatGo(t *testing.T) {
 	d := newDisk(t)
 	for _, v := range []string{"1", "2", "4"} {
@@ -150,7 +150,7 @@ func TestTrafficOfVersionsThatGo(t *testing.T) {
 	}
 }
 
-// All versions that are named and are not there are warned of.
+// Each named version that does not exist causes a warning.
 func TestWarningOfAllMissingVersions(t *testing.T) {
 	d := newDisk(t)
 	d.put("m", "2", "ok")

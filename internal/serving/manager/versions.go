@@ -9,8 +9,7 @@ import (
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
-// choose returns the versions (the newest first) that policy asks for: the
-// latest one where it says nothing.
+// choose returns the versions that policy asks for, the newest first; an empty policy asks for the latest one.
 func choose(name string, all []versionDir, policy *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy, warn func(string)) []versionDir {
 	switch p := policy.GetPolicyChoice().(type) {
 	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_All_:
@@ -35,7 +34,7 @@ func choose(name string, all []versionDir, policy *config.FileSystemStoragePathS
 	return all[:min(uint64(n), uint64(len(all)))]
 }
 
-// addNamed adds to the chosen versions, which are among all, those that are named.
+// addNamed adds the named versions among all to the chosen ones.
 func addNamed(name string, chosen, all []versionDir, named []int64, warn func(string)) []versionDir {
 	out := slices.Clone(chosen)
 	has := func(list []versionDir, number int64) int {
@@ -54,7 +53,7 @@ func addNamed(name string, chosen, all []versionDir, named []int64, warn func(st
 	return out
 }
 
-// Pick returns the numbers of the versions that the config of a model asks for, of those that there are.
+// Pick returns the version numbers that the config of a model asks for, out of there.
 func Pick(m *config.ModelConfig, there []int64) []int64 {
 	all := make([]versionDir, len(there))
 	for i, n := range there {
@@ -68,10 +67,10 @@ func Pick(m *config.ModelConfig, there []int64) []int64 {
 	return out
 }
 
-// picked returns the versions (the newest first) that the config of a model asks for: by its policy, and by how it divides traffic.
+// picked returns the versions that the config of a model asks for, the newest first: by its version policy and its traffic rules.
 func picked(m *config.ModelConfig, all []versionDir, warn func(string)) []versionDir {
 	chosen := choose(m.GetName(), all, m.GetModelVersionPolicy(), warn)
-	if rules, err := traffic.Of(m); err == nil && len(rules.Versions()) > 0 { // an error was said when the config came
+	if rules, err := traffic.Of(m); err == nil && len(rules.Versions()) > 0 { // errors were reported when the config came
 		chosen = addNamed(m.GetName(), chosen, all, rules.Versions(), warn)
 	}
 	return chosen

@@ -46,8 +46,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestHalfCopied: a version is left alone until its files were the same for a poll,
-// and what is served is kept meanwhile, even if it was removed.
+// TestHalfCopied: a version is ignored until its files were the same for a poll.
+// The served version is kept meanwhile, even if it was removed.
 func TestHalfCopied(t *testing.T) {
 	d := newDisk(t)
 	cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow"}}`, d.base("m"))).GetModelConfigList().GetConfig()[0]
@@ -63,14 +63,14 @@ func TestHalfCopied(t *testing.T) {
 		{"2", "on", "", polled, "1"},
 		{"2", "on its", "1", polled, "1"}, // removed too early, and kept
 		{"2", "on its way", "", hinted, "1"},
-		{"", "", "", hinted, "1"}, // a hint is no poll
+		{"", "", "", hinted, "1"}, // a hint is not a poll
 		{"", "", "", polled, "2"},
 		{"2", "changed while it is served", "", polled, "2"},
 		{"3", "o", "", hinted, "2"},
 		{"4", "o", "", hinted, "2"},
 		{"3", "on its way", "", polled, "4"},
 		{"", "", "", polled, "4"},
-		{"5", "ok", "", asked, "5"}, // a reload takes what is there
+		{"5", "ok", "", asked, "5"}, // a reload uses what exists
 		{"", "", "5", polled, "4"},
 		{"5", "again", "", polled, "4"},
 		{"", "", "", polled, "5"},

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// batches are metrics of batching: TensorFlow Serving's, which are of all models together, and ours by version.
+// batches are the metrics of batching: TensorFlow Serving's, summed over all models, and ours by version.
 type batches struct {
 	queuing   *prometheus.HistogramVec
 	padding   prometheus.Histogram

@@ -9,7 +9,7 @@ import (
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 )
 
-// DefaultPath is where metrics are where the configuration names no path.
+// DefaultPath is the path of the metrics if the configuration names none.
 const DefaultPath = "/monitoring/prometheus/metrics"
 
 // Config says whether metrics are shown on the REST port, and at which path.

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scrape is what Prometheus reads.
+// scrape returns the text that Prometheus reads.
 func scrape(t testing.TB, r *Registry) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -93,7 +93,7 @@ func TestTensorFlowServing(t *testing.T) {
 	}
 }
 
-// Whatever clients send, there are series only for models that exist.
+// Whatever clients send, only existing models have series.
 func TestCardinality(t *testing.T) {
 	r := New(func(model string) bool { return model == "loading" })
 	r.Done(answered("m", 1))
@@ -121,7 +121,7 @@ func TestCardinality(t *testing.T) {
 		`goestimator_serving_requests_total{api="Predict",code="FAILED_PRECONDITION",entrypoint="GRPC",model="m",signature="(unknown)",version="1"} 1001`)
 }
 
-// A version that is gone takes its series with it; the model's own counts stay.
+// A version that is gone takes its series with it; the model's counts stay.
 func TestRemove(t *testing.T) {
 	r := New(nil)
 	for v := range int64(3) {
@@ -139,7 +139,7 @@ func TestRemove(t *testing.T) {
 	expect(t, text, `:tensorflow:serving:request_count{model_name="m",status="OK"} 3`)
 }
 
-// TestOddFolders: a folder's name may be any bytes.
+// TestOddFolders: a folder's name may have any bytes.
 func TestOddFolders(t *testing.T) {
 	r := New(nil)
 	r.Loaded("/m/\xff/1", time.Second, nil)
@@ -276,7 +276,7 @@ func BenchmarkDone(b *testing.B) {
 	}
 }
 
-// Names that clients chose make neither lines nor escape sequences.
+// Names that clients choose cannot make lines or escape sequences.
 func TestHostileNames(t *testing.T) {
 	const name = "m\x1b[2J\u009b31m\nready 1\xff"
 	r := New(func(string) bool { return true })

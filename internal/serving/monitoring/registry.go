@@ -34,7 +34,7 @@ var (
 	_ shadow.Observer    = (*Registry)(nil)
 )
 
-// New returns a Registry. known says whether a model is configured; names that are not share one label.
+// New returns a Registry. known reports whether a model is configured; all other names share one label.
 func New(known func(model string) bool) *Registry {
 	r := &Registry{known: known, reg: prometheus.NewRegistry()}
 	r.serving = newServing(r.reg)
@@ -51,15 +51,15 @@ func (r *Registry) Handler() http.Handler {
 	return promhttp.HandlerFor(r.reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
 }
 
-// Gauge shows a value that f returns, such as the length of a queue, under "goestimator_" and the name, which must be new.
+// Gauge shows the value of f, such as the length of a queue, under the name after "goestimator_"; the name must be new.
 func (r *Registry) Gauge(name, help string, f func() float64) error {
 	return r.reg.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "goestimator_" + name, Help: help}, f))
 }
 
-// Snapshot is what the metrics of a Registry were at some time, by name.
+// Snapshot holds the metrics of a Registry at some time, by name.
 type Snapshot map[string]*dto.MetricFamily
 
-// Snapshot notes all metrics as they are now.
+// Snapshot returns all metrics as they are now.
 func (r *Registry) Snapshot() Snapshot {
 	families, _ := r.reg.Gather() // what could be gathered is there despite an error
 	s := Snapshot{}
@@ -70,7 +70,7 @@ func (r *Registry) Snapshot() Snapshot {
 }
 
 // Sum adds up all series of a counter or gauge, or the counts of a histogram. The name may be TensorFlow Serving's own form,
-// "/tensorflow/serving/request_count"; ok is false where there is no such metric.
+// "/tensorflow/serving/request_count"; ok is false if there is no such metric.
 func (s Snapshot) Sum(name string) (sum float64, ok bool) {
 	f, ok := s[strings.ReplaceAll(name, "/", ":")]
 	for _, m := range f.GetMetric() {

@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// unknown stands for all models, versions and signatures that are not there.
+// unknown stands for all models, versions and signatures that do not exist.
 const unknown = "(unknown)"
 
-// own are metrics that TensorFlow Serving lacks: by version and signature.
+// own are metrics by version and signature, which TensorFlow Serving does not have.
 type own struct {
 	byVersion *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec

@@ -68,8 +68,8 @@ func (s *serving) Logged(model string, err error) {
 	s.logged.WithLabelValues(label(model), code(err)).Inc()
 }
 
-// label is a name as the value of a label. Names are of requests, configs, models and folders: metrics are lines that are
-// read on terminals too.
+// label makes a name printable for use as a label's value: names come from requests, configs, models and folders, and
+// metrics are also read on terminals.
 func label(name string) string { return printable.Text(name) }
 
 // api is the API label of TensorFlow Serving.

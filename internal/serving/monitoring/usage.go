@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// usage shows what the available versions take. It implements prometheus.Collector.
+// usage shows the resources of the available versions. It implements prometheus.Collector.
 type usage struct {
 	catalog              servable.Catalog
 	meter                servable.Meter
@@ -15,7 +15,7 @@ type usage struct {
 	share, shadow        *prometheus.Desc
 }
 
-// Usage shows what the available versions of a catalog's models take, as the meter says.
+// Usage shows the resources that the available versions of a catalog's models use, as m measures them.
 func (r *Registry) Usage(c servable.Catalog, m servable.Meter) error {
 	of := []string{"model", "version"}
 	return r.reg.Register(usage{c, m,
@@ -26,7 +26,7 @@ func (r *Registry) Usage(c servable.Catalog, m servable.Meter) error {
 		prometheus.NewDesc("goestimator_serving_model_shadow_share", "Part of the requests to other versions that a version gets copies of.", of, nil)})
 }
 
-// Build shows, as labels of a 1, what the server was built from.
+// Build shows what the server was built from, as labels of a gauge that is 1.
 func (r *Registry) Build(version, build string) error {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "goestimator_build_info", Help: "What the server was built from: the labels of a 1.",
 		ConstLabels: prometheus.Labels{"version": label(version), "build": label(build)}})

@@ -18,13 +18,13 @@ import (
 // parallel is how many objects of a version are read at the same time.
 const parallel = 4
 
-// spare is how much of the disk is left to others.
+// spare is how much space on the disk is left for others, in bytes.
 const spare = 256 << 20
 
-// errChanged says that a version was written while it was read.
+// errChanged reports that a version was written to while it was read.
 var errChanged = errors.New("its objects changed while they were read")
 
-// download copies a version to dir, all or nothing: dir is there when all objects are, each with the size and the checksum of its listing.
+// download copies a version to dir, all or nothing: dir appears once all objects are there, each with the size and checksum of its listing.
 func (s *Store) download(ctx context.Context, b *blob.Bucket, prefix string, l listing, dir string) (err error) {
 	if err := s.room(l.size(), filepath.Dir(dir)); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) download(ctx context.Context, b *blob.Bucket, prefix string, l l
 	return os.Rename(tmp, dir)
 }
 
-// room fails where a version is too large for the limit, or for the disk.
+// room returns an error if a version is too large for the limit, or for the disk.
 func (s *Store) room(size int64, dir string) error {
 	if size > s.o.MaxBytes {
 		return fmt.Errorf("it has %d bytes, expected at most %d: see --model-cache-max-bytes", size, s.o.MaxBytes)

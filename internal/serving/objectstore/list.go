@@ -14,7 +14,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Bounds of what is read of a bucket.
+// Limits on what is read from a bucket.
 const (
 	maxVersions = 10_000
 	maxObjects  = 10_000 // of a version
@@ -25,14 +25,14 @@ type object struct {
 	path string // relative to the version's folder
 	size int64
 	time time.Time
-	md5  []byte // nil: the store does not say
+	md5  []byte // nil: the store has none
 }
 
 func (o object) equal(x object) bool {
 	return o.path == x.path && o.size == x.size && o.time.Equal(x.time) && bytes.Equal(o.md5, x.md5)
 }
 
-// listing is a version as it lies in a bucket.
+// listing is the list of a version's objects in a bucket.
 type listing []object
 
 func (l listing) equal(x listing) bool { return slices.EqualFunc(l, x, object.equal) }
@@ -70,7 +70,7 @@ func list(ctx context.Context, b *blob.Bucket, prefix string) (listing, error) {
 	var out listing
 	err := bucket.Each(ctx, b, blob.ListOptions{Prefix: prefix}, func(o *blob.ListObject) error {
 		if strings.HasSuffix(o.Key, "/") {
-			return nil // an empty object that stands for a folder
+			return nil // an empty object that marks a folder
 		}
 		path := strings.TrimPrefix(o.Key, prefix)
 		if !filepath.IsLocal(path) || filepath.ToSlash(filepath.Clean(path)) != path || strings.Contains(path, `\`) {

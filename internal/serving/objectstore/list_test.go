@@ -13,7 +13,7 @@ import (
 	"gocloud.dev/blob/memblob"
 )
 
-// A version of more objects than a page of S3 is copied whole, and found among more versions than a page.
+// A version with more objects than fit a page of S3 is copied whole, and is found among more versions than fit a page.
 func TestPages(t *testing.T) {
 	web := s3server.New(t, "models")
 	for v := range 1200 {
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Whatever a base path is, it is refused or gets a folder of one name; whatever objects are called, their files lie below the version's.
+// Any base path is either refused or gets a folder whose name has one part. Whatever the names of objects, their files are below the version's folder.
 func FuzzNames(f *testing.F) {
 	for _, seed := range [][2]string{{"s3://b/m", "saved_model.pb"}, {"gs://b/../m", "../x"}, {"azblob://c", "a//b"}, {"s3://b/m?region=x&use_path_style=true", `a\\b`}, {"s3://b@host/m", "./a"}, {"s3://b/m#x", "/etc/passwd"}} {
 		f.Add(seed[0], seed[1])
@@ -54,7 +54,7 @@ func FuzzNames(f *testing.F) {
 		ctx, b := context.Background(), memblob.OpenBucket(nil)
 		defer b.Close()
 		if b.WriteAll(ctx, "m/1/"+name, nil, nil) != nil {
-			return // no name of an object
+			return // not a valid name of an object
 		}
 		all, err := list(ctx, b, "m/1/")
 		if err != nil {

@@ -54,7 +54,7 @@ func one(base string) *config.ModelServerConfig {
 
 const iris = "s3://models/iris?use_path_style=true"
 
-// files lists what is in a folder, with contents.
+// files lists the content of a folder.
 func files(t *testing.T, dir string) string {
 	t.Helper()
 	var out []string
@@ -73,8 +73,8 @@ func files(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// A model of S3: the picked version is copied; a new one once it has stayed as it is for a look; then the old one goes, and one that is
-// taken back makes room for the one before it.
+// A model in S3: the picked version is copied. A new one is copied once it is unchanged for one look, and the old one is removed. If the
+// new one is withdrawn, the one before it returns.
 func TestS3(t *testing.T) {
 	web := s3server.New(t, "models")
 	web.Put("iris/1/saved_model.pb", "one")
@@ -121,7 +121,7 @@ func TestS3(t *testing.T) {
 	expect("when nothing is left", "2/saved_model.pb=two 2/variables/variables.index=index")
 }
 
-// damages answers with other bytes for an object.
+// damages answers with different bytes for an object.
 func damages(key string) func(http.ResponseWriter, *http.Request, string) bool {
 	return func(w http.ResponseWriter, _ *http.Request, k string) bool {
 		if k == key {
@@ -131,7 +131,7 @@ func damages(key string) func(http.ResponseWriter, *http.Request, string) bool {
 	}
 }
 
-// before does something before each answer.
+// before calls do before each answer.
 func before(do func()) func(http.ResponseWriter, *http.Request, string) bool {
 	return func(http.ResponseWriter, *http.Request, string) bool {
 		do()
@@ -139,7 +139,7 @@ func before(do func()) func(http.ResponseWriter, *http.Request, string) bool {
 	}
 }
 
-// What is wrong with a version keeps it out, whole, with a reason.
+// An error in a version keeps all of it out, and is reported.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*s3server.Server, *Options)
@@ -172,7 +172,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Exactly the limit is allowed. Folders stay as they are.
+// Exactly the limit is allowed. Base paths that are folders stay as they are.
 func TestLimit(t *testing.T) {
 	web := s3server.New(t, "models")
 	web.Put("iris/1/a", "aaaaa")
@@ -188,7 +188,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// A store that fails later changes nothing, and is logged once.
+// A store that fails later changes nothing; the error is logged once.
 func TestStoreFailsLater(t *testing.T) {
 	web := s3server.New(t, "models")
 	web.Put("iris/1/a", "a")

@@ -12,10 +12,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// IsURL reports whether a base path is a URL; those of files are folders.
+// IsURL reports whether a base path is a URL; file base paths are folders.
 func IsURL(base string) bool { return bucket.IsURL(base) }
 
-// prefix is what the names of a model's versions begin with: "" or with a slash at its end.
+// prefix is the common prefix of the names of a model's versions: "", or a path that ends with a slash.
 func prefix(p bucket.Place) string {
 	if p.Path == "" {
 		return ""
@@ -23,8 +23,8 @@ func prefix(p bucket.Place) string {
 	return p.Path + "/"
 }
 
-// Placed returns the config with an absolute path in place of each URL, for checks of everything else. It fails, with a gRPC status, for
-// URLs that cannot be served.
+// Placed returns the config with an absolute path in place of each URL, so that the rest of it can be checked. It returns an error, with
+// a gRPC status, for URLs that cannot be served.
 func Placed(cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 	return localized(cfg, func(base string) string { return filepath.Join(string(filepath.Separator), folder(base)) })
 }
@@ -44,5 +44,5 @@ func localized(cfg *config.ModelServerConfig, dir func(base string) string) (*co
 	return out, nil
 }
 
-// folder is the name of a URL's folder, in which no two have the same.
+// folder is the name of a URL's folder, different for each URL.
 func folder(base string) string { return url.PathEscape(strings.TrimRight(base, "/")) }

@@ -18,21 +18,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// DefaultMaxBytes is how large a version may be.
+// DefaultMaxBytes is the default limit on the size of a version.
 const DefaultMaxBytes = 64 << 30
 
 // Options of a Store.
 type Options struct {
-	Dir      string // in which the Store makes a folder of its own; "": the system's for temporary files
+	Dir      string // the Store makes a folder of its own in it; "": the system's for temporary files
 	MaxBytes int64  // of a version; 0: DefaultMaxBytes
 	// Open opens the bucket of a URL without a path.
 	Open func(ctx context.Context, url string) (*blob.Bucket, error)
-	// Pick returns the versions of a model that are to be served, of those that there are.
+	// Pick returns the versions of a model that are to be served, out of there.
 	Pick func(m *config.ModelConfig, there []int64) []int64
 	Log  *slog.Logger // nil: nowhere
 }
 
-// Store copies models. It is safe for concurrent use, and to be closed.
+// Store copies models. It is safe for concurrent use. It must be closed.
 type Store struct {
 	o   Options
 	dir string
@@ -41,7 +41,7 @@ type Store struct {
 	closed  bool
 	urls    map[string]string // by folder
 	buckets map[string]*blob.Bucket
-	seen    map[string]listing // of versions that are not copied yet, by their folders
+	seen    map[string]listing // listings of versions that are not copied yet, by their folders
 	logged  map[string]string  // the last error of a model, so that it is logged once
 }
 
@@ -56,7 +56,7 @@ func New(o Options) *Store {
 	return &Store{o: o, work: make(chan struct{}, 1), urls: map[string]string{}, buckets: map[string]*blob.Bucket{}, seen: map[string]listing{}, logged: map[string]string{}}
 }
 
-// begin waits until nobody else copies models.
+// begin waits until no other goroutine copies models.
 func (s *Store) begin(ctx context.Context) error {
 	select {
 	case s.work <- struct{}{}:
@@ -68,8 +68,8 @@ func (s *Store) begin(ctx context.Context) error {
 
 func (s *Store) end() { <-s.work }
 
-// Fetch returns the config with folders of this machine in place of URLs, once the versions that are to be served lie there. It fails, with
-// a gRPC status, where a model has no version that could be copied.
+// Fetch returns the config with local folders in place of URLs, once the folders hold the versions that are to be served. It returns an
+// error, with a gRPC status, if none of a model's versions could be copied.
 func (s *Store) Fetch(ctx context.Context, cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (s *Store) Fetch(ctx context.Context, cfg *config.ModelServerConfig) (*conf
 	return out, nil
 }
 
-// Poll looks for new versions of the models of a config that Fetch has returned, and copies those that have not changed since the last look.
-// Errors are logged, each once.
+// Poll looks for new versions of the models of a config that Fetch has returned, and copies the versions that have not changed since the
+// last look. Each error is logged once.
 func (s *Store) Poll(ctx context.Context, cfg *config.ModelServerConfig) {
 	if s.begin(ctx) != nil {
 		return
@@ -121,7 +121,7 @@ func (s *Store) Poll(ctx context.Context, cfg *config.ModelServerConfig) {
 	}
 }
 
-// sync copies what is to be served of a model, and logs errors. A version must be as it was at the last look, unless asked.
+// sync copies the versions of a model that are to be served, and logs errors. Unless asked, a version must be unchanged since the last look.
 func (s *Store) sync(ctx context.Context, m *config.ModelConfig, asked bool) error {
 	err := s.syncModel(ctx, m, asked)
 	text := ""
@@ -166,13 +166,13 @@ func (s *Store) syncModel(ctx context.Context, m *config.ModelConfig, asked bool
 		}
 		copied = copied || did
 	}
-	if !copied && len(errs) == 0 { // while versions come, those before them stay
+	if !copied && len(errs) == 0 { // while versions are being copied, the earlier ones stay
 		errs = append(errs, s.drop(dir, picked))
 	}
 	return errors.Join(errs...)
 }
 
-// version copies a version, unless it is here, and reports whether it did or has yet to.
+// version copies a version, unless it is here, and reports whether it was copied or still has to be.
 func (s *Store) version(ctx context.Context, b *blob.Bucket, prefix, dir string, asked bool) (bool, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return false, nil
@@ -197,7 +197,7 @@ func (s *Store) version(ctx context.Context, b *blob.Bucket, prefix, dir string,
 	return true, err
 }
 
-// drop removes versions that are not picked any more. A server that has loaded one needs its files no longer.
+// drop removes versions that are no longer picked. A server that has loaded a version does not need its files any more.
 func (s *Store) drop(dir string, picked []int64) error {
 	children, err := os.ReadDir(dir)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *Store) drop(dir string, picked []int64) error {
 	return nil
 }
 
-// has reports whether a version is in a folder.
+// has reports whether a folder holds a version.
 func (s *Store) has(dir string) bool {
 	children, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(children, func(c os.DirEntry) bool {
@@ -222,7 +222,7 @@ func (s *Store) has(dir string) bool {
 	})
 }
 
-// bucket opens a bucket once.
+// bucket opens each bucket once.
 func (s *Store) bucket(ctx context.Context, url string) (*blob.Bucket, error) {
 	if b := s.buckets[url]; b != nil {
 		return b, nil

@@ -30,7 +30,7 @@ func DType(datatype string) (tensor.DType, error) {
 	return d, nil
 }
 
-// Datatype returns the name of an element type; complex numbers, for which the protocol has none, keep TensorFlow's.
+// Datatype returns the name of an element type. Complex numbers keep TensorFlow's names, since the protocol has none.
 func Datatype(d tensor.DType) string {
 	if n, ok := names[d]; ok {
 		return n
@@ -38,7 +38,7 @@ func Datatype(d tensor.DType) string {
 	return d.String()
 }
 
-// short cuts a text of a request for an error.
+// short shortens text from a request for an error.
 func short(s string) string {
 	if len(s) > 100 {
 		return fmt.Sprintf("%s...", s[:100])

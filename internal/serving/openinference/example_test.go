@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/openinference/pb"
 )
 
-// Half of two numbers plus two, as clients of KServe and Triton ask for it.
+// Half of two numbers plus two, as clients of KServe and Triton request it.
 func Example() {
 	models := modeltest.Source()
 	s := &openinference.Service{Inference: &inference.Service{Models: models}, Catalog: models}

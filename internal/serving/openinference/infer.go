@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ModelInfer implements the protocol. The answer is raw where the request is, or where an output has a type without typed
+// ModelInfer implements the protocol. The answer is raw if the request is, or if the type of an output has no typed
 // contents.
 func (s *Service) ModelInfer(ctx context.Context, r *pb.ModelInferRequest) (*pb.ModelInferResponse, error) {
 	q := Request{Model: r.GetModelName(), Version: r.GetModelVersion(), Inputs: len(r.GetInputs()),
@@ -56,12 +56,12 @@ func inputsOf(r *pb.ModelInferRequest, a *budget.Account) (map[string]*tensor.Te
 	})
 }
 
-// answer makes the response. The account pays for what is copied.
+// answer makes the response. The account pays for copies.
 func answer(p *inference.Prediction, r *pb.ModelInferRequest, a *budget.Account) (*pb.ModelInferResponse, error) {
 	raw, size := len(r.GetRawInputContents()) > 0, 0
 	for _, t := range p.Tensors {
 		raw = raw || contents[t.DType] == nil
-		size += max(RawSize(t), 4*t.Len()) // its form on the wire is paid for when it is made
+		size += max(RawSize(t), 4*t.Len()) // its encoded form is paid for when it is made
 	}
 	if err := a.ReserveModel(size); err != nil {
 		return nil, err

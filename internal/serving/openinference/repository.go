@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// state is what the index says of a version.
+// state is a version's state in the index.
 func state(s servable.State) string {
 	switch s {
 	case servable.Available:

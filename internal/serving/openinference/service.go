@@ -19,18 +19,18 @@ import (
 // Name is the full name of the gRPC service.
 const Name = "inference.GRPCInferenceService"
 
-// Platform is what metadata says of models.
+// Platform is the platform of models in their metadata.
 const Platform = "tensorflow_savedmodel"
 
 // SignatureParameter is the request parameter that names a signature.
 const SignatureParameter = "signature_name"
 
-// RefusedOfOutputs are parameters of outputs that ask for extensions which are not there.
+// RefusedOfOutputs are parameters of outputs that ask for extensions that are not implemented.
 var RefusedOfOutputs = []string{"classification", "shared_memory_region"}
 
 // Repository loads and unloads models of the server's config, for its operator.
 type Repository interface {
-	// Load looks for versions of a model, puts it back where it was unloaded, and returns when it is available.
+	// Load looks for versions of a model, puts it back into service if it was unloaded, and returns when it is available.
 	Load(ctx context.Context, model string) error
 	// Unload takes a model out of service until it is loaded again.
 	Unload(ctx context.Context, model string) error
@@ -45,7 +45,7 @@ type Service struct {
 	Version    string      // of the server
 }
 
-// spec names the model and version that a request means; a version that is no number is a label.
+// spec names the model and version that a request asks for; a version that is not a number is a label.
 func spec(model, version string) (inference.Spec, error) {
 	s := inference.Spec{Name: model}
 	if model == "" {
@@ -65,10 +65,10 @@ func spec(model, version string) (inference.Spec, error) {
 	return s, nil
 }
 
-// longest bounds the names in requests, which errors quote.
+// longest limits the length of names in requests, which errors quote.
 const longest = 4096
 
-// Choose returns the signature that a request without one means: serving_default, or the model's only one.
+// Choose returns the signature for requests that name none: serving_default, or the model's only one.
 func Choose(sigs map[string]*tfpb.SignatureDef) string {
 	var own []string
 	for key := range sigs {
@@ -86,13 +86,13 @@ func Choose(sigs map[string]*tfpb.SignatureDef) string {
 type Request struct {
 	Model, Version string
 	Signature      string   // "": see Choose
-	Outputs        []string // that are asked for; none: all
+	Outputs        []string // the requested outputs; none: all
 	Inputs         int      // how many there are
 	// Decode makes the inputs, by name.
 	Decode func() (map[string]*tensor.Tensor, error)
 }
 
-// Find fails where nothing can answer for a model.
+// Find returns an error if no model can answer.
 func (s *Service) Find(model, version string) error {
 	sp, err := spec(model, version)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Service) Find(model, version string) error {
 	return s.Inference.Find(sp)
 }
 
-// Infer answers a request, as Predict of TensorFlow Serving would.
+// Infer answers a request as TensorFlow Serving's Predict does.
 func (s *Service) Infer(ctx context.Context, r Request) (*inference.Prediction, error) {
 	sp, err := spec(r.Model, r.Version)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Service) Infer(ctx context.Context, r Request) (*inference.Prediction, 
 	}, r.Outputs)
 }
 
-// Collect makes the map of inputs; each may be there once.
+// Collect makes the map of inputs. Each name may occur once.
 func Collect(n int, input func(i int) (name string, t *tensor.Tensor, err error)) (map[string]*tensor.Tensor, error) {
 	out := make(map[string]*tensor.Tensor, n)
 	for i := range n {
@@ -145,7 +145,7 @@ func Collect(n int, input func(i int) (name string, t *tensor.Tensor, err error)
 	return out, nil
 }
 
-// ready reports whether the server is.
+// ready reports whether the server is ready.
 func (s *Service) ready() bool { return s.Ready == nil || s.Ready() }
 
 // ServerLive implements the protocol.
@@ -158,7 +158,7 @@ func (s *Service) ServerReady(context.Context, *pb.ServerReadyRequest) (*pb.Serv
 	return &pb.ServerReadyResponse{Ready: s.ready()}, nil
 }
 
-// ModelReady implements the protocol; a model that is not known is not ready.
+// ModelReady implements the protocol. An unknown model is not ready.
 func (s *Service) ModelReady(_ context.Context, r *pb.ModelReadyRequest) (*pb.ModelReadyResponse, error) {
 	if _, err := spec(r.GetName(), r.GetVersion()); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *Service) ServerMetadata(context.Context, *pb.ServerMetadataRequest) (*p
 	return &pb.ServerMetadataResponse{Name: "goestimator", Version: s.Version, Extensions: []string{"binary_tensor_data", "model_repository"}}, nil
 }
 
-// ModelMetadata implements the protocol: of the signature that a request without one means.
+// ModelMetadata implements the protocol. It describes the signature used for requests that name none.
 func (s *Service) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (*pb.ModelMetadataResponse, error) {
 	sp, err := spec(r.GetName(), r.GetVersion())
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Service) ModelMetadata(_ context.Context, r *pb.ModelMetadataRequest) (
 	return m, nil
 }
 
-// tensors describes inputs or outputs; a rank that is not known is that of a list.
+// tensors describes inputs or outputs. An unknown rank is described as the shape [-1].
 func tensors(infos map[string]*tfpb.TensorInfo) (out []*pb.ModelMetadataResponse_TensorMetadata) {
 	for name, info := range infos {
 		t := &pb.ModelMetadataResponse_TensorMetadata{Name: name, Datatype: Datatype(tensor.DType(info.GetDtype())), Shape: []int64{}}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxRank is the largest rank of a tensor, TensorFlow's.
+// maxRank is the largest rank of a tensor, as in TensorFlow.
 const maxRank = 254
 
 // invalid is an error of the request.
@@ -26,7 +26,7 @@ type Input struct {
 	Shape    []int64
 }
 
-// Size returns the shape and its number of elements, at most most.
+// Size returns the shape and its number of elements, which is at most most.
 func (in Input) Size(most int) (shape []int, n int, err error) {
 	if len(in.Shape) > maxRank {
 		return nil, 0, invalid("input %q has %d dimensions, expected at most %d", short(in.Name), len(in.Shape), maxRank)
@@ -52,8 +52,8 @@ func (in Input) Size(most int) (shape []int, n int, err error) {
 	return shape, n, nil
 }
 
-// Raw makes a tensor of its elements' bytes, little endian; each of BYTES has its length before it, in four bytes. The account pays
-// for the tensor, whose strings lie in raw.
+// Raw makes a tensor from its elements' bytes, little endian; each element of BYTES follows its length in four bytes. The account
+// pays for the tensor, whose strings refer to raw.
 func (in Input) Raw(raw []byte, a *budget.Account) (*tensor.Tensor, error) {
 	d, err := DType(in.Datatype)
 	if err != nil {
@@ -109,7 +109,7 @@ func (in Input) strings(raw []byte, shape []int, n int, a *budget.Account) (*ten
 	return t, nil
 }
 
-// Typed makes a tensor of elements in the field of their datatype.
+// Typed makes a tensor from the field of its datatype.
 func (in Input) Typed(c *pb.InferTensorContents, a *budget.Account) (*tensor.Tensor, error) {
 	d, err := DType(in.Datatype)
 	if err != nil {
@@ -141,7 +141,8 @@ func (in Input) Typed(c *pb.InferTensorContents, a *budget.Account) (*tensor.Ten
 	return t, nil
 }
 
-// contents says of each type how many typed elements there are, and how they get into a tensor: false where one does not fit.
+// contents returns, for each type, the number of typed elements and a function that fills a tensor with them; it returns false if
+// one does not fit.
 var contents = map[tensor.DType]func(*pb.InferTensorContents) (n int, fill func(*tensor.Tensor) bool){
 	tensor.Bool:    same((*pb.InferTensorContents).GetBoolContents),
 	tensor.Int8:    cut[int8]((*pb.InferTensorContents).GetIntContents),
@@ -173,7 +174,7 @@ func cut[T int8 | int16 | uint8 | uint16, W int32 | uint32](get func(*pb.InferTe
 	}
 }
 
-// Narrow copies integers to as many narrower ones; false where one does not fit.
+// Narrow copies integers to as many narrower ones; it returns false if one does not fit.
 func Narrow[T int8 | int16 | uint8 | uint16, W int32 | uint32](to []T, from []W) bool {
 	for i, v := range from {
 		to[i] = T(v)
@@ -184,7 +185,7 @@ func Narrow[T int8 | int16 | uint8 | uint16, W int32 | uint32](to []T, from []W)
 	return true
 }
 
-// RawSize is how many bytes AppendRaw appends.
+// RawSize is the number of bytes that AppendRaw appends.
 func RawSize(t *tensor.Tensor) int {
 	n := len(t.Bytes)
 	for _, s := range t.Strings {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestRaw: the bytes of all types come back, and what does not fit is refused without more memory than was sent.
+// TestRaw: the bytes of all types round-trip, and raw content that does not fit is refused without using more memory than was sent.
 func TestRaw(t *testing.T) {
 	for name, d := range datatypes {
 		raw := []byte{2, 0, 0, 0, 'a', 'b', 0, 0, 0, 0}
@@ -54,7 +54,7 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestTyped: typed contents are the elements of the shape, each within its type.
+// TestTyped: typed contents must have the elements of the shape, each in the range of its type.
 func TestTyped(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Input
@@ -77,7 +77,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// TestPaid: what is made of a request is paid for.
+// TestPaid: tensors made from a request are paid for.
 func TestPaid(t *testing.T) {
 	server := budget.NewServer(budget.Limits{Server: 1 << 30, Request: 1 << 10})
 	a := server.Open()

@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// user does on the page what a person does: waits for the models, writes a request and sends it.
+// user does what a person does on the page: waits for the models, writes a request and sends it.
 const user = `setInterval(() => {
   const at = id => document.getElementById(id);
   if (!at('signature').options.length || at('answer').textContent || at('send').disabled) return;
@@ -29,7 +29,7 @@ const user = `setInterval(() => {
   at('form').requestSubmit();
 }, 100);`
 
-// In a browser the page shows models and traffic, and the answer to a request; nothing of it is refused by its policy.
+// In a browser the page shows models, traffic, and the answer to a request; its policy blocks none of it.
 func TestBrowser(t *testing.T) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {

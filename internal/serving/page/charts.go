@@ -8,7 +8,8 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 )
 
-// drawings are the options of the charts by element id; the page adds the data as it comes.
+// drawings are the options of the charts by element id; the page adds the data as it
+// arrives.
 func drawings() (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for _, c := range []struct{ id, title, unit string }{

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// What the page shows comes from a catalog.
+// The page shows the models of a catalog.
 func Example() {
 	var models servable.Memory
 	models.Set(servable.ID{Name: "m", Version: 3}, &servable.Func{})

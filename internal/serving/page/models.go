@@ -27,16 +27,16 @@ type Model struct {
 	Versions []Version `json:"versions"`
 }
 
-// Version says where a version is in its life. Numbers are text: JavaScript's own are too short.
+// Version describes the state of a version. Numbers are text, since JavaScript's numbers do not hold 64 bits.
 type Version struct {
 	Version string `json:"version"`
 	State   string `json:"state"`
 	Error   string `json:"error,omitempty"`
 	Usage   *Usage `json:"usage,omitempty"` // of an available version
-	Calls   *Calls `json:"calls,omitempty"` // that it answered
+	Calls   *Calls `json:"calls,omitempty"` // that the version answered
 }
 
-// Usage is what a version takes.
+// Usage is the resources that a version uses.
 type Usage struct {
 	Memory int64   `json:"memory_bytes"`
 	Queue  int     `json:"queue"`
@@ -45,7 +45,7 @@ type Usage struct {
 	Shadow float64 `json:"shadow_share"`
 }
 
-// Server is which server this is.
+// Server identifies the server.
 type Server struct {
 	Build  string `json:"build"`
 	Uptime int64  `json:"uptime_seconds"`
@@ -55,7 +55,7 @@ func (p *Page) server() Server {
 	return Server{p.o.About.Build, int64(time.Since(p.o.About.Started).Seconds())}
 }
 
-// usage is what the versions of a model take.
+// usage is what the versions of a model use.
 func (p *Page) usage(name string) map[int64]servable.Usage {
 	if p.o.Meter == nil {
 		return nil
@@ -89,7 +89,7 @@ func (p *Page) models() []Model {
 	return models
 }
 
-// Signature is what the form offers: a way to call the model, and a request to begin with.
+// Signature is an entry of the form: a way to call the model, with a sample request.
 type Signature struct {
 	Key     string   `json:"key"`
 	Verb    string   `json:"verb"` // predict, classify or regress
@@ -98,7 +98,7 @@ type Signature struct {
 	Body    string   `json:"body"`
 }
 
-// signatures answers what ?model=m&version=n offers; without a version the latest.
+// signatures answers a request for ?model=m&version=n with the signatures of the version; by default the latest.
 func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query() // not r.FormValue, which reads a body and keeps a large one in files
 	v := servable.Version{Main: true}
@@ -167,7 +167,7 @@ func describe(key string, def *pb.SignatureDef, features []servable.Feature) Sig
 	return s
 }
 
-// featureLine is a line such as "age: float32 [1]", of a feature of examples.
+// featureLine is a line such as "age: float32 [1]" that describes a feature of examples.
 func featureLine(f servable.Feature) string {
 	line := "feature " + f.Name + ": " + f.DType.String()
 	if f.Sparse {
@@ -223,7 +223,7 @@ func tensors(all map[string]*pb.TensorInfo) []string {
 	return lines
 }
 
-// sample is a value of a tensor's shape, with one where the size is open; small, so that it can be edited.
+// sample is a small value of a tensor's shape, for editing; open sizes are 1.
 func sample(t *pb.TensorInfo) any {
 	var value any = 0
 	switch d := tensor.DType(t.GetDtype()); {

@@ -26,20 +26,20 @@ var app string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// Public are the paths that show nothing of the models: a server that asks for a token may leave them open. The page asks
-// its reader for the token.
+// Public are the paths that reveal nothing about the models, so a server that requires a token may leave them open. The
+// page asks its reader for the token.
 var Public = []string{"/", "/page/app.js", "/page/echarts.js", "/page/page.css"}
 
 // Options of a Page.
 type Options struct {
 	Models  servable.Source
 	Catalog servable.Catalog
-	Meter   servable.Meter // what versions take; nil: nobody says
+	Meter   servable.Meter // measures versions; nil: no usage is shown
 	About   servable.About
 	Title   string // default "goestimator"
 }
 
-// Page is the web page and what it knows of the traffic. It is safe for concurrent use.
+// Page is the web page and its record of the traffic. It is safe for concurrent use.
 type Page struct {
 	o        Options
 	mux      *http.ServeMux
@@ -52,7 +52,7 @@ var (
 	_ shadow.Observer    = (*Page)(nil)
 )
 
-// New returns a Page; let it observe the inference services, and serve it at "/" and "/page/".
+// New returns a Page. It must observe the inference services, and be served at "/" and "/page/".
 func New(o Options) (*Page, error) {
 	if o.Title == "" {
 		o.Title = "goestimator"
@@ -77,7 +77,7 @@ func New(o Options) (*Page, error) {
 	return p, nil
 }
 
-// ServeHTTP implements http.Handler; other paths than the page's are not found.
+// ServeHTTP implements http.Handler. It answers 404 for paths that are not the page's.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	webpage.Secure(w.Header())
 	p.mux.ServeHTTP(w, r)

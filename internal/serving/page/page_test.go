@@ -50,7 +50,7 @@ func decode[T any](t *testing.T, w *httptest.ResponseRecorder) (v T) {
 	return v
 }
 
-// The page is whole in itself, and its headers forbid a browser to load anything from elsewhere.
+// The page is self-contained, and its headers forbid a browser to load anything from elsewhere.
 func TestPage(t *testing.T) {
 	p := newPage(t)
 	w := get(t, p, "/")
@@ -113,7 +113,7 @@ func (ended) Status(name string) []servable.Status {
 	return []servable.Status{{ID: servable.ID{Name: name, Version: 9223372036854775807}, State: servable.End, Err: errors.New("<script>")}}
 }
 
-// The form offers a request for each signature; the model answers it.
+// The form offers a request for each signature, and the model answers it.
 func TestSignatures(t *testing.T) {
 	p := newPage(t)
 	got := decode[[]Signature](t, get(t, p, "/page/signatures.json?model=m&version=1"))
@@ -138,7 +138,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// Calls are counted by second; models that are not there together.
+// Calls are counted by second; calls of unknown models are counted together.
 func TestTraffic(t *testing.T) { synctest.Test(t, testTraffic) }
 
 func testTraffic(t *testing.T) {
@@ -151,7 +151,7 @@ func testTraffic(t *testing.T) {
 	for _, name := range []string{"a", "b", ""} {
 		p.Done(inference.Call{Model: name, Err: errors.New("no")})
 	}
-	time.Sleep(time.Second) // the second that is not over is not shown
+	time.Sleep(time.Second) // the current second is not shown
 	got := decode[Traffic](t, get(t, p, "/page/traffic.json"))
 	m, other := got.Models["m"], got.Models["(other)"]
 	sum := func(list []int) (n int) {
@@ -181,7 +181,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// However many models there are, the memory for them is bounded.
+// Memory is bounded for any number of models.
 func TestManyModels(t *testing.T) {
 	p := newPage(t)
 	for i := range 2 * maxModels {
@@ -203,7 +203,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// A body that comes with a question about signatures is not read, much less kept in files.
+// The body of a request for signatures is not read, let alone stored in files.
 func TestSignaturesReadNoBody(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var body bytes.Buffer

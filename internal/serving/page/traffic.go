@@ -15,7 +15,7 @@ const (
 	maxModels = 200 // with charts of their own
 )
 
-// others stands for models that the server does not have, and for those beyond maxModels.
+// others stands for unknown models, and for models beyond maxModels.
 const others = "(other)"
 
 // traffic counts calls by second and model.
@@ -24,7 +24,7 @@ type traffic struct {
 	models map[string]*ring
 }
 
-// ring is the last seconds of a model; slots of other rounds are stale.
+// ring holds the last seconds of a model; slots whose second is too old are stale.
 type ring [seconds]slot
 
 type slot struct {
@@ -67,7 +67,7 @@ func (s *slot) add(c inference.Call) {
 	s.latencies[class(c.Latency)]++
 }
 
-// class is the latency class: 0 up to a microsecond, then four for each doubling.
+// class is the latency class: 0 up to a microsecond, then four classes per doubling.
 func class(d time.Duration) int {
 	us := float64(d) / float64(time.Microsecond)
 	if us <= 1 {
@@ -76,13 +76,14 @@ func class(d time.Duration) int {
 	return min(int(math.Ceil(perDouble*math.Log2(us))), classes-1)
 }
 
-// Traffic is the traffic of the last two minutes, without the second that is not over.
+// Traffic is the traffic of the last two minutes, without the current second.
 type Traffic struct {
 	From   int64              `json:"from"` // Unix time of the first point
 	Models map[string]Journal `json:"models"`
 }
 
-// Journal is what a model did, a point for each second. Latencies are milliseconds, 0 where no call was answered.
+// Journal is the traffic of a model, with a point for each second. Latencies are milliseconds, 0 where no call
+// was answered.
 type Journal struct {
 	Count  []int     `json:"count"`
 	Errors []int     `json:"errors"`
@@ -112,7 +113,7 @@ func (t *traffic) window() Traffic {
 	return out
 }
 
-// quantile is the upper end of the class that holds it, in milliseconds: at most 19% too much.
+// quantile is the upper end of the latency class with the quantile, in milliseconds: at most 19% too high.
 func (s *slot) quantile(q float64) float64 {
 	n := s.count - s.errors
 	if n == 0 {

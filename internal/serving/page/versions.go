@@ -12,7 +12,7 @@ import (
 // maxVersions bounds how many versions have counts of their own.
 const maxVersions = 1000
 
-// versions counts the calls of each version since it was first asked.
+// versions counts the calls of each version since its first call.
 type versions struct {
 	mu  sync.Mutex
 	all map[servable.ID]*counts
@@ -23,16 +23,16 @@ type counts struct {
 	copies  map[shadow.Outcome]int
 }
 
-// Calls is what a version was asked. Latencies are milliseconds of the calls that it answered, 0 where there is none.
+// Calls are the calls that a version received. Latencies are milliseconds of the calls that it answered, 0 if there is none.
 type Calls struct {
 	Count  int                    `json:"count"`
 	Errors int                    `json:"errors"`
 	P50    float64                `json:"p50"`
 	P99    float64                `json:"p99"`
-	Copies map[shadow.Outcome]int `json:"copies,omitempty"` // of requests to other versions, by what came of them
+	Copies map[shadow.Outcome]int `json:"copies,omitempty"` // of requests to other versions, by outcome
 }
 
-// counts returns the counts of a version; nil: there is no room for more. v.mu is held.
+// counts returns the counts of a version; nil if there is no room for another one. v.mu is held.
 func (v *versions) counts(id servable.ID) *counts {
 	c := v.all[id]
 	if c == nil && len(v.all) < maxVersions {
@@ -69,7 +69,7 @@ func (v *versions) addCopy(r shadow.Result) {
 	c.copies[r.Outcome]++
 }
 
-// of returns what a version was asked; nil: nothing.
+// of returns the calls of a version; nil if there were none.
 func (v *versions) of(id servable.ID) *Calls {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -84,7 +84,7 @@ func (v *versions) of(id servable.ID) *Calls {
 	return out
 }
 
-// keep forgets versions that a catalog does not have as available.
+// keep forgets versions that are not available in a catalog.
 func (v *versions) keep(c servable.Catalog) {
 	here := map[servable.ID]bool{}
 	for _, name := range c.Models() {

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// traffic is what requests did.
+// traffic counts requests.
 type traffic struct {
 	requests, errors int
-	latency          time.Duration // of all together
+	latency          time.Duration // sum over all requests
 }
 
 func (t *traffic) add(c inference.Call) {
@@ -31,7 +31,7 @@ func (t *traffic) add(c inference.Call) {
 	}
 }
 
-// line says what t is in d.
+// line describes the traffic t during d.
 func (t traffic) line(name string, d time.Duration) string {
 	mean := time.Duration(0)
 	if t.requests > 0 {
@@ -40,7 +40,7 @@ func (t traffic) line(name string, d time.Duration) string {
 	return fmt.Sprintf("%s: %d requests (%.1f/s), %d errors, mean latency %.3f ms\n", name, t.requests, float64(t.requests)/d.Seconds(), t.errors, float64(mean)/1e6)
 }
 
-// monitor is a call of Monitor that goes on.
+// monitor is a running call of Monitor.
 type monitor struct {
 	all       traffic
 	byVersion map[servable.ID]*traffic // of versions that answered
@@ -79,7 +79,8 @@ func requestEvent(c inference.Call) timeline.Event {
 		{Name: "model_us", Number: c.Runtime.Microseconds()}}}
 }
 
-// Monitor watches requests for the duration and answers with a text: a line of all, and from level 2 one of each version that answered.
+// Monitor watches requests for the duration and answers with a text: a line for all requests, and from level 2 on one for each version
+// that answered.
 func (s *Service) Monitor(ctx context.Context, r *pb.MonitorRequest) (*pb.MonitorResponse, error) {
 	d, err := duration(r.GetDurationMs())
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *Service) unwatch(m *monitor) {
 	s.watched.Store(len(s.monitors) > 0)
 }
 
-// text is what m saw in d.
+// text describes what m has seen during d.
 func (s *Service) text(m *monitor, r *pb.MonitorRequest, d time.Duration) string {
 	var b strings.Builder
 	if r.GetTimestamp() {

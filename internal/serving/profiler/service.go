@@ -27,13 +27,13 @@ const (
 	maxMonitors = 16              // calls of Monitor at the same time
 )
 
-// toolName is the end of the name of the file that clients write. They put their name of the server before it.
+// toolName is the end of the name of the file that clients write, after their name for the server.
 const toolName = "xplane.pb"
 
-// Service captures what the process does, one capture at a time. It is an inference.Observer, by which it hears of requests.
+// Service captures what the process does, one capture at a time. As an inference.Observer it sees all requests.
 type Service struct {
 	Ending <-chan struct{} // when it is closed, captures end; nil: never
-	Queued func() float64  // what waits for its turn, for Monitor; nil: nothing does
+	Queued func() float64  // number of queued requests, for Monitor; nil: 0
 
 	mu       sync.Mutex
 	sessions map[string]*capture
@@ -41,11 +41,11 @@ type Service struct {
 	watched  atomic.Bool // there are monitors
 }
 
-// capture is a call of Profile that goes on.
+// capture is a running call of Profile.
 type capture struct{ terminated chan struct{} }
 
-// Profile records for the duration of the request, or until it is terminated or the server ends, and answers with an XSpace. A caller that goes
-// ends its capture.
+// Profile records for the duration of the request, or until it is terminated or the server ends, and answers with an XSpace. When the
+// caller disconnects, the capture ends.
 func (s *Service) Profile(ctx context.Context, r *pb.ProfileRequest) (*pb.ProfileResponse, error) {
 	millis := r.GetOpts().GetDurationMs()
 	if millis == 0 {
@@ -65,7 +65,7 @@ func (s *Service) Profile(ctx context.Context, r *pb.ProfileRequest) (*pb.Profil
 	}
 	var recorder *timeline.Recorder
 	defer func() {
-		s.close(r.GetSessionId()) // first, so that who sees no recorder can begin
+		s.close(r.GetSessionId()) // first, so that a caller who sees no recorder can begin
 		if recorder != nil {
 			recorder.End()
 		}
@@ -91,7 +91,7 @@ func answer(c timeline.Capture, host string) (*pb.ProfileResponse, error) {
 	return &pb.ProfileResponse{ToolData: []*pb.ProfileToolData{{Name: toolName, Data: data}}, EmptyTrace: len(c.Events) == 0}, nil
 }
 
-// duration is that of a call.
+// duration is the duration of a call.
 func duration(millis uint64) (time.Duration, error) {
 	if millis == 0 || millis > uint64(MaxDuration.Milliseconds()) {
 		return 0, status.Errorf(codes.InvalidArgument, "duration_ms: got %d, expected 1 to %d", millis, MaxDuration.Milliseconds())
@@ -99,7 +99,7 @@ func duration(millis uint64) (time.Duration, error) {
 	return time.Duration(millis) * time.Millisecond, nil
 }
 
-// untilStart is the time until a Unix time in nanoseconds; none where that is 0 or over.
+// untilStart is the time until a Unix time in nanoseconds; zero if that is 0 or has passed.
 func untilStart(nanos uint64) (time.Duration, error) {
 	now := uint64(time.Now().UnixNano())
 	if nanos <= now {
@@ -118,7 +118,7 @@ func mostEvents(asked uint64) int {
 	return int(asked)
 }
 
-// wait returns when the time is over, or the capture was terminated, or the server ends; its error is that of ctx.
+// wait returns when d has passed, the capture was terminated, or the server ends. It returns the error of ctx.
 func (s *Service) wait(ctx context.Context, d time.Duration, c *capture) error {
 	over := time.NewTimer(d)
 	defer over.Stop()
@@ -132,7 +132,7 @@ func (s *Service) wait(ctx context.Context, d time.Duration, c *capture) error {
 	return nil
 }
 
-// open notes a capture under the name of its session.
+// open registers a capture under the name of its session.
 func (s *Service) open(session string) (*capture, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,8 @@ func (s *Service) close(session string) {
 	delete(s.sessions, session)
 }
 
-// Terminate ends the capture of a session, whose Profile then answers with what it has. Where there is none it does nothing, as in TensorFlow.
+// Terminate ends the capture of a session; its Profile call then answers with what it has recorded. Without a capture it does nothing, as
+// in TensorFlow.
 func (s *Service) Terminate(_ context.Context, r *pb.TerminateRequest) (*pb.TerminateResponse, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

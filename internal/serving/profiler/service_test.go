@@ -22,17 +22,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// long is a duration that no test waits for.
+// long is a duration longer than any test.
 const long = uint64(MaxDuration / time.Millisecond)
 
-// profiling is a call of Profile that goes on.
+// profiling is a running call of Profile.
 type profiling struct {
 	answer *pb.ProfileResponse
 	err    error
 	done   chan struct{}
 }
 
-// profile calls Profile and returns when the capture goes on.
+// profile calls Profile and returns when the capture has begun.
 func profile(t *testing.T, ctx context.Context, s *Service, r *pb.ProfileRequest) *profiling {
 	t.Helper()
 	p := &profiling{done: make(chan struct{})}
@@ -50,7 +50,7 @@ func profile(t *testing.T, ctx context.Context, s *Service, r *pb.ProfileRequest
 	return p
 }
 
-// space waits for the end and reads what was captured.
+// space waits for the end and returns the capture.
 func (p *profiling) space(t *testing.T) *xplane.XSpace {
 	t.Helper()
 	<-p.done
@@ -111,7 +111,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// No more events are captured than asked for, nor than there is room for.
+// No more events are captured than requested, nor than there is room for.
 func TestMaxEvents(t *testing.T) {
 	for _, c := range []struct{ asked, want int }{{3, 3}, {0, 10}, {MaxEvents + 1, 10}} {
 		s := &Service{}
@@ -136,7 +136,7 @@ func (s *Service) terminate(t *testing.T) {
 	}
 }
 
-// A capture ends with its caller, and with the server; the next one can begin.
+// A capture ends with its caller, and with the server; then the next one can begin.
 func TestEndOfCaptures(t *testing.T) {
 	ending := make(chan struct{})
 	s := &Service{Ending: ending}
@@ -154,7 +154,7 @@ func TestEndOfCaptures(t *testing.T) {
 	}
 }
 
-// A capture may begin later; one that waits holds the place.
+// A capture may begin later; while it waits, no other can begin.
 func TestDelayedCapture(t *testing.T) {
 	s := &Service{}
 	ahead := uint64(time.Now().Add(time.Minute).UnixNano())
@@ -255,7 +255,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// A name of a model in a text cannot forge a line.
+// A model's name in a text cannot forge a line.
 func TestMonitorQuotesNames(t *testing.T) {
 	m := &monitor{byVersion: map[servable.ID]*traffic{{Name: "a\nb\x1b[2J", Version: 1}: {requests: 1}}}
 	if got := (&Service{}).text(m, &pb.MonitorRequest{MonitoringLevel: 2}, time.Second); strings.Count(got, "\n") != 2 || strings.Contains(got, "\x1b") {

@@ -8,14 +8,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shown is a model whose runs are in captures.
+// shown is a model whose runs appear in captures.
 type shown struct {
 	servable.Model
 	name  string
 	stats []timeline.Stat
 }
 
-// Wrap makes captures show the runs of m, which is the version id.
+// Wrap makes captures show the runs of m, the version id.
 func Wrap(id servable.ID, m servable.Model) servable.Model {
 	return shown{m, id.Name, []timeline.Stat{{Name: "version", Number: id.Version}}}
 }

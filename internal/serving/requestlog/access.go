@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Access writes a line for every call, at the level Info, or Warn where it failed.
+// Access writes a line for every call, at level Info, or Warn if the call failed.
 type Access struct{ Log *slog.Logger }
 
 var (
@@ -41,7 +41,7 @@ func (a Access) Done(c inference.Call) {
 	a.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// longest is how many bytes of a text that a client chose are in a line.
+// longest is the largest number of bytes of client-chosen text in a line.
 const longest = 1024
 
 // shown shortens s.

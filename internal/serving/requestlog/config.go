@@ -13,17 +13,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Type is the log_collector_config.type that this package serves; empty means it too.
+// Type is the log_collector_config.type that this package serves; an empty type means the same.
 const Type = "tfrecord"
 
-// target is what is logged of a model, and where: the begin of file names, below Options.Dir.
+// target says what is logged for a model, and where: the prefix of the file names, below Options.Dir.
 type target struct {
 	config *config.LoggingConfig
 	prefix string
 }
 
-// Configure makes the Logger log the models of list that have a logging_config, and no others. A bad configuration changes
-// nothing and is InvalidArgument.
+// Configure makes the Logger log the models of list that have a logging_config, and no others. An invalid configuration
+// changes nothing and is InvalidArgument.
 func (l *Logger) Configure(list *config.ModelServerConfig) error {
 	models, err := targets(l.o.Dir, list)
 	if err == nil {
@@ -32,7 +32,7 @@ func (l *Logger) Configure(list *config.ModelServerConfig) error {
 	return err
 }
 
-// Check returns why a Logger with this Options.Dir would not take the configuration.
+// Check returns the error of a Logger with this Options.Dir for the configuration.
 func Check(dir string, list *config.ModelServerConfig) error {
 	_, err := targets(dir, list)
 	return err
@@ -58,7 +58,7 @@ func targets(dir string, list *config.ModelServerConfig) (map[string]target, err
 	return models, nil
 }
 
-// below is prefix as a path from dir, which it must lie below: who may replace the config may not choose any file.
+// below returns prefix as a path relative to dir. It must lie below dir: clients that replace the config must not choose arbitrary files.
 func below(dir, prefix string) (string, error) {
 	if dir == "" {
 		return "", errors.New("this server keeps no request logs: start it with --request-log-dir DIR")
@@ -77,7 +77,7 @@ func below(dir, prefix string) (string, error) {
 		return "", fmt.Errorf("filename_prefix %q: expected a path below %s, which --request-log-dir names", prefix, dir)
 	}
 	if os.IsPathSeparator(prefix[len(prefix)-1]) {
-		path += string(filepath.Separator) // Clean took it: a folder, whose files have no more of a name
+		path += string(filepath.Separator) // Clean removed it: prefix is a folder, and file names have no other prefix
 	}
 	return path, nil
 }

@@ -1,7 +1,7 @@
-// Package requestlog keeps what was asked and answered: PredictionLog records in
-// TFRecord files, as TensorFlow Serving's LoggingConfig says per model, and lines
-// of an access log.
+// Package requestlog logs requests and answers: PredictionLog records in TFRecord
+// files, as TensorFlow Serving's LoggingConfig says per model, and lines of an
+// access log.
 //
 // Requests do not wait for the disk: records go through a queue of bounded size,
-// and what does not fit is dropped and counted.
+// and records that do not fit are dropped and counted.
 package requestlog

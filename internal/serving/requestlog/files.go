@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// write is the writer: it alone touches files.
+// write is the writer's loop; no other goroutine touches files.
 func (l *Logger) write() {
 	defer close(l.done)
 	fs := files{l: l, open: map[string]*file{}, retry: map[string]time.Time{}}
@@ -45,10 +45,10 @@ func (l *Logger) write() {
 type files struct {
 	l     *Logger
 	open  map[string]*file
-	retry map[string]time.Time // when a prefix that failed is tried again
+	retry map[string]time.Time // when to try again after a prefix failed
 }
 
-// store writes one record, to a new file where the last one is full.
+// store writes one record, to a new file if the last one is full.
 func (fs *files) store(e entry) {
 	f, err := fs.file(e.prefix)
 	if err == nil {
@@ -89,7 +89,7 @@ func (fs *files) file(prefix string) (*file, error) {
 	return f, err
 }
 
-// flush writes what is in the buffer of a file; end ends the file.
+// flush writes the buffered records of a file; end also closes the file.
 func (fs *files) flush(prefix string, end bool) {
 	f := fs.open[prefix]
 	err := f.buf.Flush()
@@ -112,13 +112,13 @@ func (fs *files) flush(prefix string, end bool) {
 	}
 }
 
-// fail gives a file up, with the records that may be in its buffer. The next one is not begun at once: a disk that is
-// full would get an empty file, and the log a line, for each record.
+// fail gives up a file, with the records that may be in its buffer. The next file is not created at once: on a full disk,
+// each record would cause an empty file and a line in the log.
 func (fs *files) fail(prefix string, f *file, err error) {
 	delete(fs.open, prefix)
 	fs.retry[prefix] = fs.l.o.now().Add(fs.l.o.Retry)
 	if f.f != nil {
-		_ = f.f.Close() // the error that counts is there already
+		_ = f.f.Close() // there already is an error to report
 		fs.l.removeEmpty(f.path)
 	}
 	for _, model := range f.pending {
@@ -127,17 +127,17 @@ func (fs *files) fail(prefix string, f *file, err error) {
 	fs.l.o.Log.Error("request log: records are lost", "prefix", prefix, "records", len(f.pending), "next_attempt_in", fs.l.o.Retry, "error", err)
 }
 
-// file is one that is being written.
+// file is a file that is being written.
 type file struct {
-	path    string   // from Options.Dir
+	path    string   // relative to Options.Dir
 	f       *os.File // nil: it could not be made
 	buf     *bufio.Writer
 	w       *tfrecord.Writer
 	size    int64
-	pending []string // the models of the records that may be in the buffer
+	pending []string // models of the records that may be in the buffer
 }
 
-// removeEmpty removes a file that nothing was written to; where that fails it stays.
+// removeEmpty removes an empty file, if it can.
 func (l *Logger) removeEmpty(path string) {
 	root, err := os.OpenRoot(l.o.Dir)
 	if err != nil {
@@ -149,7 +149,7 @@ func (l *Logger) removeEmpty(path string) {
 	}
 }
 
-// create makes a file that was not there: <prefix>-<UTC time>-<process>-<number>.tfrecord. No link leads out of the folder.
+// create makes a new file: <prefix>-<UTC time>-<process>-<number>.tfrecord. Links cannot lead out of the folder.
 func (l *Logger) create(prefix string) (*file, error) {
 	if err := os.MkdirAll(l.o.Dir, 0o750); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (l *Logger) create(prefix string) (*file, error) {
 	}
 }
 
-// newFile opens a file that must not be there.
+// newFile creates a file that must not exist.
 func newFile(root *os.Root, path string) (*os.File, error) {
 	return root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

@@ -18,13 +18,13 @@ import (
 
 // Options of a Logger; zero values have defaults.
 type Options struct {
-	Dir        string        // the folder that all files lie below; "": nothing is logged, and a config that asks for it is refused
-	FileBytes  int64         // a file that has grown to this is followed by another; default 64 MiB
-	QueueBytes int           // records that wait for the disk; default 64 MiB
+	Dir        string        // the folder of all files; "": nothing is logged, and a config that asks for it is refused
+	FileBytes  int64         // size at which a new file begins; default 64 MiB
+	QueueBytes int           // size of the records that wait for the disk; default 64 MiB
 	Flush      time.Duration // how long a record may wait in memory; default 1 s
-	Retry      time.Duration // how long records are dropped after a file could not be written; default 30 s
-	Log        *slog.Logger  // hears of files that cannot be written; nil: slog.Default
-	// Logged hears of each record of a model that was written (nil) or dropped (with a gRPC status); may be nil.
+	Retry      time.Duration // how long records are dropped after a file failed; default 30 s
+	Log        *slog.Logger  // reports files that cannot be written; nil: slog.Default
+	// Logged is called for each record that was written (nil) or dropped (with a gRPC status); may be nil.
 	Logged func(model string, err error)
 
 	now  func() time.Time
@@ -39,11 +39,11 @@ type Logger struct {
 
 	mu        sync.Mutex
 	queue     []entry
-	bytes     int // of records, and
-	unencoded int // of them those that are being made
+	bytes     int // of records, with
+	unencoded int // the bytes of records that are being made
 	closed    bool
 
-	signal chan struct{} // that there is work, or that it is closed
+	signal chan struct{} // there is work, or the Logger is closed
 	done   chan struct{} // closed when the writer ended
 }
 
@@ -85,10 +85,10 @@ func New(o Options) *Logger {
 	return l
 }
 
-// Dropped returns how many records were lost: the queue was full, or the disk failed.
+// Dropped returns how many records were lost because the queue was full or the disk failed.
 func (l *Logger) Dropped() int64 { return l.dropped.Load() }
 
-// Done implements inference.Observer: it samples calls that were answered, and puts them in the queue.
+// Done implements inference.Observer: it samples answered calls and queues them.
 func (l *Logger) Done(c inference.Call) {
 	if c.Err != nil {
 		return
@@ -118,7 +118,7 @@ func (l *Logger) Done(c inference.Call) {
 
 var errFull = status.Error(codes.ResourceExhausted, "request log: the queue is full")
 
-// reserve takes room in the queue for a record of about that size, before it is made: what has no room takes no memory.
+// reserve reserves room in the queue for a record of about that size before it is made, so that a record without room uses no memory.
 func (l *Logger) reserve(size int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *Logger) reserve(size int) bool {
 	return true
 }
 
-// put makes a record take the room that was reserved for it; one without bytes gives that back.
+// put replaces a reservation by the record; a record without bytes only returns the room.
 func (l *Logger) put(e entry, reserved int) {
 	l.mu.Lock()
 	l.bytes -= reserved
@@ -170,7 +170,7 @@ func (l *Logger) take() (entries []entry, closed bool) {
 	return entries, l.closed
 }
 
-// Close writes what is in the queue, closes the files and ends the Logger; at the end of ctx it no longer waits.
+// Close writes the queued records, closes the files and ends the Logger; when ctx ends, it stops waiting.
 func (l *Logger) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// prediction makes the record of a call; nil where its kind has none, or where it could not be decoded.
+// prediction makes the record of a call; nil if calls of its kind have no record, or if it could not be decoded.
 func prediction(c inference.Call, sampling *config.SamplingConfig) *apis.PredictionLog {
 	log := &apis.PredictionLog{LogMetadata: &apis.LogMetadata{
 		ModelSpec: &apis.ModelSpec{Name: c.ID.Name, SignatureName: c.Signature,

@@ -97,7 +97,7 @@ func read(t *testing.T, prefix string) (files [][]*apis.PredictionLog) {
 	return files
 }
 
-// predict asks m for y = x/2+2 over REST's way in.
+// predict asks m for y = x/2+2 as the REST interface does.
 func predict(t *testing.T, observers ...inference.Observer) {
 	t.Helper()
 	s := &inference.Service{Models: modeltest.Source(), Observers: observers, Entrypoint: "REST"}
@@ -115,7 +115,7 @@ func vector(t *testing.T, values ...float32) *tensor.Tensor {
 	return x
 }
 
-// Requests of every kind are in the file, with what answered them.
+// Requests of every kind are in the file, with their answers.
 func TestRecords(t *testing.T) {
 	var mu sync.Mutex
 	outcomes := map[codes.Code]int{}
@@ -181,14 +181,13 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A file is full with the record that makes it as large as FileBytes, exactly or
-// more; the next record goes to another.
+// A file is full with the record that makes it as large as FileBytes or larger; the next record goes to another file.
 func TestRotationSize(t *testing.T) {
 	const perFile, records = 3, 10
 	l, prefix := newLogger(t, Options{})
 	predict(t, l)
 	end(t, l)
-	one := sizes(t, prefix)[0] // all records are alike
+	one := sizes(t, prefix)[0] // all records have the same size
 	for limit, want := range map[int64]int{perFile*one - 1: perFile, perFile * one: perFile, perFile*one + 1: perFile + 1} {
 		l, prefix := newLogger(t, Options{FileBytes: limit, now: func() time.Time { return time.Unix(0, 0) }})
 		for range records {
@@ -225,7 +224,7 @@ func sizes(t *testing.T, prefix string) (all []int64) {
 	return all
 }
 
-// What does not fit into the queue is dropped and counted, and so is what the disk does not take.
+// Records that do not fit into the queue, or that the disk refuses, are dropped and counted.
 func TestDropped(t *testing.T) {
 	lost := make(chan error, 10)
 	l, prefix := newLogger(t, Options{QueueBytes: 1, Logged: func(_ string, err error) { lost <- err }})
@@ -250,7 +249,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestRoomIsReserved: what has no room in the queue is not made; what is made takes the room of its record alone, or gives it back.
+// TestRoomIsReserved: a record without room in the queue is not made. A record that is made takes its own size, or returns its room.
 func TestRoomIsReserved(t *testing.T) {
 	l, prefix := newLogger(t, Options{QueueBytes: 100})
 	if !l.reserve(60) || l.reserve(41) || !l.reserve(40) || l.reserve(0) {
@@ -260,7 +259,7 @@ func TestRoomIsReserved(t *testing.T) {
 	if !l.reserve(40) {
 		t.Error("what was given back is taken")
 	}
-	l.put(entry{"m", prefix, make([]byte, 70)}, 60) // longer than was thought: there is no room beside the other one
+	l.put(entry{"m", prefix, make([]byte, 70)}, 60) // longer than expected: there is no room beside the other one
 	l.put(entry{}, 40)
 	if l.Dropped() != 1 || !l.reserve(100) {
 		t.Errorf("%d are dropped, or there is no room", l.Dropped())
@@ -269,7 +268,7 @@ func TestRoomIsReserved(t *testing.T) {
 	end(t, l)
 }
 
-// TestFullDisk: a disk that takes nothing gets one file, not one for each record, and is tried again later.
+// TestFullDisk: a full disk gets one file, not one for each record, and is tried again later.
 func TestFullDisk(t *testing.T) {
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
@@ -343,7 +342,7 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("%s: %v", logging, err)
 		}
 	}
-	predict(t, l) // the old configuration is in force
+	predict(t, l) // the old configuration is still in force
 	if err := l.Configure(models(t, "log_collector_config { filename_prefix: "+quoted(prefix)+" }")); err != nil {
 		t.Error(err)
 	}
@@ -400,7 +399,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestAccessOfLongNames: a client does not choose how long a line is.
+// TestAccessOfLongNames: clients cannot make lines arbitrarily long.
 func TestAccessOfLongNames(t *testing.T) {
 	var buf bytes.Buffer
 	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{Access{Log: slog.New(slog.NewJSONHandler(&buf, nil))}}}
@@ -411,7 +410,7 @@ func TestAccessOfLongNames(t *testing.T) {
 	}
 }
 
-// The author of a config cannot have files written elsewhere than below the folder that the server was given.
+// The author of a config cannot have files written outside of the server's folder.
 func TestOnlyBelowTheFolder(t *testing.T) {
 	written := make(chan error, 10)
 	l, prefix := newLogger(t, Options{Flush: time.Millisecond, Logged: func(_ string, err error) { written <- err }})

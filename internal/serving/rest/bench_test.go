@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// instances is a body of that many rows of random floats of that shape, printed as Python prints float32 (9 digits)
-// or float64.
+// instances is a body with that many rows of random floats of that shape, printed as Python prints float32 (9
+// digits) or float64.
 func instances(bits, rows int, shape ...int) []byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := []byte(`{"signature_name": "serving_default", "instances": [`)
@@ -100,7 +100,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeOthers reads pixels as integers, and pictures as base64.
+// BenchmarkDecodeOthers reads pixels as integers, and images as base64.
 func BenchmarkDecodeOthers(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pixels := []byte(`{"instances":[`)
@@ -155,7 +155,7 @@ func BenchmarkEncode(b *testing.B) {
 	b.SetBytes(int64(len(out)))
 }
 
-// BenchmarkHandler is a whole request, but for the network: [128,784] in, and as many out.
+// BenchmarkHandler is a whole request, without the network: [128,784] in, and as many out.
 func BenchmarkHandler(b *testing.B) {
 	m := models()
 	h := New(Options{Service: service(m), Catalog: catalog{m}})

@@ -16,27 +16,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// refusal is an error with an HTTP code that no status has.
+// refusal is an error with an HTTP code that no gRPC status maps to.
 type refusal struct {
 	code   int
-	status codes.Code // the nearest, for observers
+	status codes.Code // the closest one, for observers
 	text   string
 }
 
 func (r *refusal) Error() string { return r.text }
 
-// GRPCStatus makes it a status error.
+// GRPCStatus returns the error as a status.
 func (r *refusal) GRPCStatus() *status.Status { return status.New(r.status, r.text) }
 
-// awaitBody gives the body of a request the time in which it must have come, also where nobody reads it: before the
-// reply the server looks for what is left of it. A connection that takes no deadlines, such as a test's, has none.
+// awaitBody limits the time in which the body of a request must arrive, even if it is not read: before the reply the server
+// reads the rest of it. Connections without deadlines, such as a test's, have no limit.
 func awaitBody(w http.ResponseWriter, r *http.Request, o *Options) {
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.ReadTimeout))
 	}
 }
 
-// readBody reads the body of a request, decompressed where it is gzip. It may not be larger than MaxBody, before or after.
+// readBody reads the body of a request and decompresses gzip. MaxBody limits its size, before and after.
 func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) error {
 	s.text = s.text[:0]
 	if r.ContentLength > o.MaxBody {
@@ -75,7 +75,7 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 		case int64(len(s.text)) > o.MaxBody:
 			return tooLarge(o.MaxBody)
 		case err == io.EOF:
-			if !inTime() { // the deadline, now or soon, would take the request for one whose client has gone
+			if !inTime() { // at a deadline, now or soon, the client would seem to have disconnected
 				return admission.ErrEnding
 			}
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
@@ -88,7 +88,7 @@ func (s *scratch) readBody(w http.ResponseWriter, r *http.Request, o *Options) e
 	}
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	io.Reader
 	n int
@@ -101,8 +101,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// room makes room for more of a body; left is how many more bytes are announced (below 0: unknown). What a client says
-// is not believed further than 64 KiB at first, so that requests which bring nothing hold little; the rest grows as it comes.
+// room makes room for more of a body; left is how many more bytes are announced (below 0: unknown). At first only 64 KiB of
+// the announced size is allocated, so that clients that send nothing hold little memory; the rest grows as it arrives.
 func (s *scratch) room(left int64) error {
 	if len(s.text)+padding < cap(s.text) {
 		return nil
@@ -124,7 +124,7 @@ func tooLarge(most int64) error {
 	return &refusal{http.StatusRequestEntityTooLarge, codes.InvalidArgument, fmt.Sprintf("Request body is larger than %d bytes", most)}
 }
 
-// bodyError says why a body could not be read.
+// bodyError returns the error of a body that could not be read.
 func bodyError(err error, o *Options) error {
 	var large *http.MaxBytesError
 	switch {
@@ -138,7 +138,7 @@ func bodyError(err error, o *Options) error {
 	return invalid("Failed to read the request body: %v", err)
 }
 
-// acceptsGzip reports whether a client takes replies in gzip.
+// acceptsGzip reports whether a client accepts replies in gzip.
 func acceptsGzip(r *http.Request) bool {
 	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
 		coding, params, _ := strings.Cut(part, ";")

@@ -24,8 +24,8 @@ func (b *lastRead) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestBodyAtTheEnd: a body that comes whole in the moment in which a server that ends waits no more is refused, as its connection reads no
-// more then; one that has come before is not.
+// TestBodyAtTheEnd: a body that arrives in the moment when a server that shuts down stops waiting is refused, since its connection is then
+// no longer read; a body that arrived earlier is not.
 func TestBodyAtTheEnd(t *testing.T) {
 	for _, during := range []bool{true, false} {
 		ending, end := context.WithCancel(t.Context())

@@ -22,7 +22,7 @@ func (c *call) spec() inference.Spec {
 	return inference.Spec{Name: c.route.model, Version: c.route.version, Signature: c.signature}
 }
 
-// refuse tells the observers of a request that does not reach the service.
+// refuse reports a request that does not reach the service to the observers.
 func (c *call) refuse(err error) error {
 	sig := c.signature
 	if sig == "" {
@@ -62,7 +62,7 @@ func (c *call) predict(ctx context.Context, s *scratch, out []byte) ([]byte, err
 	return appendOutputs(out, o)
 }
 
-// shares reports whether tensors refer to the text that they were read from.
+// shares reports whether tensors refer to the text from which they were read.
 func shares(tensors map[string]*tensor.Tensor) bool {
 	for _, t := range tensors {
 		if len(t.Strings) > 0 {
@@ -72,7 +72,7 @@ func shares(tensors map[string]*tensor.Tensor) bool {
 	return false
 }
 
-// floats are the features that a signature wants as floats.
+// floats are the features that a signature takes as floats.
 func (c *call) floats(signature string) map[string]bool {
 	if signature == "" {
 		signature = inference.DefaultSignature

@@ -6,10 +6,10 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// httpCodes are TensorFlow Serving's HTTP codes; what is not here is 500.
+// httpCodes are TensorFlow Serving's HTTP codes; all other codes are 500.
 var httpCodes = map[codes.Code]int{
 	codes.OK:                 http.StatusOK,
-	codes.Canceled:           499, // the client has gone
+	codes.Canceled:           499, // the client has disconnected
 	codes.InvalidArgument:    http.StatusBadRequest,
 	codes.FailedPrecondition: http.StatusBadRequest,
 	codes.OutOfRange:         http.StatusBadRequest,

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// cursor is a place in a document: the value at p; n is the next list or object that opens from there on.
+// cursor is a position in a document: the value at p; n is the next list or object that opens there or later.
 type cursor struct {
 	d *document
 	p int
 	n uint32
 }
 
-// cursor returns the place of the document's value.
+// cursor returns the position of the document's value.
 func (d *document) cursor() cursor { return cursor{d: d, p: d.root} }
 
 // kind names the type of the value as RapidJSON does.
@@ -41,13 +41,13 @@ func (c cursor) isString() bool { return c.d.b[c.p] == '"' }
 // count is the number of elements or members of the list or object.
 func (c cursor) count() int { return int(c.d.nodes[c.n].count) }
 
-// enter moves to the first element of a list, or the first name of an object, or its closing bracket.
+// enter moves to the first element of a list, to the first name of an object, or to the closing bracket.
 func (c *cursor) enter() {
 	c.p = space(c.d.b, c.p+1)
 	c.n++
 }
 
-// end returns the offset behind the value.
+// end returns the offset after the value.
 func (c cursor) end() int {
 	b, p := c.d.b, c.p
 	switch b[p] {
@@ -68,7 +68,7 @@ func (c cursor) end() int {
 	}
 }
 
-// skip moves behind the value and what separates it from the next.
+// skip moves past the value and its separator from the next one.
 func (c *cursor) skip() {
 	end := c.end()
 	if c.isList() || c.isObject() {
@@ -77,7 +77,7 @@ func (c *cursor) skip() {
 	c.separator(end)
 }
 
-// separator moves behind the comma that follows at p, or to the closing bracket.
+// separator moves past the comma at p, or to the closing bracket.
 func (c *cursor) separator(p int) {
 	b := c.d.b
 	if b[p] != ',' {
@@ -98,10 +98,10 @@ func (c *cursor) name() []byte {
 	return name
 }
 
-// text is the value as written.
+// text is the value as it is written.
 func (c cursor) text() []byte { return c.d.b[c.p:c.end()] }
 
-// member finds the first member of that name of an object.
+// member finds the first member of an object with that name.
 func (c cursor) member(name string) (value cursor, ok bool) {
 	count := c.count()
 	c.enter()
@@ -126,13 +126,13 @@ func (c cursor) base64() (content []byte, ok bool) {
 	return c.text(), true
 }
 
-// decodeBase64 returns the bytes that {"b64": "..."} stands for.
+// decodeBase64 returns the bytes that {"b64": "..."} encodes.
 func (c cursor) decodeBase64() ([]byte, error) {
 	text, ok := c.base64()
 	if !ok {
 		return nil, invalid("JSON Value: %s not formatted correctly for base64 data", c.d.debug(c))
 	}
-	if err := c.d.take(len(text)); err != nil { // what it stands for, and what of white space and escapes is copied on the way
+	if err := c.d.take(len(text)); err != nil { // for the result, and for copies made to drop white space and escapes
 		return nil, err
 	}
 	out, ok := decodeBase64(unquote(text))
@@ -150,7 +150,7 @@ func (c cursor) content(b64 bool) ([]byte, error) {
 	return c.meaning()
 }
 
-// meaning returns what the string means: a part of the text, or a copy where it has escapes.
+// meaning returns the decoded string: a part of the text, or a copy if it has escapes.
 func (c cursor) meaning() ([]byte, error) {
 	text := c.text()
 	if bytes.IndexByte(text, '\\') >= 0 {

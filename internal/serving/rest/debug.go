@@ -5,22 +5,22 @@ import (
 	"strconv"
 )
 
-// debugLimit is the size from which on nothing is added to a value in an error; longestDebug is how much of a string is
-// shown, which TensorFlow Serving shows whole.
+// debugLimit is the size at which a value in an error is cut off; longestDebug is the number of bytes shown of a
+// string, which TensorFlow Serving shows whole.
 const (
 	debugLimit   = 256
 	longestDebug = 4096
 )
 
-// debug prints a value for an error: as JSON, cut off behind debugLimit bytes or before a number that is not finite.
+// debug prints a value for an error: as JSON, cut off after debugLimit bytes or before a number that is not finite.
 func (d *document) debug(c cursor) string {
 	w := &writer{single: true}
 	w.value(&c)
 	return string(w.buf)
 }
 
-// value writes the value at c, and moves behind it; false where the limit is reached. Each level writes
-// something, so the limit bounds the depth too.
+// value writes the value at c and moves past it; it returns false once the limit is reached. Each level writes
+// something, so the limit also bounds the depth.
 func (w *writer) value(c *cursor) bool {
 	if len(w.buf) >= debugLimit {
 		return false
@@ -72,7 +72,7 @@ func (w *writer) container(c *cursor) bool {
 
 func shown(s []byte) []byte { return s[:min(len(s), longestDebug)] }
 
-// appendDebugNumber appends a number as RapidJSON writes it; nothing where it is not finite.
+// appendDebugNumber appends a number as RapidJSON writes it, or nothing if it is not finite.
 func appendDebugNumber(out []byte, c *cursor) ([]byte, bool) {
 	x, end, ok := readDecimal(c.d.b, c.p)
 	if !ok {
@@ -91,8 +91,8 @@ func appendDebugNumber(out []byte, c *cursor) ([]byte, bool) {
 	return appendShortest(out, f), true
 }
 
-// appendShortest appends a finite double with the fewest digits that tell it from all others, written out from 1e-6
-// to 1e21 and with at least one decimal place, like RapidJSON's dtoa.
+// appendShortest appends a finite double with the fewest digits that distinguish it from all others, like RapidJSON's
+// dtoa: without an exponent from 1e-6 to 1e21, and with at least one decimal place.
 func appendShortest(out []byte, f float64) []byte {
 	if f == 0 {
 		if math.Signbit(f) {

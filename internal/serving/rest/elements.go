@@ -1,7 +1,7 @@
 package rest
 
-// The functions below read len(dst) elements from c on into dst, and return how many: all, or as many as come before
-// one that is of another type, where they leave c.
+// The functions below read len(dst) elements from c on into dst, and return how many they have read: all, or the number
+// before the first element of another type, where they leave c.
 
 func floats32(c *cursor, dst []float32) int {
 	b := c.d.b
@@ -21,7 +21,7 @@ func floats32(c *cursor, dst []float32) int {
 	return len(dst)
 }
 
-// halves takes numbers as floats32 does, and rounds them to 16 bits.
+// halves reads numbers as floats32 does, and rounds them to 16 bits.
 func halves(c *cursor, dst []uint16, round func(float32) uint16) int {
 	var some [64]float32
 	done := 0
@@ -56,8 +56,8 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint32 | uint64
 }
 
-// ints takes integers from low to high. They are cut to T's width: TensorFlow Serving takes any
-// 32-bit number for a tensor of 8 or 16 bits.
+// ints reads integers from low to high and truncates them to T's width: TensorFlow Serving accepts any 32-bit number for
+// a tensor of 8 or 16 bits.
 func ints[T integer](c *cursor, dst []T, low int64, high uint64) int {
 	b := c.d.b
 	for i := range dst {
@@ -97,8 +97,7 @@ func bools(c *cursor, dst []bool) int {
 	return len(dst)
 }
 
-// byteStrings takes strings, which lie in the text where they can, and {"b64": "..."}; its error is that of a bad one of
-// those.
+// byteStrings reads strings, without copies where possible, and {"b64": "..."}. Its error is about a bad {"b64": "..."}.
 func byteStrings(c *cursor, dst [][]byte) (int, error) {
 	for i := range dst {
 		switch {

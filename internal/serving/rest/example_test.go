@@ -15,7 +15,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// A model that doubles, served.
+// Serving a model that doubles.
 func Example() {
 	x := func(name string) map[string]*pb.TensorInfo {
 		return map[string]*pb.TensorInfo{name: {Dtype: types_go_proto.DataType_DT_FLOAT, Encoding: &pb.TensorInfo_Name{Name: name + ":0"}}}

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// readExamples reads the body of a classify or regress request: the name of the signature and serialized examples. floats says
-// which features the signature wants as floats; nil: nobody knows.
+// readExamples reads the body of a classify or regress request: the name of the signature and serialized examples. floats
+// returns the features that the signature takes as floats; nil: unknown.
 func readExamples(d *document, text []byte, floats func(signature string) map[string]bool) (sig string, e inference.Examples, err error) {
 	if err := d.parse(text); err != nil {
 		return "", e, err
@@ -51,21 +51,21 @@ func readExamples(d *document, text []byte, floats func(signature string) map[st
 	return sig, e, nil
 }
 
-// exampleMaker serializes tf.Examples. Each is put together in one place, and copied to where it stays.
+// exampleMaker serializes tf.Examples. Each is assembled in a buffer and then copied.
 type exampleMaker struct {
 	d      *document
-	buf    []byte          // the features of the present example
-	block  []byte          // where small examples lie
-	floats map[string]bool // features that are floats also where they are written as integers
+	buf    []byte          // the features of the current example
+	block  []byte          // memory for small examples
+	floats map[string]bool // features that are floats even if they are written as integers
 }
 
-// blockSize is how much memory is taken for small examples at a time.
+// blockSize is how much memory is allocated for small examples at a time.
 const blockSize = 64 << 10
 
 func (m *exampleMaker) free() { m.d.account.Release(cap(m.buf)) }
 
-// example returns the tf.Example that the object at c stands for, serialized, and moves behind it. Of a name
-// given twice the last counts, as in any map of protocol buffers.
+// example returns the object at c as a serialized tf.Example, and moves past it. If a name is given twice, the last one
+// counts, as in any map of protocol buffers.
 func (m *exampleMaker) example(c *cursor) ([]byte, error) {
 	if !c.isObject() {
 		return nil, invalid("Example must be JSON object but got JSON %s", c.kind())
@@ -82,7 +82,7 @@ func (m *exampleMaker) example(c *cursor) ([]byte, error) {
 	return m.keep()
 }
 
-// keep returns a copy of the present example.
+// keep returns a copy of the current example.
 func (m *exampleMaker) keep() ([]byte, error) {
 	n := 1 + protowire.SizeBytes(len(m.buf))
 	room := max(n, blockSize)
@@ -101,8 +101,8 @@ func (m *exampleMaker) keep() ([]byte, error) {
 	return m.block[start:len(m.block):len(m.block)], nil
 }
 
-// feature adds the member that begins at c. Its values come behind room for what goes before them, of a size that they
-// tell, and are then moved there.
+// feature adds the member that begins at c. The values are appended after a gap for their head, whose size depends on them,
+// and then moved to follow it.
 func (m *exampleMaker) feature(c *cursor) (err error) {
 	name := c.name()
 	start, room := len(m.buf), len(name)+6*protowire.SizeVarint(math.MaxUint64)
@@ -121,13 +121,13 @@ func (m *exampleMaker) feature(c *cursor) (err error) {
 	return nil
 }
 
-// feature is a tf.Feature. Its kind is the number of the list's field: the first value decides.
+// feature is a tf.Feature. Its kind is the field number of its list, which the first value decides.
 type feature struct {
 	name    string // as errors show it
 	kind    protowire.Number
 	float   bool            // integers are floats
 	account *budget.Account // pays for list
-	list    []byte          // what is there already, then the values: bytes as fields, numbers packed
+	list    []byte          // earlier content, then the values: bytes as fields, numbers packed
 }
 
 const (
@@ -154,7 +154,7 @@ func (f *feature) read(c *cursor) error {
 	return nil
 }
 
-// add adds the value at c and moves behind it.
+// add adds the value at c and moves past it.
 func (f *feature) add(c *cursor) error {
 	if err := f.room(protowire.SizeVarint(math.MaxUint64)); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (f *feature) add(c *cursor) error {
 	}
 }
 
-// number adds an integer, or a float32 where the number has a fraction or an exponent or does not fit 64 bits.
+// number adds an integer, or a float32 if the number has a fraction or an exponent or does not fit 64 bits.
 func (f *feature) number(c *cursor) error {
 	x, end, ok := readDecimal(c.d.b, c.p)
 	if ok && x.integer && !f.float {
@@ -235,7 +235,7 @@ func (f *feature) want(k protowire.Number) error {
 	return nil
 }
 
-// head appends what goes before the values of an entry of Features: its name, and the kind of list.
+// head appends what precedes the values of an entry of Features: its name, and the kind of list.
 func (f *feature) head(out, name []byte, size int) []byte {
 	list, whole := size, 0 // of the list, and of the feature
 	if f.kind == kindFloat || f.kind == kindInt64 {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// appendFloat appends a number of a reply: six digits where they give v back, else nine for a float32 and seventeen for
-// a float64; ".0" behind a whole number, so that a client takes it for a float.
+// appendFloat appends a number of a reply: with six digits if they give v back, otherwise with nine for a float32 or
+// seventeen for a float64. A whole number ends in ".0", so that a client takes it for a float.
 func appendFloat(out []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -38,8 +38,8 @@ func appendFloat(out []byte, v float64, bits int) []byte {
 	return append(out, ".0"...)
 }
 
-// nineDigits returns v, above zero, rounded to n × 10^(exp-8) with 10^8 <= n < 10^9. The product is good to sixteen digits;
-// ok is false where those do not tell which way to round, and for sizes that are rare.
+// nineDigits returns v, above zero, rounded to n × 10^(exp-8) with 10^8 <= n < 10^9. The product is accurate to sixteen
+// digits; ok is false if these do not decide the rounding, and for rare magnitudes.
 func nineDigits(v float64) (n uint64, exp int, ok bool) {
 	if v < 1e-13 || v >= 1e20 {
 		return 0, 0, false
@@ -58,8 +58,8 @@ func nineDigits(v float64) (n uint64, exp int, ok bool) {
 	return n, exp, math.Abs(rest-0.5) > 1e-5 && n >= 1e8 && n < 1e9
 }
 
-// appendFast appends the float32 v that nineDigits has rounded. Six digits give v back only where the other three are
-// near zero or a thousand: half a unit of v's last place is less than 61 of them.
+// appendFast appends the float32 v, rounded by nineDigits. Six digits give v back only if the other three are near zero or
+// a thousand: half a unit of v's last place is less than 61 of them.
 func appendFast(out []byte, v float64, n uint64, exp int) []byte {
 	digits := 9
 	if last := n % 1000; last <= 60 || last >= 940 {
@@ -88,7 +88,7 @@ func appendFast(out []byte, v float64, n uint64, exp int) []byte {
 	return appendDigits(out, s, exp, digits)
 }
 
-// appendDigits appends the number d.ddd × 10^exp as %g with that many digits does, a whole one with ".0".
+// appendDigits appends the number d.ddd × 10^exp as %g does with that many digits, and a whole number with ".0".
 func appendDigits(out, s []byte, exp, digits int) []byte {
 	switch {
 	case exp < -4 || exp >= digits:

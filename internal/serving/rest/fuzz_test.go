@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// addBodies seeds with the bodies of the golden cases.
+// addBodies adds the bodies of the golden cases to the corpus.
 func addBodies(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.txt")
 	for _, file := range files {
@@ -38,7 +38,7 @@ func FuzzPredict(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var d document
 		q, err := readPredict(&d, bytes.Clone(body))
-		// What encoding/json takes is taken, but for what it alone allows: numbers too big, half pairs, values that are no object.
+		// Everything that encoding/json accepts is accepted, except too big numbers, lone surrogates, and values that are not objects.
 		if json.Valid(body) && d.b != nil && d.b[d.root] == '{' && err != nil {
 			if s := err.Error(); strings.Contains(s, "Parse error") && !strings.Contains(s, errTooBig) && !strings.Contains(s, errSurrogate) {
 				t.Fatalf("refused: %v", err)
@@ -92,7 +92,7 @@ func FuzzRoute(f *testing.F) {
 	})
 }
 
-// TestMemoryIsBounded gives bodies whose first rows claim far more than there is.
+// TestMemoryIsBounded sends bodies whose first rows claim far more elements than there are.
 func TestMemoryIsBounded(t *testing.T) {
 	ones := "[1" + strings.Repeat(",1", 50_000) + "]"
 	empties := strings.Repeat(",[]", 50_000)

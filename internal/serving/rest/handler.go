@@ -20,9 +20,9 @@ import (
 
 // Service answers the requests: an inference.Service whose Entrypoint is "REST". Its errors carry a gRPC status.
 type Service interface {
-	// Find fails where nothing can answer for a model, so that nobody waits for the body of such a request.
+	// Find returns an error if no model can answer, so that the body of such a request is not awaited.
 	Find(spec inference.Spec) error
-	// Features returns what signatures parse of serialized examples.
+	// Features returns what signatures parse from serialized examples.
 	Features(spec inference.Spec) map[string][]servable.Feature
 	PredictFrom(ctx context.Context, spec inference.Spec, decode inference.Decode, filter []string) (*inference.Prediction, error)
 	ClassifyExamples(ctx context.Context, spec inference.Spec, e inference.Examples) (*inference.Result, error)
@@ -32,30 +32,30 @@ type Service interface {
 
 var _ Service = (*inference.Service)(nil)
 
-// Options are what a handler is made of. The zero value of each limit is the default named with it.
+// Options configure a handler. The zero value of each limit means the default in its comment.
 type Options struct {
 	Service Service
 	Catalog servable.Catalog
-	Meter   servable.Meter  // what metadata say that a version takes; nil: they do not
-	About   *servable.About // what metadata say of the server; nil: nothing
-	// OpenInference answers /v2; nil: nothing does.
+	Meter   servable.Meter  // measures versions for the metadata; nil: no usage is shown
+	About   *servable.About // describes the server in the metadata; nil: nothing is shown
+	// OpenInference answers /v2; nil: it is not served.
 	OpenInference *openinference.Service
-	// Admin admits a call that loads or unloads a model; end is called with what came of it. Nil: all are let in.
+	// Admin admits a call that loads or unloads a model; end is called with the outcome. Nil: all are admitted.
 	Admin     func(r *http.Request) (end func(error), err error)
-	Ready     func() bool          // what /readyz says; nil: always ready
-	NotReady  func() string        // lines of why Ready says no; nil: nothing is known
-	Observers []inference.Observer // hear of the calls that are refused before Service sees them: bad JSON, bodies too large
+	Ready     func() bool          // for /readyz; nil: always ready
+	NotReady  func() string        // lines that say why Ready returns false; nil: no reasons are known
+	Observers []inference.Observer // notified of calls that are refused before Service sees them: bad JSON, bodies too large
 
-	Timeout      time.Duration   // of a call, from when its body is there (30 s)
+	Timeout      time.Duration   // of a call, from the arrival of its body (30 s)
 	ReadTimeout  time.Duration   // for a body to arrive (60 s)
-	Ending       context.Context // ends when a server that ends waits for bodies no more; nil: never
+	Ending       context.Context // ends when a server that shuts down stops waiting for bodies; nil: never
 	WriteTimeout time.Duration   // for a reply to be taken (60 s)
 	MaxBody      int64           // bytes, also of a body decompressed (512 MiB; at most 2 GiB - 1)
-	Memory       *budget.Server  // pays for what requests hold; nil: nobody counts
-	GzipMin      int             // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
+	Memory       *budget.Server  // pays for what requests hold; nil: not counted
+	GzipMin      int             // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: no reply is
 
-	CORS  bool                    // the headers that let pages of any origin call
-	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/", but the root, with all below it
+	CORS  bool                    // send the headers that let pages of any origin call
+	Extra map[string]http.Handler // further paths, such as the metrics'; a path that ends in "/", except the root, includes all below it
 }
 
 func (o *Options) setDefaults() {
@@ -118,12 +118,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// further serves one of the extra paths, whose reply must be taken within the timeout too.
+// further serves one of the extra paths, whose reply must be sent within the timeout too.
 func (h *handler) further(x http.Handler, w http.ResponseWriter, r *http.Request) {
 	h.within(w, func() { x.ServeHTTP(w, r) })
 }
 
-// below finds the extra handler of the folder that path lies in.
+// below finds the extra handler of the folder that contains path.
 func (h *handler) below(path string) http.Handler {
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i] == '/' {
@@ -137,7 +137,7 @@ func (h *handler) below(path string) http.Handler {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// api serves what is below /v1/.
+// api serves the paths below /v1/.
 func (h *handler) api(w http.ResponseWriter, r *http.Request, at string) {
 	h.allowPages(w)
 	s := scratches.Get().(*scratch)
@@ -179,7 +179,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, s *scratch, err e
 	switch over := s.account.Refused(); {
 	case errors.As(err, &ref):
 		code, text = ref.code, ref.text
-		w.Header().Set("Connection", "close") // the rest of the body is not waited for
+		w.Header().Set("Connection", "close") // do not wait for the rest of the body
 	case over != nil && st.Code() == over.GRPCStatus().Code():
 		if !over.Server {
 			code = http.StatusRequestEntityTooLarge

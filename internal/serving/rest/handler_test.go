@@ -235,7 +235,7 @@ func TestBodyThatNobodyReads(t *testing.T) {
 }
 
 func TestSlowReader(t *testing.T) {
-	// Replies that no socket buffer holds, which the client does not read.
+	// Replies that are too large for any socket buffer, and that the client does not read.
 	body := `{"inputs": [1.0` + strings.Repeat(",1.0", 1<<20) + `]}`
 	for _, request := range []string{
 		fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", predictURL, len(body), body),
@@ -325,7 +325,7 @@ func TestExtraPathsAndReadiness(t *testing.T) {
 	}
 }
 
-// recorder keeps what observers get.
+// recorder keeps the calls that observers get.
 type recorder struct{ calls []inference.Call }
 
 func (r *recorder) Done(c inference.Call) { r.calls = append(r.calls, c) }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// An error quotes names of the request without anything that a terminal obeys, and a JSON reader gets them as they were.
+// An error quotes names of the request without characters that a terminal obeys, and a JSON reader gets the original names.
 func TestErrorsQuoteHostileNames(t *testing.T) {
 	s := start(t, nil)
 	const name, read = "m%1b%5b2J%7f%c2%9b31m%e2%80%aex%f3%a0%80%81%ff%22", "m\x1b[2J\x7f\u009b31m\u202ex\U000e0001\ufffd\""

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTensor draws a tensor of any type that JSON can carry; only the last dimension may be empty.
+// drawTensor draws a tensor of any type that JSON can represent; only the last dimension may be empty.
 func drawTensor(t *rapid.T) *tensor.Tensor {
 	d := rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8,
 		tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String}).Draw(t, "type")
@@ -186,7 +186,7 @@ func value(c *cursor) any {
 		d, end, _ := readDecimal(c.d.b, c.p)
 		f := d.float64(c.d.b[c.p:end])
 		if f == 0 {
-			return 0.0 // which of the zeros is tested elsewhere
+			return 0.0 // the sign of zero is tested elsewhere
 		}
 		return f
 	case "Null":
@@ -216,7 +216,7 @@ func TestAgreesWithEncodingJSON(t *testing.T) {
 		if diff := cmp.Diff(want, value(&c)); diff != "" {
 			t.Fatalf("%s\n%s", diff, text.String())
 		}
-		// What can be stepped over whole ends where reading ends.
+		// Skipping the whole value ends where reading it ends.
 		whole := d.cursor()
 		if end := whole.end(); end != c.p && strings.TrimSpace(string(d.b[end:c.p])) != "" {
 			t.Fatalf("ends at %d and at %d: %s", end, c.p, text.String())

@@ -17,10 +17,10 @@ type scratch struct {
 	text    []byte
 	out     []byte
 	account *budget.Account  // pays for all of it
-	place   *admission.Place // of the connection, which is in use once the body is there
+	place   *admission.Place // of the connection, which is in use once the body has arrived
 }
 
-// open begins the account of a request. Where it does not pay for what earlier requests needed it begins with nothing.
+// open begins the account of a request. If it cannot pay for the memory kept from earlier requests, that memory is dropped.
 func (s *scratch) open(server *budget.Server) {
 	a := server.Open()
 	if a.Reserve(cap(s.text)+cap(s.out)+nodeSize*cap(s.doc.nodes)+4*cap(s.doc.stack)) != nil {
@@ -30,7 +30,7 @@ func (s *scratch) open(server *budget.Server) {
 	s.account, s.doc.account = a, a
 }
 
-// forget lets go of a large text that nothing refers to any more.
+// forget drops a large text that nothing refers to any more.
 func (s *scratch) forget() {
 	if cap(s.text) > keep {
 		s.account.Release(cap(s.text))
@@ -42,7 +42,7 @@ func (s *scratch) forget() {
 	}
 }
 
-// free ends the account, and keeps what is small for other requests.
+// free ends the account, and keeps small memory for other requests.
 func (s *scratch) free() {
 	s.forget()
 	if cap(s.out) > keep {
@@ -57,7 +57,7 @@ func (s *scratch) free() {
 	scratches.Put(s)
 }
 
-// grown returns a larger b, with room for n more bytes, for which the account pays.
+// grown returns a larger copy of b, with room for n more bytes, and charges it to the account.
 func grown(a *budget.Account, b []byte, n int) ([]byte, error) {
 	size := max(len(b)+n, nextSize(cap(b)))
 	if err := a.Reserve(size); err != nil {
@@ -68,8 +68,8 @@ func grown(a *budget.Account, b []byte, n int) ([]byte, error) {
 	return bigger, nil
 }
 
-// nextSize is how large a buffer becomes that is full: large ones grow by half, so that the old one and the new one are
-// not three times what they hold.
+// nextSize is the next size of a full buffer. Large buffers grow by half, so that the old and the new one together stay
+// below three times the content.
 func nextSize(size int) int {
 	if size < keep {
 		return max(2*size, 4096)
@@ -77,13 +77,13 @@ func nextSize(size int) int {
 	return size + size/2
 }
 
-// spent reports whether an error is that of an account: its code and text are what the client must see.
+// spent reports whether an error comes from an account: the client must see its code and text.
 func spent(err error) bool {
 	var e *budget.Error
 	return errors.As(err, &e)
 }
 
-// elementSize is what an element of a tensor takes, in bytes; a string besides what it holds.
+// elementSize is the size of a tensor's element in bytes, without the content of a string.
 func elementSize(d tensor.DType) int {
 	if d == tensor.String {
 		return stringHeader

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// unread fails the test where it is read.
+// unread is a body that fails the test if it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error) {
@@ -25,7 +25,7 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestUnknownModelsAreNotReadFor: who asks for a model that is not there hears so before the body is taken in.
+// TestUnknownModelsAreNotReadFor: a request for an unknown model is refused before its body is read.
 func TestUnknownModelsAreNotReadFor(t *testing.T) {
 	m := models()
 	h := New(Options{Service: service(m), Catalog: catalog{m}})
@@ -38,8 +38,8 @@ func TestUnknownModelsAreNotReadFor(t *testing.T) {
 	}
 }
 
-// TestBudget sends what becomes much more than it is; each body is refused with 413 or 429, names the flag, and
-// everything is given back.
+// TestBudget sends bodies that need far more memory than their size. Each is refused with 413 or 429, the error
+// names the flag, and all memory is released.
 func TestBudget(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const mib = 1 << 20
@@ -88,7 +88,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// stalledBody tells that it is read, and brings nothing until it is closed.
+// stalledBody reports when it is read, and delivers nothing until it is closed.
 type stalledBody struct{ read, closed chan struct{} }
 
 func (s stalledBody) Read([]byte) (int, error) {
@@ -97,10 +97,10 @@ func (s stalledBody) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// Requests that announce much and bring nothing do not hold the memory of the server against others.
+// Requests that announce large bodies and send nothing do not block the server's memory.
 func TestAnnouncedBodiesHoldLittle(t *testing.T) {
 	const calls = 20
-	for range 2 { // collections until pools are empty: what other tests have left there would count
+	for range 2 { // collect twice to empty pools, whose content from other tests would count
 		runtime.GC()
 	}
 	server := budget.NewServer(budget.Limits{Server: 4 << 20})
@@ -115,7 +115,7 @@ func TestAnnouncedBodiesHoldLittle(t *testing.T) {
 			w := httptest.NewRecorder()
 			if h.ServeHTTP(w, r); w.Code != http.StatusBadRequest {
 				t.Errorf("%d %.300s", w.Code, w.Body)
-				body.read <- struct{}{} // it was refused before
+				body.read <- struct{}{} // the request was refused before
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestAnnouncedBodiesHoldLittle(t *testing.T) {
 	all.Wait()
 }
 
-// TestServersBudget: what others hold is not there for a request; 429 says that trying again may help.
+// TestServersBudget: memory that others hold is not available to a request; 429 says that trying again may help.
 func TestServersBudget(t *testing.T) {
 	server := budget.NewServer(budget.Limits{Server: 1 << 20})
 	inside, gate := make(chan struct{}), make(chan struct{})

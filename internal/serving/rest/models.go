@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// status appends the state of a model's versions, or of one. As in TensorFlow Serving a label is not looked at.
+// status appends the states of a model's versions, or the state of one. As in TensorFlow Serving a label is ignored.
 func (h *handler) status(out []byte, to route) ([]byte, error) {
 	if to.model == "" {
 		return out, invalid("Missing model name in request.")
@@ -45,7 +45,7 @@ func versionStatus(s servable.Status) *apis.ModelVersionStatus {
 	}
 }
 
-// metadata appends the signatures of a model, in the form into which TensorFlow Serving puts its two messages together.
+// metadata appends the signatures of a model, in the form in which TensorFlow Serving joins its two messages.
 func (h *handler) metadata(ctx context.Context, out []byte, to route) ([]byte, error) {
 	if to.model == "" {
 		return out, invalid("Missing model name in request.")
@@ -80,7 +80,7 @@ func (h *handler) metadata(ctx context.Context, out []byte, to route) ([]byte, e
 	return append(out, "\n}\n"...), nil
 }
 
-// appendUsage appends what a version takes, and which server this is.
+// appendUsage appends the resources that a version uses, and the server's identity.
 func (h *handler) appendUsage(out []byte, model string, version int64) []byte {
 	w := &writer{narrow: true}
 	seconds := func(since time.Time) { w.whole("uptime_seconds", int64(time.Since(since).Seconds())) }
@@ -108,19 +108,19 @@ func (h *handler) appendUsage(out []byte, model string, version int64) []byte {
 	return out
 }
 
-// whole appends a member that is an integer.
+// whole appends an integer member.
 func (w *writer) whole(name string, n int64) {
 	w.quoted([]byte(name))
 	w.raw(strconv.FormatInt(n, 10))
 }
 
-// part appends a member that is a number from 0 to 1.
+// part appends a member whose value is a number from 0 to 1.
 func (w *writer) part(name string, x float64) {
 	w.quoted([]byte(name))
 	w.raw(strconv.FormatFloat(x, 'g', 6, 64))
 }
 
-// appendFeatures appends what signatures parse of examples, by signature.
+// appendFeatures appends the features that each signature parses from examples.
 func appendFeatures(out []byte, all map[string][]servable.Feature) []byte {
 	w := &writer{buf: out, narrow: true}
 	w.open('{')

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// catalog has the states of models that are in no source too.
+// catalog also has the states of models that are in no source.
 type catalog struct{ *servable.Memory }
 
 func (c catalog) Models() []string {
@@ -54,7 +54,7 @@ func (l labelled) Acquire(name string, v servable.Version) (servable.Handle, err
 	return l.Memory.Acquire(name, v)
 }
 
-// models are those that the tests call.
+// models are the models that the tests call.
 func models() *servable.Memory {
 	m := &servable.Memory{}
 	m.Set(servable.ID{Name: "half_plus_two", Version: 123}, halfPlusTwo())
@@ -89,7 +89,7 @@ func typeSignatures() map[string]*pb.SignatureDef {
 	return sigs
 }
 
-// def is a signature of tensors: "alias type name, ...".
+// def is a signature with tensors: "alias type name, ...".
 func def(method, in, out string) *pb.SignatureDef {
 	infos := func(text string) map[string]*pb.TensorInfo {
 		m := map[string]*pb.TensorInfo{}
@@ -233,12 +233,12 @@ func failing() *servable.Func {
 	}}
 }
 
-// service answers from models.
+// service answers with models.
 func service(m *servable.Memory) *inference.Service {
 	return &inference.Service{Models: labelled{m}, Entrypoint: "REST"}
 }
 
-// TestStatusOfDamagedModel: errors quote bytes that are no text.
+// TestStatusOfDamagedModel: errors may quote bytes that are not text.
 func TestStatusOfDamagedModel(t *testing.T) {
 	r := versionStatus(servable.Status{State: servable.End, Err: errors.New("invalid field name: \xff")})
 	if got, want := r.Status.ErrorMessage, "invalid field name: \uFFFD"; got != want {

@@ -22,7 +22,7 @@ func number8(v uint64) uint64 {
 	return (v&0x000000FF000000FF*0x000F424000000064 + v>>16&0x000000FF000000FF*0x0000271000000001) >> 32
 }
 
-// skipDigits returns the first offset from p on that is not a digit.
+// skipDigits returns the first offset from p on without a digit.
 func skipDigits(b []byte, p int) int {
 	for digits8(binary.LittleEndian.Uint64(b[p:])) {
 		p += 8
@@ -33,7 +33,7 @@ func skipDigits(b []byte, p int) int {
 	return p
 }
 
-// scanNumber checks the number at p and returns the offset behind it, or that of the error.
+// scanNumber checks the number at p and returns the offset after it, or the offset of the error.
 func scanNumber(b []byte, p int) (int, string) {
 	start := p
 	if b[p] == '-' {
@@ -87,8 +87,8 @@ func scanSpecial(b []byte, p int) (int, string) {
 	return p, errValue
 }
 
-// tooBig reports what RapidJSON finds too big for a double: an integer part from about 1.8e308 on, or an exponent
-// above 308 plus the digits of the fraction that it uses: up to 2^53, and up to 17 digits.
+// tooBig reports whether RapidJSON finds a number too big for a double: an integer part from about 1.8e308 on, or an
+// exponent above 308 plus the digits of the fraction that it uses: up to 2^53, and up to 17 digits.
 func tooBig(num []byte) bool {
 	i := 0
 	if num[0] == '-' {
@@ -134,11 +134,11 @@ type decimal struct {
 	rounded bool // has more digits than m holds
 }
 
-// most is the largest number that takes one more digit of any value.
+// most is the largest number to which any digit can be appended.
 const most = (math.MaxUint64 - 9) / 10
 
-// readDecimal reads the number at p of a checked text; ok is false for NaN, the infinities and all else that
-// does not begin like a number.
+// readDecimal reads the number at p of a checked text; ok is false for NaN, infinities and everything else that does
+// not begin like a number.
 func readDecimal(b []byte, p int) (d decimal, end int, ok bool) {
 	if b[p] == '-' {
 		d.neg = true
@@ -148,7 +148,7 @@ func readDecimal(b []byte, p int) (d decimal, end int, ok bool) {
 		return d, p, false
 	}
 	m, e := uint64(b[p]-'0'), 0
-	for p++; m > 0 && digit(b[p]); p++ { // nothing follows a leading zero
+	for p++; m > 0 && digit(b[p]); p++ { // a leading zero has no digits after it
 		x := uint64(b[p] - '0')
 		if m <= most || m == most+1 && x <= 5 {
 			m = m*10 + x
@@ -189,7 +189,7 @@ func readDecimal(b []byte, p int) (d decimal, end int, ok bool) {
 	return d, p, true
 }
 
-// readExponent reads what is behind an e; its size is limited.
+// readExponent reads the exponent after an e; its size is limited.
 func readExponent(b []byte, p int) (exp, end int) {
 	neg := b[p] == '-'
 	if neg || b[p] == '+' {
@@ -206,7 +206,7 @@ func readExponent(b []byte, p int) (exp, end int) {
 	return exp, p
 }
 
-// tenths are the powers of ten from 1e-22 to 1e22; those below 1 are rounded.
+// tenths are the powers of ten from 1e-22 to 1e22; the powers below 1 are rounded.
 var tenths = [...]float64{1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,
 	1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19, 1e20, 1e21, 1e22}
@@ -214,7 +214,7 @@ var tenths = [...]float64{1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15
 // float64 returns the double that is nearest to the number, which is text (Clinger's fast path, else strconv).
 func (d decimal) float64(text []byte) float64 {
 	if d.m == 0 && d.integer {
-		return 0 // -0 is an integer, without a sign
+		return 0 // the integer -0 has no sign
 	}
 	if d.m <= 1<<53 && !d.rounded && d.e >= -22 && d.e <= 22 {
 		f := float64(d.m)
@@ -232,8 +232,8 @@ func (d decimal) float64(text []byte) float64 {
 	return f
 }
 
-// float32 returns float32(d.float64(text)). A product of three roundings is within four units of the nearest double;
-// only where float32s round apart within eight it takes the nearest double itself.
+// float32 returns float32(d.float64(text)). The product, rounded three times, is within four units of the nearest
+// double; the nearest double itself is needed only if rounding to float32 differs within eight units.
 func (d decimal) float32(text []byte) float32 {
 	if i := uint(d.e + 22); i < uint(len(tenths)) && !d.rounded {
 		f := float64(d.m) * tenths[i]

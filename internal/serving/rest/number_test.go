@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// readFloat reads text as both widths.
+// readFloat reads text as a float64 and a float32.
 func readFloat(t interface{ Fatalf(string, ...any) }, text string) (float64, float32) {
 	b := append([]byte(text), make([]byte, padding)...)
 	if end, why := scanNumber(b, 0); why != "" || end != len(text) {
@@ -51,7 +51,7 @@ func TestNumbersAreReadToTheNearest(t *testing.T) {
 			v = rng.Float64()
 		case 1:
 			v = float64(math.Float32frombits(rng.Uint32()))
-		case 2: // halfway between two float32s, or a little beside
+		case 2: // halfway between two float32s, or close to it
 			f := rng.Float32()
 			v = (float64(f)+float64(math.Nextafter32(f, 2)))/2 + float64(rng.IntN(3)-1)*0x1p-60
 		}
@@ -137,7 +137,7 @@ func TestWrittenFloatsComeBack(t *testing.T) {
 	}
 }
 
-// slowFloat is the rule of the replies in fmt's words.
+// slowFloat is the rule for numbers in replies, in terms of fmt.
 func slowFloat(v float64, bits, digits int) string {
 	s := fmt.Sprintf("%.6g", v)
 	if back, _ := strconv.ParseFloat(s, bits); back != v {

@@ -13,8 +13,8 @@ import (
 // predictBody is the body of a predict request.
 type predictBody struct {
 	d         *document
-	signature string // "" where the body names none
-	row       bool   // "instances", known after inputs
+	signature string // "" if the body names none
+	row       bool   // whether it has "instances"; known after inputs
 }
 
 // readPredict checks the syntax of a body and reads the signature's name.
@@ -26,7 +26,7 @@ func readPredict(d *document, text []byte) (*predictBody, error) {
 	return &predictBody{d: d, signature: sig}, err
 }
 
-// signature returns the value of signature_name, "" where there is none.
+// signature returns the value of signature_name, "" if there is none.
 func (d *document) signature() (string, error) {
 	v, ok := d.cursor().member("signature_name")
 	if !ok {
@@ -55,7 +55,7 @@ func (q *predictBody) inputs(sigs map[string]*pb.SignatureDef) (map[string]*tens
 	return q.tensors(types)
 }
 
-// tensors makes a tensor of each of these types.
+// tensors makes a tensor of each of the types.
 func (q *predictBody) tensors(types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	if len(types) == 0 {
 		name := q.signature
@@ -93,7 +93,7 @@ func sortedNames(types map[string]tensor.DType) []string {
 	return names
 }
 
-// readColumns reads "inputs": a tensor for each name, or the only one.
+// readColumns reads "inputs": a tensor for each name, or for the only one.
 func readColumns(v cursor, types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	names := sortedNames(types)
 	out := make(map[string]*tensor.Tensor, len(names))
@@ -127,7 +127,7 @@ func readColumns(v cursor, types map[string]tensor.DType) (map[string]*tensor.Te
 	return out, nil
 }
 
-// members returns the first value of each of these names of an object.
+// members returns the first value of each of the names in an object.
 func (c cursor) members(names map[string]tensor.DType) map[string]cursor {
 	out := make(map[string]cursor, len(names))
 	count := c.count()
@@ -144,7 +144,7 @@ func (c cursor) members(names map[string]tensor.DType) map[string]cursor {
 	return out
 }
 
-// room is the number of elements of a shape, but no more than a text of that size holds.
+// room is the number of elements of a shape, or the most that a text of that size can hold if that is less.
 func room(size int, shape []int, d tensor.DType) int {
 	most := size/2 + 1 // a digit and a comma
 	if d == tensor.String {
@@ -159,12 +159,12 @@ func room(size int, shape []int, d tensor.DType) int {
 	return n
 }
 
-// column collects what the instances give for one input.
+// column collects the values of the instances for one input.
 type column struct {
 	dtype tensor.DType
 	sink  *sink
 	shape []int // of the first instance
-	row   int   // the last instance that gave a value, from 1 on
+	row   int   // the last instance that had a value, from 1 on
 }
 
 // rows reads "instances".
@@ -175,7 +175,7 @@ type rows struct {
 	shape   []int // scratch
 }
 
-// readRows reads "instances": a list of values for the only input, or of objects with a value for each.
+// readRows reads "instances": a list of values for the only input, or a list of objects with a value for each input.
 func readRows(list cursor, types map[string]tensor.DType) (map[string]*tensor.Tensor, error) {
 	r := &rows{list: list, names: sortedNames(types), columns: make(map[string]*column, len(types))}
 	for name, d := range types {
@@ -228,7 +228,7 @@ func (r *rows) read(c *cursor, i int, objects bool) error {
 	return nil
 }
 
-// object reads the values of one instance by name; of a name given twice the first counts.
+// object reads the values of one instance by name; if a name is given twice, the first one counts.
 func (r *rows) object(c *cursor, i int) error {
 	whole, seen := *c, 0
 	count := c.count()
@@ -261,7 +261,7 @@ func (r *rows) object(c *cursor, i int) error {
 	return nil
 }
 
-// add adds the value at c to a column as that of instance i.
+// add adds the value at c to a column as the value of instance i.
 func (r *rows) add(c *cursor, col *column, i int) error {
 	shape, err := shapeOf(*c, r.shape)
 	if err != nil {
@@ -270,7 +270,7 @@ func (r *rows) add(c *cursor, col *column, i int) error {
 	r.shape = shape
 	if col.sink == nil {
 		col.shape = slices.Clone(shape)
-		// Each of several inputs begins with its share of what the text can hold, and grows.
+		// With several inputs, each begins with its share of what the text can hold, and grows.
 		size := (r.list.end() - r.list.p) / len(r.names)
 		if col.sink, err = r.list.d.newSink(col.dtype, room(size, append([]int{r.list.count()}, shape...), col.dtype)); err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 )
 
 // message writes a protocol buffer as C++'s MessageToJsonString does with always_print_fields_with_no_presence: fields
-// by number under their proto names, members of a oneof last and only where set, 64-bit integers as strings. Maps are
-// sorted (there they are in no order).
+// by number under their proto names, oneof members last and only if set, 64-bit integers as strings. Maps are sorted
+// (there they have no order).
 func (w *writer) message(m protoreflect.Message) {
 	w.open('{')
 	fields := m.Descriptor().Fields()
@@ -57,7 +57,7 @@ func (w *writer) field(m protoreflect.Message, f protoreflect.FieldDescriptor) {
 	}
 }
 
-// scalar writes one value of a field: no list, no map.
+// scalar writes one value of a field that is neither a list nor a map.
 func (w *writer) scalar(f protoreflect.FieldDescriptor, v protoreflect.Value) {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
@@ -98,7 +98,7 @@ func (w *writer) number(v float64, bits int) {
 	}
 }
 
-// wrapper returns the only field of a wrapped scalar such as Int64Value, which JSON has without its message.
+// wrapper returns the only field of a wrapped scalar such as Int64Value, which is a bare value in JSON.
 func wrapper(m protoreflect.Message) (protoreflect.FieldDescriptor, bool) {
 	d := m.Descriptor()
 	if d.FullName().Parent() != "google.protobuf" || d.Fields().Len() != 1 {

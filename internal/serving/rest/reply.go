@@ -21,8 +21,8 @@ type outputs struct {
 	account *budget.Account // pays for the reply
 }
 
-// writer returns one for rows that are written one by one, or for all at once. A number takes less than 32 bytes, and a
-// string that is written with escapes is what the model answered too.
+// writer returns a writer for rows that are written one by one, or all at once. A number takes less than 32 bytes, and
+// the escapes of a string are the model's doing too.
 func (o outputs) writer(out []byte, rows int) *writer {
 	w := &writer{buf: out, account: o.account, fair: 4096}
 	for i, t := range o.tensors {
@@ -35,7 +35,7 @@ func (o outputs) writer(out []byte, rows int) *writer {
 	return w
 }
 
-// appendPredictions appends the reply to "instances": the outputs of each row, an object where there are several.
+// appendPredictions appends the reply to "instances": the outputs of each row, an object if there are several.
 func appendPredictions(out []byte, o outputs) ([]byte, error) {
 	if len(o.names) == 0 {
 		return out, invalid("Cannot convert empty tensor map to JSON")
@@ -81,7 +81,7 @@ func appendPredictions(out []byte, o outputs) ([]byte, error) {
 	return w.buf, w.err
 }
 
-// appendOutputs appends the reply to "inputs": the only output, or an object of several.
+// appendOutputs appends the reply to "inputs": the only output, or an object of all outputs.
 func appendOutputs(out []byte, o outputs) ([]byte, error) {
 	if len(o.names) == 0 {
 		return out, invalid("Cannot convert empty tensor map to JSON")
@@ -115,7 +115,7 @@ type values struct {
 	next int
 }
 
-// valuesOf: strings are bytes, written as base64, where the alias ends so.
+// valuesOf returns the values of t. Strings are bytes, written as base64, if the alias ends in "_bytes".
 func valuesOf(t *tensor.Tensor, alias string) values {
 	return values{t: t, b64: strings.HasSuffix(alias, "_bytes")}
 }
@@ -289,8 +289,8 @@ func appendError(out []byte, text string) []byte {
 	return escapeHidden(w.buf)
 }
 
-// escapeHidden replaces what JSON may hold as it is but a terminal obeys, such as the one-byte form of an escape
-// sequence: an error quotes names of the request.
+// escapeHidden replaces characters that JSON may contain but that a terminal obeys, such as the one-byte form of an
+// escape sequence, since errors quote names of the request.
 func escapeHidden(b []byte) []byte {
 	shown := func(r rune) bool { return r == '\n' || r != utf8.RuneError && strconv.IsGraphic(r) }
 	if !bytes.ContainsFunc(b, func(r rune) bool { return !shown(r) }) {

@@ -10,11 +10,11 @@ import (
 )
 
 var compressors = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return z
 }}
 
-// reply sends JSON, compressed where it is large and the client accepts that.
+// reply sends JSON, compressed if it is large and the client accepts that.
 func (h *handler) reply(w http.ResponseWriter, r *http.Request, code int, body []byte) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
@@ -29,7 +29,8 @@ func (h *handler) reply(w http.ResponseWriter, r *http.Request, code int, body [
 	h.send(w, code, body)
 }
 
-// streamed is the size from which on a reply is sent while it is compressed, so that it is not there twice.
+// streamed is the size from which on a reply is sent while it is compressed, so that memory does not hold
+// it twice.
 const streamed = 1 << 20
 
 // compress sends a reply compressed.
@@ -40,7 +41,7 @@ func (h *handler) compress(w http.ResponseWriter, code int, body []byte) {
 	if len(body) < streamed {
 		var buf bytes.Buffer
 		z.Reset(&buf)
-		// A bytes.Buffer takes all that is written.
+		// Writes to a bytes.Buffer do not fail.
 		_, _ = z.Write(body)
 		_ = z.Close()
 		h.send(w, code, buf.Bytes())
@@ -49,13 +50,13 @@ func (h *handler) compress(w http.ResponseWriter, code int, body []byte) {
 	h.within(w, func() {
 		w.WriteHeader(code)
 		z.Reset(w)
-		// That the client has gone is no concern of the server's.
+		// A client that has disconnected does not matter to the server.
 		_, _ = z.Write(body)
 		_ = z.Close()
 	})
 }
 
-// send sends a reply. That the client has gone is no concern of the server's.
+// send sends a reply. A client that has disconnected does not matter to the server.
 func (h *handler) send(w http.ResponseWriter, code int, body []byte) {
 	h.within(w, func() {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -64,7 +65,7 @@ func (h *handler) send(w http.ResponseWriter, code int, body []byte) {
 	})
 }
 
-// within sends what must be taken within the timeout.
+// within runs send, whose output the client must receive within the timeout.
 func (h *handler) within(w http.ResponseWriter, send func()) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Now().Add(h.WriteTimeout))

@@ -11,21 +11,21 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/servable"
 )
 
-// The paths of the API; only the case of names is kept.
+// The paths of the API; only names are case-sensitive.
 var (
 	predictPath = regexp.MustCompile(`^(?i)/v1/models/([^/:]+)(?:(?:/versions/(\d+))|(?:/labels/([^/:]+)))?:(classify|regress|predict)$`)
 	statusPath  = regexp.MustCompile(`^(?i)/v1/models(?:/([^/:]+))?(?:(?:/versions/(\d+))|(?:/labels/([^/:]+)))?(?:\/(metadata))?$`)
 )
 
-// route is what a request asks for.
+// route says what a request asks for.
 type route struct {
 	method  string // "predict", "classify", "regress", "status", "metadata"; "" is malformed
 	model   string
 	version servable.Version
 }
 
-// routeOf reads a request line; target is the path with its query, as sent. Of "predict" and its like and of
-// "metadata" the case counts, as in TensorFlow Serving: other spellings are malformed, or ask for the status.
+// routeOf reads a request line; target is the path with its query, as sent. The case of "metadata", "predict"
+// and the like matters, as in TensorFlow Serving: other spellings are malformed, or ask for the status.
 func routeOf(verb, target string) (route, error) {
 	var m []string
 	var r route
@@ -60,7 +60,7 @@ func routeOf(verb, target string) (route, error) {
 	return r, nil
 }
 
-// unescape decodes percent escapes; what is none stays as it is.
+// unescape decodes percent escapes and keeps everything else.
 func unescape(s string) string {
 	var out []byte
 	for i := 0; i < len(s); i++ {
@@ -84,7 +84,7 @@ func target(r *http.Request) string {
 	return r.URL.RequestURI()
 }
 
-// routed is the context of a request, with its routing key where it has one.
+// routed is the context of a request, with its routing key if it has one.
 func routed(r *http.Request) context.Context {
 	if key := r.Header.Get(inference.RoutingKey); key != "" {
 		return inference.WithRoutingKey(r.Context(), key)

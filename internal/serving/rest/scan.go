@@ -9,18 +9,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// padding is the number of zero bytes behind a text: the first ends every scan, eight may be loaded at once.
+// padding is the number of zero bytes after a text: the first ends every scan, and loads may read eight bytes.
 const padding = 8
 
-// document is a JSON text and where its lists and objects lie. Like RapidJSON, which TensorFlow Serving parses with,
-// it takes NaN, Inf and Infinity, stops behind the first value, and takes a zero byte for the end of the text.
+// document is a JSON text with the positions of its lists and objects. Like RapidJSON, with which TensorFlow Serving
+// parses, it accepts NaN, Inf and Infinity, stops after the first value, and takes a zero byte as the end of the
+// text.
 type document struct {
 	b     []byte // with padding
 	nodes []node // lists and objects in the order in which they open
 	stack []uint32
 
-	account *budget.Account // pays for nodes, and for what is made of the text
-	taken   int             // bytes for the latter
+	account *budget.Account // pays for nodes, and for values made from the text
+	taken   int             // bytes for these values
 	err     error           // of the account
 	root    int             // where the value begins
 }
@@ -28,11 +29,11 @@ type document struct {
 // node is a list or an object.
 type node struct {
 	count uint32 // elements or members
-	end   uint32 // offset behind its bracket
-	next  uint32 // the first node behind it
+	end   uint32 // offset after its bracket
+	next  uint32 // the first node after it
 }
 
-// nodeSize is what a node takes, in bytes.
+// nodeSize is the size of a node in bytes.
 const nodeSize = int(unsafe.Sizeof(node{}))
 
 // The texts of RapidJSON 1.1's parse errors.
@@ -52,14 +53,14 @@ const (
 	errExponent   = "Miss exponent in number."
 )
 
-// deepest is how deep lists and objects may lie in each other, which bounds the memory that a text of brackets costs;
-// errDeep is not RapidJSON's, which has no limit.
+// deepest is the largest depth of nested lists and objects, which bounds the memory for a text of brackets; errDeep
+// is not RapidJSON's, which has no limit.
 const (
 	deepest = 1 << 20
 	errDeep = "Lists and objects are nested deeper than 1048576 levels."
 )
 
-// parse checks the syntax of text and finds its lists and objects. It uses the room behind text up to its capacity.
+// parse checks the syntax of text and finds its lists and objects. It uses the spare capacity of text.
 func (d *document) parse(text []byte) error {
 	if len(text) == 0 {
 		return invalid("JSON Parse error: The document is empty")
@@ -159,7 +160,7 @@ closing:
 	goto behind
 }
 
-// byteOrderMark returns the length of the mark that the text begins with.
+// byteOrderMark returns the length of the byte order mark at the start of the text.
 func byteOrderMark(b []byte) (n int) {
 	for _, c := range []byte("\xEF\xBB\xBF") {
 		if b[n] == c {
@@ -212,19 +213,19 @@ func (d *document) scanNumbers(p int) (int, string) {
 	return p, text
 }
 
-// open begins a list or an object; false where it lies too deep.
+// open begins a list or an object; it returns false if it is nested too deep.
 func (d *document) open(object uint32) bool {
 	if len(d.stack) == deepest {
 		return false
 	}
 	if len(d.nodes) == cap(d.nodes) {
-		most := max(containers(d.b), len(d.nodes)+len(d.nodes)/2) // more than deepest, or a text that does not end
+		most := max(containers(d.b), len(d.nodes)+len(d.nodes)/2) // more than deepest, or a text without an end
 		if d.err = d.room(most); d.err != nil {
 			return false
 		}
 	}
 	if n := len(d.stack); n == cap(d.stack) {
-		if d.err = d.account.Reserve(4 * max(n, 64)); d.err != nil { // as much as it grows by, or more
+		if d.err = d.account.Reserve(4 * max(n, 64)); d.err != nil { // at least as much as it grows by
 			return false
 		}
 	}
@@ -247,8 +248,8 @@ func (d *document) room(count int) error {
 	return nil
 }
 
-// containers is how many lists and objects a text has. Brackets within strings are none; they are excluded only where
-// there are so many that it matters.
+// containers is the number of lists and objects in a text. Brackets within strings do not count, but are excluded
+// only if there are so many that it matters.
 func containers(text []byte) int {
 	most := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
 	if nodeSize*most <= 2*len(text) {
@@ -269,10 +270,10 @@ func containers(text []byte) int {
 			}
 		}
 	}
-	return min(opened, max(closed, deepest)) // more than are closed are refused when that many lie in each other
+	return min(opened, max(closed, deepest)) // so many unclosed ones are refused for their depth
 }
 
-// take counts what is about to be made of the text.
+// take reserves memory for what is about to be made from the text.
 func (d *document) take(n int) error {
 	err := d.account.Reserve(n)
 	if err == nil {
@@ -281,7 +282,7 @@ func (d *document) take(n int) error {
 	return err
 }
 
-// takeTimes is take of count things of so many bytes each.
+// takeTimes is take for count things of size bytes each.
 func (d *document) takeTimes(count, size int) error {
 	err := d.account.ReserveArray(count, size)
 	if err == nil {
@@ -290,7 +291,7 @@ func (d *document) takeTimes(count, size int) error {
 	return err
 }
 
-// give counts what was taken and is made no use of.
+// give releases memory that was taken and is not used.
 func (d *document) give(n int) {
 	d.account.Release(n)
 	d.taken -= n

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxRank is the largest rank of a tensor, TensorFlow's.
+// maxRank is the largest rank of a tensor, as in TensorFlow.
 const maxRank = 254
 
-// typeNames are TensorFlow's names of the types where they are not graph's.
+// typeNames are TensorFlow's names of types, where they differ from graph's.
 var typeNames = map[tensor.DType]string{tensor.Float32: "float", tensor.Float64: "double", tensor.Float16: "half"}
 
 func typeName(d tensor.DType) string {
@@ -21,15 +21,15 @@ func typeName(d tensor.DType) string {
 	return d.String()
 }
 
-// sink collects the elements of one tensor. The text bounds their number; no shape that a request claims
-// is believed before its elements are there.
+// sink collects the elements of one tensor. The text bounds their number: the shape that a request claims
+// allocates nothing before its elements are read.
 type sink struct {
 	d *document
 	t *tensor.Tensor // its shape is one dimension, the room
 	n int            // elements so far
 }
 
-// newSink has room for that many elements.
+// newSink returns a sink with room for that many elements.
 func (d *document) newSink(t tensor.DType, room int) (*sink, error) {
 	if err := d.takeTimes(room, elementSize(t)); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (d *document) newSink(t tensor.DType, room int) (*sink, error) {
 	return &sink{d: d, t: tensor.New(t, room)}, nil
 }
 
-// tensor returns what was collected, in that shape.
+// tensor returns the elements as a tensor of that shape.
 func (s *sink) tensor(shape []int) *tensor.Tensor {
 	t := s.t
 	t.Shape = shape
@@ -66,17 +66,17 @@ func (s *sink) reserve(count int) error {
 	return nil
 }
 
-// next returns where the next count elements go.
+// next returns the slots of the next count elements.
 func next[T tensor.Element](s *sink, count int) []T { return tensor.Values[T](s.t)[s.n : s.n+count] }
 
-// halves is next of a type whose elements are 16 bits.
+// halves is next for types whose elements have 16 bits.
 func (s *sink) halves(count int) []uint16 {
 	bits := &tensor.Tensor{DType: tensor.Uint16, Shape: s.t.Shape, Bytes: s.t.Bytes}
 	return tensor.Values[uint16](bits)[s.n : s.n+count]
 }
 
-// shapeOf returns the shape of a value, which its first elements give, in the room of shape; a value that is no
-// list is a scalar.
+// shapeOf returns the shape of a value, as its first elements show it, in the memory of shape; a value that is
+// not a list is a scalar.
 func shapeOf(c cursor, shape []int) ([]int, error) {
 	shape = shape[:0]
 	for c.isList() {
@@ -92,7 +92,7 @@ func shapeOf(c cursor, shape []int) ([]int, error) {
 	return shape, nil
 }
 
-// fill moves over the value at c, which must have that shape, and adds its elements to s.
+// fill moves past the value at c, which must have that shape, and adds its elements to s.
 func (s *sink) fill(c *cursor, shape []int, depth int) error {
 	if !c.isList() {
 		if depth != len(shape) {
@@ -174,7 +174,7 @@ func (s *sink) elements(c *cursor, count, rank int) error {
 	return s.refuse(*c)
 }
 
-// refuse says why the value at c is no element.
+// refuse returns why the value at c is not an element.
 func (s *sink) refuse(c cursor) error {
 	switch d := s.t.DType; {
 	case c.isObject(), supported(d):

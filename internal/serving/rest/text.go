@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// escapes maps the letter behind a backslash to what it means.
+// escapes maps the letter after a backslash to its meaning.
 var escapes = [256]byte{'"': '"', '/': '/', '\\': '\\', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // plain8 reports whether none of eight bytes is a quote, a backslash or a control character.
@@ -18,7 +18,7 @@ func plain8(v uint64) bool {
 	return ((quote-ones)&^quote|(slash-ones)&^slash|(v-ones*0x20)&^v)&tops == 0
 }
 
-// scanString checks the string at p and returns the offset behind it, or that of the error.
+// scanString checks the string at p and returns the offset after it, or the offset of the error.
 func scanString(b []byte, p int) (int, string) {
 	p++
 	for {
@@ -70,7 +70,7 @@ func scanEscape(b []byte, p int) (end int, text string) {
 	return p + 12, ""
 }
 
-// hex4 reads four hexadecimal digits; it does not look behind the first byte that is none.
+// hex4 reads four hexadecimal digits; it does not read past the first byte that is not one.
 func hex4(b []byte, p int) (r rune, ok bool) {
 	for _, shift := range []int{12, 8, 4, 0} {
 		c := b[p]
@@ -88,7 +88,7 @@ func hex4(b []byte, p int) (r rune, ok bool) {
 	return r, true
 }
 
-// stringEnd returns the offset behind the string at p of a checked text.
+// stringEnd returns the offset after the string at p of a checked text.
 func stringEnd(b []byte, p int) int {
 	for {
 		p += 1 + bytes.IndexByte(b[p+1:], '"')
@@ -102,7 +102,7 @@ func stringEnd(b []byte, p int) int {
 	}
 }
 
-// unquote returns what the string s means, with its quotes; a copy only where it has escapes.
+// unquote returns the meaning of the quoted string s; it copies only if there are escapes.
 func unquote(s []byte) []byte {
 	s = s[1 : len(s)-1]
 	i := bytes.IndexByte(s, '\\')
@@ -133,7 +133,7 @@ func unquote(s []byte) []byte {
 	return out
 }
 
-// appendRune encodes r; unlike utf8.AppendRune also the half of a pair that stands alone, as RapidJSON does.
+// appendRune encodes r. Unlike utf8.AppendRune it also encodes a lone surrogate, as RapidJSON does.
 func appendRune(out []byte, r rune) []byte {
 	if r >= 0xDC00 && r <= 0xDFFF {
 		return append(out, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
@@ -163,7 +163,7 @@ func decodeBase64(s []byte) ([]byte, bool) {
 	return out[:n], err == nil
 }
 
-// quotedSize is what appendQuoted appends.
+// quotedSize is the number of bytes that appendQuoted appends.
 func quotedSize(s []byte) int {
 	n := len(s) + 2
 	for _, c := range s {

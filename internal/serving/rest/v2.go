@@ -43,7 +43,7 @@ type exchange struct {
 	w  http.ResponseWriter
 	r  *http.Request
 	s  *scratch
-	at []string // the path behind /v2
+	at []string // the path after /v2
 }
 
 func (x *exchange) answer() (out []byte, code int, err error) {
@@ -62,12 +62,12 @@ func (x *exchange) malformed() ([]byte, int, error) {
 	return x.s.out[:0], 0, status.Errorf(codes.NotFound, "Malformed request: %s %s", x.r.Method, x.r.URL.Path)
 }
 
-// is reports whether the request has that method and as many parts in its path.
+// is reports whether the request has that method and that many parts in its path.
 func (x *exchange) is(method string, parts int) bool {
 	return x.r.Method == method && len(x.at) == parts
 }
 
-// truth replies with a condition, and with another code where it does not hold.
+// truth replies with a condition, and with the other code if it is false.
 func (x *exchange) truth(name string, holds bool, otherwise int) ([]byte, int, error) {
 	w := &writer{buf: x.s.out[:0], narrow: true}
 	w.open('{')
@@ -103,7 +103,7 @@ func (x *exchange) server() ([]byte, int, error) {
 	return x.malformed()
 }
 
-// pair writes a member that is a string.
+// pair writes a string member.
 func (w *writer) pair(name, value string) {
 	w.quoted([]byte(name))
 	w.quoted([]byte(value))
@@ -119,7 +119,7 @@ func (w *writer) list(name string, values []string) {
 	w.close(']')
 }
 
-// model answers for a model or a version of it: "models", its name, "versions" and the version, and what is asked.
+// model answers for a model or one of its versions. The path has "models", its name, "versions" and the version, and then the question.
 func (x *exchange) model() ([]byte, int, error) {
 	if len(x.at) < 2 {
 		return x.malformed()
@@ -197,7 +197,7 @@ func (x *exchange) repository() ([]byte, int, error) {
 // loadLimit bounds how long a call waits for a model to be loaded.
 const loadLimit = 10 * time.Minute
 
-// parameters are those of an admin call, whose values nobody looks at.
+// parameters are the parameters of an admin call, whose values are ignored.
 type parameters = map[string]*pb.ModelRepositoryParameter
 
 func (x *exchange) admin(do func(context.Context, parameters) error) ([]byte, int, error) {
@@ -238,7 +238,7 @@ func (x *exchange) readAdmin() (parameters, error) {
 	return all, nil
 }
 
-// readObject reads a body, an object of JSON; nil for an empty one.
+// readObject reads a body with a JSON object; nil if it is empty.
 func (x *exchange) readObject() (*cursor, error) {
 	x.s.open(x.Memory)
 	if err := x.s.readBody(x.w, x.r, &x.Options); err != nil || len(x.s.text) == 0 {

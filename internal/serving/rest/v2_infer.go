@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// headerLength is the header that says how many bytes of a body are JSON; raw tensors follow.
+// headerLength is the header with the number of a body's bytes that are JSON; raw tensors follow.
 const headerLength = "Inference-Header-Content-Length"
 
 // infer answers an inference request.
@@ -45,15 +45,15 @@ func (x *exchange) infer(model, version string) ([]byte, int, error) {
 // inferBody is the body of an inference request.
 type inferBody struct {
 	s             *scratch
-	raw           []byte // behind the JSON
+	raw           []byte // after the JSON
 	id, signature string
 	given         []inferInput
-	names         []string // of outputs that are asked for
+	names         []string // of the requested outputs
 	binary        map[string]bool
-	allBinary     bool // outputs that do not say otherwise
+	allBinary     bool // the default for outputs
 }
 
-// inferInput is an input: in the JSON, or size bytes of the raw tensors.
+// inferInput is an input, either in the JSON or in size bytes of the raw tensors.
 type inferInput struct {
 	openinference.Input
 	data   cursor
@@ -61,7 +61,7 @@ type inferInput struct {
 	size   int
 }
 
-// readInfer reads a body, but for the elements of tensors.
+// readInfer reads a body, except for the elements of tensors.
 func (x *exchange) readInfer() (*inferBody, error) {
 	text := x.s.text
 	q := &inferBody{s: x.s, binary: map[string]bool{}}
@@ -74,7 +74,7 @@ func (x *exchange) readInfer() (*inferBody, error) {
 			return nil, err
 		}
 		q.raw = text[n:]
-		text = append(make([]byte, 0, n+padding), text[:n]...) // which is parsed with zeros behind it
+		text = append(make([]byte, 0, n+padding), text[:n]...) // the parser needs zeros after the text
 	}
 	if err := x.s.doc.parse(text); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (x *exchange) readInfer() (*inferBody, error) {
 	return q, root.objects("outputs", q.readOutput)
 }
 
-// text1 is the member of that name, a string; "" where there is none.
+// text1 is the string member of that name, or "".
 func (c cursor) text1(name string) (string, error) {
 	v, ok := c.member(name)
 	if !ok {
@@ -109,7 +109,7 @@ func (c cursor) text1(name string) (string, error) {
 	return string(b), err
 }
 
-// flag is the member of that name, true or false; false where there is none.
+// flag is the boolean member of that name, or false.
 func (c cursor) flag(name string) (bool, error) {
 	v, ok := c.member(name)
 	if !ok {
@@ -121,7 +121,7 @@ func (c cursor) flag(name string) (bool, error) {
 	return v.kind() == "True", nil
 }
 
-// objects calls f for each element of the member of that name, a list of objects; a member that is not there has none.
+// objects calls f for each element of the member of that name, a list of objects; a missing member is an empty list.
 func (c cursor) objects(name string, f func(cursor) error) error {
 	v, ok := c.member(name)
 	if !ok {
@@ -144,7 +144,7 @@ func (c cursor) objects(name string, f func(cursor) error) error {
 	return nil
 }
 
-// parameters is the object "parameters"; ok where there is one.
+// parameters is the object "parameters"; ok reports whether it exists.
 func (c cursor) parameters() (p cursor, ok bool, err error) {
 	if p, ok = c.member("parameters"); ok && !p.isObject() {
 		return p, false, invalid("JSON Value: %s: expected an object as \"parameters\"", c.d.debug(p))
@@ -172,7 +172,7 @@ func (q *inferBody) readParameters(root cursor) error {
 	return err
 }
 
-// inputCost and outputCost are about what an input and an output take besides their elements, in bytes.
+// inputCost and outputCost are the approximate sizes of an input and an output without their elements, in bytes.
 const inputCost, outputCost = 768, 192
 
 func (q *inferBody) readInput(c cursor) (err error) {
@@ -262,7 +262,7 @@ func (q *inferBody) inputs() (map[string]*tensor.Tensor, error) {
 	return in, err
 }
 
-// result appends the reply, raw tensors behind the JSON.
+// result appends the reply, with raw tensors after the JSON.
 func (x *exchange) result(out []byte, q *inferBody, model string, p *inference.Prediction) ([]byte, error) {
 	w := outputs{names: p.Names, tensors: p.Tensors, account: x.s.account}.writer(out, 1)
 	w.open('{')

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// jsonTypes are the types that elements of a narrow type are read as, or written.
+// jsonTypes are the types as which elements of a narrow type are read and written.
 var jsonTypes = map[tensor.DType]tensor.DType{tensor.Int8: tensor.Int32, tensor.Int16: tensor.Int32, tensor.Uint8: tensor.Int32, tensor.Uint16: tensor.Int32,
 	tensor.Float16: tensor.Float32, tensor.BFloat16: tensor.Float32}
 
@@ -56,7 +56,7 @@ func (g inferInput) fromJSON() (*tensor.Tensor, error) {
 	return narrow, nil
 }
 
-// narrowed converts from to the type of to; false where an integer does not fit.
+// narrowed converts from to the type of to; it returns false if an integer does not fit.
 func narrowed(to, from *tensor.Tensor) bool {
 	switch to.DType {
 	case tensor.Int8:

@@ -60,7 +60,7 @@ func TestSlowLoads(t *testing.T) {
 	}
 }
 
-// TestInferParameters: parameters of other types than theirs, and extensions that are not there, are refused.
+// TestInferParameters: parameters of the wrong type, and extensions that are not implemented, are refused.
 func TestInferParameters(t *testing.T) {
 	ask := v2(t, nil)
 	body := func(parameters, input, output string) string {
@@ -79,7 +79,7 @@ func TestInferParameters(t *testing.T) {
 	}
 }
 
-// TestInferShapes: sizes that overflow, of tensors with and without elements, and elements beyond their type.
+// TestInferShapes: sizes that overflow, with and without elements, and elements out of range.
 func TestInferShapes(t *testing.T) {
 	ask := v2(t, nil)
 	for _, c := range []struct{ shape, datatype, data, want string }{
@@ -97,7 +97,7 @@ func TestInferShapes(t *testing.T) {
 	}
 }
 
-// TestInferVersions: a version is a number without a sign; all else is a label. Parts of a path are taken apart before their escapes are.
+// TestInferVersions: a version is a number without a sign; everything else is a label. A path is split before its parts are unescaped.
 func TestInferVersions(t *testing.T) {
 	ask := v2(t, nil)
 	const body = `{"inputs": [{"name": "x", "shape": [1], "datatype": "FP32", "data": [1]}]}`
@@ -115,7 +115,7 @@ func TestInferVersions(t *testing.T) {
 // TestInferMemory: names, ids and many small inputs are paid for before they are copied.
 func TestInferMemory(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 40, Request: 1 << 20})
-	t.Cleanup(func() { // after the server has closed: a reply is there before its request is over
+	t.Cleanup(func() { // after the server has closed: a reply may arrive before its request is over
 		if used := memory.Used(); used != 0 {
 			t.Errorf("%d bytes are still held", used)
 		}
@@ -144,7 +144,7 @@ func TestInferMemory(t *testing.T) {
 	}
 }
 
-// FuzzInfer: whatever a body is, it is answered, or refused as a mistake of the client, and its memory comes back.
+// FuzzInfer: every body is answered, or refused as the client's mistake, and its memory is released.
 func FuzzInfer(f *testing.F) {
 	m := modeltest.Source()
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30, Request: 1 << 24})

@@ -2,19 +2,19 @@ package rest
 
 import "github.com/goestimator/goestimator/internal/platform/budget"
 
-// writer writes JSON as RapidJSON's PrettyWriter does: each value on a line of its own, lists on one line where single
-// is set.
+// writer writes JSON as RapidJSON's PrettyWriter does: each value on its own line, or lists on one line if single is
+// set.
 type writer struct {
 	buf     []byte
-	account *budget.Account // pays for buf; nil: nobody counts
-	fair    int             // how large buf may be for what the model answered; more is the request's doing, which chose the shape
-	isFair  bool            // buf is paid for as what the model answered
-	done    int             // elements that are written, of
-	all     int             // so many; 0: nobody knows
-	err     error           // of the account: what was written is lost
+	account *budget.Account // pays for buf; nil: not counted
+	fair    int             // limit of buf for the model's answer; a larger one is due to the request, which chose the shape
+	isFair  bool            // buf is paid for as the model's answer
+	done    int             // elements written so far, of
+	all     int             // all; 0: unknown
+	err     error           // of the account: the output is lost
 
 	single bool
-	narrow bool // one space a level, as protocol buffers are printed, in place of four
+	narrow bool // one space per level, as protocol buffers are printed, instead of four
 	levels []level
 }
 
@@ -23,7 +23,7 @@ type level struct {
 	list  bool
 }
 
-// before writes what separates a value or a name from the one before.
+// before writes the separator before a value or a name.
 func (w *writer) before() {
 	w.room(longestNumber)
 	if len(w.levels) == 0 {
@@ -46,7 +46,7 @@ func (w *writer) before() {
 	l.count++
 }
 
-// longestNumber is how much a number or a bracket and what comes before it take; strings see to themselves.
+// longestNumber is the room for a number or a bracket with its separator; strings reserve their own.
 const longestNumber = 64
 
 // room makes room for n more bytes.
@@ -56,11 +56,10 @@ func (w *writer) room(n int) {
 	}
 }
 
-// grow makes the buffer larger. Where the account does not pay for it, what was written makes way: nobody will read it,
-// but err.
+// grow makes the buffer larger. If the account does not pay for it, the output is dropped, since only err will be read.
 func (w *writer) grow(n int) {
 	size := max(len(w.buf)+n, nextSize(cap(w.buf)))
-	if w.done > 0 && w.done < w.all { // as large as the rest will be, if it is like what is written
+	if w.done > 0 && w.done < w.all { // if the rest is like what is written
 		rest := float64(len(w.buf)) / float64(w.done) * float64(w.all) * 17 / 16
 		size = max(len(w.buf)+n, min(int(rest), 8*size))
 	}
@@ -77,7 +76,7 @@ func (w *writer) grow(n int) {
 	w.buf = append(make([]byte, 0, size), w.buf...)
 }
 
-// pay takes the memory of a buffer of that size, in the place of the present one.
+// pay pays for a buffer of that size in place of the present one.
 func (w *writer) pay(size int) error {
 	fair := size <= w.fair
 	take, give := w.account.Reserve, w.account.Release

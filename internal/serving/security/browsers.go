@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// Browsers refuses what web pages of other origins have a browser send that reaches the server. Requests without an
-// Origin, as other programs send them and links lead to, pass. One that may change something does not, if the browser says that a page
-// of another site sent it.
+// Browsers refuses requests that web pages of other origins make a browser send. Requests without an Origin, which links and other
+// programs send, pass. A request that may change something is also refused if the browser says that a page of another site sent it.
 type Browsers struct {
-	// Loopback says that the server listens on loopback alone: a request that calls it by another name comes from a page
-	// whose name was made to lead there (DNS rebinding).
+	// Loopback says that the server listens on loopback only: a request for another name then comes from a page whose name was made to
+	// resolve to loopback (DNS rebinding).
 	Loopback  bool
-	Name      string // another name that the server has on loopback; "": none
-	AnyOrigin bool   // pages of any origin may ask
+	Name      string // another name of the server on loopback; "": none
+	AnyOrigin bool   // pages of any origin may send requests
 }
 
-// Handler answers 403 to requests that are not let in.
+// Handler answers 403 to requests that are refused.
 func (b Browsers) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		why := ""
@@ -40,7 +39,7 @@ func (b Browsers) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// sender is what a request says of the page that sent it.
+// sender describes the page that sent a request.
 func sender(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return fmt.Sprintf("origin %q", origin)
@@ -53,7 +52,7 @@ func (b Browsers) named(host string) bool {
 	return b.Name != "" && strings.EqualFold(strings.TrimSuffix(hostname(host), "."), strings.TrimSuffix(b.Name, "."))
 }
 
-// namesLoopback reports whether a Host header can only lead to loopback. Requests without one, of HTTP 1.0, are no page's.
+// namesLoopback reports whether a Host header can only mean loopback. Requests without one, of HTTP 1.0, do not come from pages.
 func namesLoopback(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix(hostname(host), "."))
 	if ip, err := netip.ParseAddr(name); err == nil {
@@ -70,8 +69,8 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// SameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which no page can
-// set, tells it where a proxy has changed the Host.
+// SameOrigin reports whether a request does not come from a page of another origin. Sec-Fetch-Site, which pages cannot set, decides if
+// a proxy has changed the Host.
 func SameOrigin(r *http.Request) bool {
 	given, site := strings.Join(r.Header.Values("Origin"), " "), r.Header.Get("Sec-Fetch-Site")
 	if site == "same-origin" {
@@ -81,11 +80,11 @@ func SameOrigin(r *http.Request) bool {
 		safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 		return safe || site == "" || site == "none"
 	}
-	origin, err := url.Parse(given) // not of two
+	origin, err := url.Parse(given) // fails for two
 	if err != nil || origin.Host == "" {
 		return false
 	}
-	if origin.Scheme == "http" && r.TLS != nil { // anybody on the way may have made that page
+	if origin.Scheme == "http" && r.TLS != nil { // anyone on the network may have forged that page
 		return false
 	}
 	port := map[string]string{"http": ":80", "https": ":443"}[origin.Scheme]

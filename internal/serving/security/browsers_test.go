@@ -44,7 +44,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// A server that listens by a name which leads to loopback is called by it.
+// A server may listen under a name that resolves to loopback; requests then use this name.
 func TestOwnName(t *testing.T) {
 	b := Browsers{Loopback: true, Name: "models.internal"}
 	for host, want := range map[string]int{
@@ -67,7 +67,7 @@ func TestOrigin(t *testing.T) {
 		{[]string{"Content-Type", "application/x-www-form-urlencoded"}, true},
 		{[]string{"Origin", ""}, true},
 		{[]string{"Origin", "http://localhost:8501"}, true},
-		{[]string{"Origin", "https://LOCALHOST:8501"}, true}, // behind a proxy that speaks TLS
+		{[]string{"Origin", "https://LOCALHOST:8501"}, true}, // behind a proxy with TLS
 		{[]string{"Host", "models.example", "Origin", "https://models.example"}, true},
 		{[]string{"Host", "models.example", "Origin", "https://models.example:443"}, true},
 		{[]string{"Host", "models.example:80", "Origin", "http://models.example"}, true},
@@ -100,7 +100,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestSiteWithoutOrigin: where a browser says that a page of another site sent a request, but not which, links lead to the server, and nothing else does.
+// TestSiteWithoutOrigin: if a browser says that a page of another site sent a request, but not which, only links lead to the server.
 func TestSiteWithoutOrigin(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE"} {
 		for site, own := range map[string]bool{"": true, "none": true, "same-origin": true, "same-site": false, "cross-site": false, "new-site": false} {
@@ -113,7 +113,7 @@ func TestSiteWithoutOrigin(t *testing.T) {
 	}
 }
 
-// A page that came without TLS is not the one of a server with TLS, whatever name both have.
+// A page that was loaded without TLS does not belong to a server with TLS, even if both have the same name.
 func TestOriginUnderTLS(t *testing.T) {
 	for origin, want := range map[string]int{"https://models.example": http.StatusNoContent, "http://models.example": http.StatusForbidden, "": http.StatusNoContent} {
 		r := httptest.NewRequest(http.MethodPost, "https://models.example/v1/models/m:predict", strings.NewReader("{}"))

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/security"
 )
 
-// Everything but the health check asks for the token.
+// Everything except the health check requires the token.
 func ExampleToken_Handler() {
 	token, err := security.NewToken("s3cret", "/healthz")
 	if err != nil {

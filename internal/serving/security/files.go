@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Files name the PEM files of a server. They are looked at again at handshakes, at most once a second, and read where their
-// size or time changed; files that cannot be read then, such as half-written ones, leave the last good ones in force.
+// Files names the PEM files of a server. Handshakes check them, at most once a second, and read them again if their size or
+// time has changed. If they cannot be read, as when half written, the last good ones stay in force.
 type Files struct {
 	Cert, Key string
-	ClientCA  string       // authorities that sign clients' certificates, which are then required; empty: none are asked for
-	Log       *slog.Logger // hears of reloads; nil: nobody
+	ClientCA  string       // authorities that sign clients' certificates, which are then required; empty: clients need none
+	Log       *slog.Logger // reports reloads; nil: nobody
 }
 
-// Config reads the files and makes TLS settings for a server.
+// Config reads the files and returns TLS settings for a server.
 func (f Files) Config() (*tls.Config, error) {
 	if f.Cert == "" || f.Key == "" {
 		return nil, errors.New("tls: expected both a certificate and a key file")
@@ -42,7 +42,7 @@ type reloader struct {
 	checked time.Time
 }
 
-// config asks for the present settings at each handshake.
+// config uses the present settings for each handshake.
 func (r *reloader) config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
@@ -77,7 +77,7 @@ func (r *reloader) paths() []string {
 	return paths
 }
 
-// look says what the files look like, without reading them.
+// look describes the state of the files without reading them.
 func (r *reloader) look() string {
 	var all string
 	for _, p := range r.paths() {

@@ -2,7 +2,7 @@ package security
 
 import "testing"
 
-// No text makes the parser panic, and none without a key pair is taken.
+// No text makes the parser panic, and no text without a key pair is accepted.
 func FuzzParseSSLConfig(f *testing.F) {
 	f.Add([]byte(`server_key: "-----BEGIN PRIVATE KEY-----" server_cert: "-----BEGIN CERTIFICATE-----" client_verify: true`))
 	f.Fuzz(func(t *testing.T, text []byte) {

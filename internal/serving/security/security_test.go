@@ -88,7 +88,7 @@ func (a authority) issue(t *testing.T, serial int64) (cert, key string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: b}))
 }
 
-// client trusts a and shows a certificate where it has one.
+// client trusts a and presents a certificate if it has one.
 func (a authority) client(t *testing.T, cert, key string) *tls.Config {
 	t.Helper()
 	c := &tls.Config{RootCAs: a.pool(), MinVersion: tls.VersionTLS12}
@@ -102,7 +102,7 @@ func (a authority) client(t *testing.T, cert, key string) *tls.Config {
 	return c
 }
 
-// get asks a server with these settings over HTTPS and returns the serial number of its certificate.
+// get sends a request over HTTPS to a server with these settings and returns the serial number of its certificate.
 func get(t *testing.T, server, client *tls.Config) (int64, error) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
@@ -121,7 +121,7 @@ func get(t *testing.T, server, client *tls.Config) (int64, error) {
 	return resp.TLS.PeerCertificates[0].SerialNumber.Int64(), nil
 }
 
-// call asks a gRPC server with these settings for its health.
+// call makes a health check of a gRPC server with these settings.
 func call(t *testing.T, server, client *tls.Config) error {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +143,7 @@ func call(t *testing.T, server, client *tls.Config) error {
 	return err
 }
 
-// TensorFlow Serving's SSLConfig secures both ports; with client_verify only clients of custom_ca get in.
+// TensorFlow Serving's SSLConfig secures both ports; with client_verify only clients of custom_ca are accepted.
 func TestSSLConfig(t *testing.T) {
 	ours, theirs := newAuthority(t), newAuthority(t)
 	cert, key := ours.issue(t, 2)

@@ -24,7 +24,7 @@ func ReadSSLConfig(path string) (*tls.Config, error) {
 	return c, nil
 }
 
-// ParseSSLConfig makes TLS settings of an SSLConfig in text form.
+// ParseSSLConfig makes TLS settings from an SSLConfig in text form.
 func ParseSSLConfig(text []byte) (*tls.Config, error) {
 	var m config.SSLConfig
 	if err := pbtext.Unmarshal(text, &m); err != nil {
@@ -41,7 +41,7 @@ func ParseSSLConfig(text []byte) (*tls.Config, error) {
 	return settings(pair, clients), nil
 }
 
-// pool reads the authorities of clients. Without any, and where clients must have a certificate, the system's authorities count.
+// pool reads the authorities that sign clients' certificates. If there are none but clients need a certificate, it is the system's.
 func pool(pem string, verify bool) (*x509.CertPool, error) {
 	if !verify {
 		return nil, nil
@@ -56,7 +56,7 @@ func pool(pem string, verify bool) (*x509.CertPool, error) {
 	return p, nil
 }
 
-// settings are what a handshake needs. A nil pool asks no client for a certificate.
+// settings returns the settings of a handshake. With a nil pool, clients need no certificate.
 func settings(pair tls.Certificate, clients *x509.CertPool) *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{pair}}
 	if clients != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
+// Token is a secret that requests carry as "Authorization: Bearer <secret>". It is compared in constant time.
 type Token struct {
 	sums   [][sha256.Size]byte // of the accepted secrets
 	exempt map[string]bool
 }
 
-// NewToken makes a Token of a secret, or of several, a line each: the old and the new one while clients change. Requests to
-// the paths in exempt need none, such as health checks; gRPC's health service never does.
+// NewToken makes a Token from a secret, or from several, one per line: the old and the new one while clients change.
+// Requests to the exempt paths, such as health checks, need none; gRPC's health service never does.
 func NewToken(secrets string, exempt ...string) (*Token, error) {
 	t := &Token{exempt: map[string]bool{}}
 	for line := range strings.Lines(secrets) {
@@ -54,7 +54,7 @@ func ReadToken(path string, exempt ...string) (*Token, error) {
 	return t, nil
 }
 
-// shows says whether a value of the authorization header has the secret.
+// shows reports whether the value of an authorization header has the secret.
 func (t *Token) shows(header string) bool {
 	scheme, secret, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
@@ -81,8 +81,8 @@ func (t *Token) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// Check returns why a call may not be made: the secret is not among its headers. It needs no message, so that a
-// server may ask before it receives one.
+// Check returns why a call is refused: the secret is not in its headers. It needs no message, so a server may call it
+// before it receives one.
 func (t *Token) Check(ctx context.Context, method string) error {
 	if strings.HasPrefix(method, "/grpc.health.v1.Health/") || t.exempt[method] {
 		return nil

@@ -1,3 +1,3 @@
-// Package servable says what the parts of the model server agree on: a Model
-// that computes tensors by name, and a Loader that makes one of a directory.
+// Package servable defines the interfaces between the parts of the model server: a Model that computes tensors by name,
+// and a Loader that makes one from a directory.
 package servable

@@ -7,7 +7,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// Func is a Model of a Go function: the twin in memory, for tests.
+// Func is a Model made from a Go function: the twin in memory, for tests.
 type Func struct {
 	Sigs    map[string]*pb.SignatureDef
 	Compute func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error)

@@ -12,13 +12,13 @@ import (
 // A Model computes tensors by name: a loaded SavedModel, or a stand-in for one.
 // It is safe for concurrent use until Close.
 type Model interface {
-	// Signatures returns what the model offers, by key; nobody changes it.
+	// Signatures returns the model's signatures by key. They must not be changed.
 	Signatures() map[string]*pb.SignatureDef
-	// Run computes the fetches, tensor names such as "scores:0", from feeds by tensor name. It does not keep or change
-	// the feeds; the results, in the order of fetches, are the caller's. Errors carry a gRPC status: InvalidArgument for
-	// feeds that do not fit, DeadlineExceeded and Canceled for ctx, Internal for what is the model's fault.
+	// Run computes the fetches, tensor names such as "scores:0", from feeds by tensor name. It does not keep or change the feeds;
+	// the results, in the order of fetches, belong to the caller. Errors carry a gRPC status: InvalidArgument for feeds that do not
+	// fit, DeadlineExceeded and Canceled for ctx, Internal for faults of the model.
 	Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error)
-	// Close frees what the model holds. No Run may be going on or begin later.
+	// Close frees the model's resources. No Run may be in progress or begin later.
 	Close() error
 }
 
@@ -26,12 +26,12 @@ type Model interface {
 type Feature struct {
 	Name   string
 	DType  tensor.DType
-	Shape  []int // -1: any size; of a dense feature
-	Sparse bool  // any number of values, also none
+	Shape  []int // -1: any size; for dense features
+	Sparse bool  // any number of values, or none
 }
 
-// FeaturesOf returns what a signature of m parses of serialized examples, sorted by name; none where it parses none, or where m does
-// not say. A model that stands before another one has Unwrap.
+// FeaturesOf returns the features that a signature of m parses from serialized examples, sorted by name; none if it parses none, or
+// if m does not know. A model that wraps another one has Unwrap.
 func FeaturesOf(m Model, signature string) []Feature {
 	for m := range layers(m) {
 		if x, ok := m.(interface{ Features(string) []Feature }); ok {
@@ -41,7 +41,7 @@ func FeaturesOf(m Model, signature string) []Feature {
 	return nil
 }
 
-// layers yields m and the models that it stands before, the outermost first.
+// layers yields m and the models that it wraps, the outermost first.
 func layers(m Model) iter.Seq[Model] {
 	return func(yield func(Model) bool) {
 		for m != nil && yield(m) {
@@ -54,9 +54,9 @@ func layers(m Model) iter.Seq[Model] {
 	}
 }
 
-// A Loader makes Models of version directories.
+// A Loader makes Models from version directories.
 type Loader interface {
-	// Load reads the model in dir (<base path>/<version>). The error says what is wrong with it.
+	// Load reads the model in dir (<base path>/<version>). The error says what is wrong with the model.
 	Load(ctx context.Context, dir string) (Model, error)
 }
 

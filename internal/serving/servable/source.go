@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Version says which version of a model is meant. The zero Version names none: it is the latest or, where the traffic of the model is
+// Version selects a version of a model. The zero Version selects none: it means the latest version or, if the model's traffic is
 // divided, the one whose turn it is.
 type Version struct {
-	Number int64  // where Exact
+	Number int64  // if Exact
 	Exact  bool   // this number
-	Label  string // or the version that has this label
-	Key    string // where none is named and traffic is divided: requests of one key get one version
-	Main   bool   // likewise, in place of Key: the version that gets most requests
+	Label  string // or the version with this label
+	Key    string // if no version is selected and traffic is divided: requests with the same key get the same version
+	Main   bool   // likewise, instead of Key: the version that gets most requests
 }
 
 // A Handle keeps one version loaded until it is released.
@@ -30,10 +30,10 @@ type Source interface {
 	Acquire(name string, v Version) (Handle, error)
 }
 
-// State is where a version is in its life; the numbers equal ModelVersionStatus.State's.
+// State is the state of a version; the numbers equal ModelVersionStatus.State's.
 type State int
 
-// The states, in the order in which a version passes them.
+// The states, in the order in which a version passes through them.
 const (
 	Start     State = 10
 	Loading   State = 20
@@ -42,18 +42,18 @@ const (
 	End       State = 50
 )
 
-// Status says where a version is in its life.
+// Status is the status of a version.
 type Status struct {
 	ID    ID
 	State State
-	Err   error // why it ended; carries a gRPC status
+	Err   error // why the version ended; carries a gRPC status
 }
 
-// A Catalog says which models there are.
+// A Catalog lists models and their versions.
 type Catalog interface {
 	// Models returns the names, sorted.
 	Models() []string
-	// Status returns the versions of a model, the newest first; an unknown one has none.
+	// Status returns the versions of a model, the newest first; an unknown model has none.
 	Status(name string) []Status
 }
 
@@ -68,7 +68,7 @@ var (
 	_ Catalog = (*Memory)(nil)
 )
 
-// Set makes m the model of that id.
+// Set makes m the model with that id.
 func (s *Memory) Set(id ID, m Model) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

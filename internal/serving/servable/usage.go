@@ -2,21 +2,21 @@ package servable
 
 import "time"
 
-// Usage is what an available version takes.
+// Usage is the resources that an available version uses.
 type Usage struct {
-	Memory int64     // bytes: variables, constants, and what programs hold between requests; without tables
-	Queue  int       // requests that wait for their turn; with batching rows
+	Memory int64     // bytes: variables, constants, and memory that programs keep between requests; without tables
+	Queue  int       // waiting requests; with batching, waiting rows
 	Since  time.Time // when it became available
-	Share  float64   // of the requests that name no version, which it gets; 0 to 1
-	Shadow float64   // the part of other versions' requests that it gets copies of; 0 to 1
+	Share  float64   // of the requests that name no version; 0 to 1
+	Shadow float64   // of other versions' requests, which are copied to this one; 0 to 1
 }
 
-// A Meter says what the available versions of a model take, by number; of a model that is not there nothing.
+// A Meter measures the available versions of a model, by number; an unknown model has none.
 type Meter interface {
 	Usage(name string) map[int64]Usage
 }
 
-// UsageOf returns what m, and the models that it stands before, say of themselves: by Memory, in bytes, and by Queued.
+// UsageOf returns the usage that m, and the models that it wraps, report: by Memory, in bytes, and by Queued.
 func UsageOf(m Model) (u Usage) {
 	for m := range layers(m) {
 		if x, ok := m.(interface{ Memory() int64 }); ok {
@@ -29,8 +29,8 @@ func UsageOf(m Model) (u Usage) {
 	return u
 }
 
-// About is the program that serves.
+// About describes the program that serves.
 type About struct {
-	Build   string // what it was built from, a line; "": nobody says
+	Build   string // what it was built from, a line; "": unknown
 	Started time.Time
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// compare returns the largest difference between the numbers of two answers, each relative to the larger one of the two, or to 1 where that
-// is larger. It is infinite where something differs that has no distance: names, types, shapes, strings, a NaN or an infinity.
+// compare returns the largest difference between the numbers of two answers, relative to the larger of the two numbers, or to 1 if that is
+// larger. It is infinite if anything else differs: names, types, shapes, strings, a NaN or an infinity.
 func compare(a, b inference.Answer) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -47,7 +47,7 @@ func difference(x, y *tensor.Tensor) float64 {
 	return largest
 }
 
-// numbers are the elements of a tensor; of complex ones both parts.
+// numbers are the elements of a tensor; a complex element counts as two numbers.
 func numbers(t *tensor.Tensor) []float64 {
 	from, src := t.DType, t.Bytes
 	switch from {
@@ -69,7 +69,7 @@ func numbers(t *tensor.Tensor) []float64 {
 	return tensor.Values[float64](out)
 }
 
-// relative is the difference of two numbers; two NaN, and two equal infinities, are the same.
+// relative is the relative difference of two numbers; two NaNs, and two equal infinities, do not differ.
 func relative(a, b float64) float64 {
 	switch {
 	case a == b || math.IsNaN(a) && math.IsNaN(b):

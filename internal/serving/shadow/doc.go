@@ -1,3 +1,3 @@
 // Package shadow sends copies of answered requests to another version of the model and compares the answers. The requests themselves
-// wait for none of it: a copy for which there is no room is dropped, and counted.
+// never wait for this: copies for which there is no room are dropped and counted.
 package shadow

@@ -23,7 +23,7 @@ const (
 	defaultTimeout = 30 * time.Second
 )
 
-// Outcome is what came of a copy.
+// Outcome is the outcome of a copy.
 type Outcome string
 
 // The outcomes.
@@ -34,15 +34,15 @@ const (
 	Dropped   Outcome = "dropped"   // there was no room for the copy, or the version is not available
 )
 
-// Result tells of one copy.
+// Result describes one copy.
 type Result struct {
-	ID         servable.ID // the version that got it
+	ID         servable.ID // the version that got the copy
 	Outcome    Outcome
-	Difference float64       // of Same and Different: the largest between two numbers, relative; infinite where the answers have another form
-	Latency    time.Duration // of the second call; 0 of a copy that was dropped
+	Difference float64       // for Same and Different: the largest relative one between two numbers; infinite if the answers differ in form
+	Latency    time.Duration // of the second call; 0 if the copy was dropped
 }
 
-// An Observer hears of every copy, from many goroutines; it must not block.
+// An Observer is notified of every copy, from many goroutines; it must not block.
 type Observer interface {
 	Shadowed(r Result)
 }
@@ -50,17 +50,17 @@ type Observer interface {
 // Options of a Mirror.
 type Options struct {
 	Models servable.Source
-	// Shadow returns which version gets a copy of a request that a version of the model answered; nil: none does.
+	// Shadow returns the version that gets a copy of a request that another version of the model answered; nil: none.
 	Shadow    func(answered servable.ID) *traffic.Shadow
 	Observers []Observer
-	Memory    *budget.Server // pays for the copies and for what the model makes of them; nil: nobody counts
-	Queue     int            // copies of a model that wait (64)
+	Memory    *budget.Server // pays for the copies and for the memory of their runs; nil: not counted
+	Queue     int            // how many copies of a model may wait (64)
 	Timeout   time.Duration  // of the second call (30 s)
 	Log       *slog.Logger   // panics of models; nil: slog.Default
 }
 
-// Mirror copies requests. It is an inference.Observer, to be closed. The copies of a model wait in a queue of their own, and are answered
-// one by one.
+// Mirror copies requests. It is an inference.Observer, and must be closed. The copies of each model wait in its own queue, and run one by
+// one.
 type Mirror struct {
 	o     Options
 	again inference.Service
@@ -73,14 +73,14 @@ type Mirror struct {
 	closed bool
 }
 
-// queue is the copies of one model. It is there as long as there are copies.
+// queue holds the copies of one model. It exists as long as there are copies.
 type queue struct {
 	waiting []job
-	places  int // that are taken: by copies that are being made, wait or are answered
+	places  int // taken by copies that are being made, wait or run
 	busy    bool
 }
 
-// job is a copy that waits.
+// job is a waiting copy.
 type job struct {
 	id      servable.ID
 	shadow  traffic.Shadow
@@ -103,7 +103,7 @@ func New(o Options) *Mirror {
 	return m
 }
 
-// Done implements inference.Observer: it copies a call of those that are copied, where there is room.
+// Done implements inference.Observer: it copies a call if the model has a shadow and there is room.
 func (m *Mirror) Done(c inference.Call) {
 	if c.Err != nil || c.Runtime == 0 {
 		return
@@ -122,7 +122,7 @@ func (m *Mirror) Done(c inference.Call) {
 	}
 }
 
-// place takes a place in the queue of a model; nil: there is none.
+// place takes a place in the queue of a model; it returns nil if there is none.
 func (m *Mirror) place(model string) *queue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +138,7 @@ func (m *Mirror) place(model string) *queue {
 	return q
 }
 
-// fill makes the copy. It fails where memory does not allow it.
+// fill makes the copy; ok is false if there is no memory for it.
 func (j *job) fill(c inference.Call, memory *budget.Server) (ok bool) {
 	size := c.Size()
 	j.account = memory.Open()
@@ -152,7 +152,7 @@ func (j *job) fill(c inference.Call, memory *budget.Server) (ok bool) {
 	return false
 }
 
-// add puts a copy into its place, which one that was not made gives back.
+// add puts a copy into its place, or returns the place if the copy was not made.
 func (m *Mirror) add(q *queue, j job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,14 +171,14 @@ func (m *Mirror) add(q *queue, j job) {
 	}
 }
 
-// leave gives a place back. m.mu is held.
+// leave returns a place. m.mu is held.
 func (m *Mirror) leave(model string, q *queue) {
 	if q.places--; q.places == 0 {
 		delete(m.queues, model)
 	}
 }
 
-// answer answers the copies of a queue until none waits.
+// answer runs the copies of a queue until none waits.
 func (m *Mirror) answer(q *queue) {
 	for {
 		m.mu.Lock()
@@ -230,7 +230,7 @@ func (m *Mirror) tell(r Result) {
 	}
 }
 
-// Close ends the calls that are going on, drops the copies that wait, and waits until both is done or ctx ends.
+// Close ends running calls, drops waiting copies, and returns when both are done or ctx ends.
 func (m *Mirror) Close(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true

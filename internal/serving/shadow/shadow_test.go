@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// results collects what came of copies.
+// results collects the results of copies.
 type results struct{ ch chan shadow.Result }
 
 func (r results) Shadowed(x shadow.Result) { r.ch <- x }
@@ -37,7 +37,7 @@ type bench struct {
 	sampled traffic.Shadow
 }
 
-// changed is the model of modeltest, whose answers are changed.
+// changed is the model of modeltest with changed answers.
 type changed struct {
 	servable.Model
 	run func(ctx context.Context, outs []*tensor.Tensor) ([]*tensor.Tensor, error)
@@ -80,7 +80,7 @@ func (b *bench) close(t *testing.T) {
 	}
 }
 
-// one asks version 1.
+// one sends a request to version 1.
 func (b *bench) one(t *testing.T) {
 	t.Helper()
 	x := tensor.New(tensor.Float32, 3)
@@ -88,7 +88,7 @@ func (b *bench) one(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear(x.Bytes) // the caller's again
+	clear(x.Bytes) // the caller may reuse it
 }
 
 func (b *bench) next(t *testing.T) shadow.Result {
@@ -147,7 +147,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Calls of every kind, as messages and as tensors, are copied; calls that failed and those that version 2 answered are not.
+// Calls of every kind, as messages and as tensors, are copied; failed calls and calls that version 2 answered are not.
 func TestCalls(t *testing.T) {
 	b := newBench(t, shadow.Options{}, add(3))
 	example := `input { example_list { examples { features { feature { key: "a" value { float_list { value: 1 } } } } } } }`
@@ -211,7 +211,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A version that does not answer delays nobody: the queue takes what fits, exactly, and the rest is dropped; then it goes on.
+// A version that does not answer delays nobody: the queue fills up exactly, and further copies are dropped; then it continues.
 func TestFullQueue(t *testing.T) {
 	began, proceed := make(chan struct{}, 100), make(chan struct{})
 	b := newBench(t, shadow.Options{Queue: 4}, func(_ context.Context, outs []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -250,7 +250,7 @@ func TestFullQueue(t *testing.T) {
 	}
 }
 
-// Copies for which there is no memory are dropped, and what was held is given back.
+// Copies for which there is no memory are dropped, and all memory is released.
 func TestMemory(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 64 << 10})
 	defer memory.Close()
@@ -272,7 +272,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Close ends a call that is going on and drops what waits; each copy has its result.
+// Close ends a running call and drops the waiting ones; each copy has its result.
 func TestClose(t *testing.T) {
 	began := make(chan struct{}, 100)
 	b := newBench(t, shadow.Options{}, func(ctx context.Context, _ []*tensor.Tensor) ([]*tensor.Tensor, error) {
@@ -296,7 +296,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A version that takes too long is ended.
+// A copy that takes too long is ended.
 func TestTimeout(t *testing.T) {
 	b := newBench(t, shadow.Options{Timeout: time.Nanosecond}, asIs)
 	b.one(t)
@@ -305,7 +305,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// Many requests at the same time: as many results as requests.
+// Many concurrent requests have as many results.
 func TestConcurrent(t *testing.T) {
 	b := newBench(t, shadow.Options{Queue: 3}, asIs)
 	var work sync.WaitGroup

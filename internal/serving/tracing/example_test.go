@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/tracing"
 )
 
-// Without a collector spans go nowhere.
+// Without a collector, spans are dropped.
 func Example() {
 	ctx := context.Background()
 	shutdown, err := tracing.Setup(ctx, tracing.Options{Service: "demo"})

@@ -20,7 +20,7 @@ type Options struct {
 	Ratio    float64
 }
 
-// Setup fails where a collector is named, since this binary was built without spans.
+// Setup returns an error if a collector is configured, since this binary was built without spans.
 func Setup(_ context.Context, o Options) (shutdown func(context.Context) error, err error) {
 	if o.Endpoint != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
 		if err := features.Need("trace"); err != nil {
@@ -30,7 +30,7 @@ func Setup(_ context.Context, o Options) (shutdown func(context.Context) error, 
 	return func(context.Context) error { return nil }, nil
 }
 
-// StatsHandler does nothing with the calls of a gRPC server.
+// StatsHandler ignores the calls of a gRPC server.
 func StatsHandler() stats.Handler { return nothing{} }
 
 type nothing struct{}

@@ -21,7 +21,7 @@ type Options struct {
 	Endpoint string  // host:port of an OTLP collector (gRPC); empty: what OTEL_EXPORTER_OTLP_ENDPOINT says, or nowhere
 	Insecure bool    // talk to Endpoint without TLS
 	Service  string  // service.name; empty: OTEL_SERVICE_NAME, or "goestimator"
-	Ratio    float64 // of the requests that begin here and are recorded, in (0, 1]; 0: all. One that comes with a trace keeps its sampling
+	Ratio    float64 // share of the requests without a trace that are recorded, in (0, 1]; 0: all. Other requests keep their trace's sampling
 
 	exporter sdk.SpanExporter // for tests
 }
@@ -45,7 +45,7 @@ func Setup(ctx context.Context, o Options) (shutdown func(context.Context) error
 	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(describe(o.Service)), sdk.WithSampler(sampler(o.Ratio)))
 	before, beforeText := otel.GetTracerProvider(), otel.GetTextMapPropagator()
 	otel.SetTracerProvider(p)
-	otel.SetTextMapPropagator(propagation.TraceContext{}) // baggage would come from untrusted callers, and goes nowhere
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // no baggage: it would come from untrusted callers, and is not used
 	recording.Store(true)
 	return func(ctx context.Context) error {
 		recording.Store(false)

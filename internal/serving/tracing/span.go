@@ -12,12 +12,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// recording says that Setup named a place for spans: where there is none, they are not even made.
+// recording is set once Setup has configured a collector; without one, spans are not even made.
 var recording atomic.Bool
 
 const scope = "github.com/goestimator/goestimator/serving"
 
-// Start begins a span within that of ctx; end closes it, with the error that came of it or nil.
+// Start begins a span within the span of ctx; end closes it with an error or nil.
 func Start(ctx context.Context, name string) (within context.Context, end func(error)) {
 	if !recording.Load() {
 		return ctx, func(error) {}
@@ -31,7 +31,7 @@ func Start(ctx context.Context, name string) (within context.Context, end func(e
 	}
 }
 
-// Record records a span that is over, within that of ctx.
+// Record records a finished span within the span of ctx.
 func Record(ctx context.Context, name string, from, to time.Time) {
 	if !recording.Load() {
 		return

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// record sets tracing up and returns what ended so far.
+// record sets up tracing and returns a function that lists the spans ended so far.
 func record(t *testing.T) func() map[string]tracetest.SpanStub {
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
@@ -44,14 +44,14 @@ func record(t *testing.T) func() map[string]tracetest.SpanStub {
 	}
 }
 
-// kept does not forget its spans at the end.
+// kept keeps its spans after shutdown.
 type kept struct{ *tracetest.InMemoryExporter }
 
 func (kept) Shutdown(context.Context) error { return nil }
 
 var _ sdk.SpanExporter = kept{}
 
-// A request's spans hang together, continue the caller's trace and carry errors.
+// The spans of a request are connected, continue the caller's trace and carry errors.
 func TestSpans(t *testing.T) {
 	ended := record(t)
 	from := time.Now().Add(-time.Second)
@@ -125,7 +125,7 @@ func (s *sink) Export(_ context.Context, r *collector.ExportTraceServiceRequest)
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// Spans reach a collector that the environment names.
+// Spans reach a collector named in the environment.
 func TestOTLP(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -153,7 +153,7 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// No name in a request keeps its span, or another one, from the collector, or takes much memory.
+// No name in a request keeps a span from reaching the collector, or uses much memory.
 func TestHostileNames(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

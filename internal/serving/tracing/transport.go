@@ -15,17 +15,17 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// StatsHandler makes a span of each call of a gRPC server: grpc.NewServer(grpc.StatsHandler(tracing.StatsHandler())). Call
-// it after Setup. Calls of methods with unprintable or very long names get none.
+// StatsHandler makes a span for each call to a gRPC server: grpc.NewServer(grpc.StatsHandler(tracing.StatsHandler())). Call it
+// after Setup. Calls of methods with unprintable or very long names get no span.
 func StatsHandler() stats.Handler {
 	return otelgrpc.NewServerHandler(otelgrpc.WithFilter(func(call *stats.RPCTagInfo) bool { return printableName(call.FullMethodName) == call.FullMethodName }))
 }
 
-// longest is how many bytes of a text that a client chose are in a span.
+// longest is the largest number of bytes of client-chosen text in a span.
 const longest = 256
 
-// printableName is a text that a client chose as spans have it: what is not UTF-8 would keep all spans that are sent with it from
-// being exported, and what is long would fill the memory in which they wait for that.
+// printableName makes a client's text fit for spans: text that is not UTF-8 would prevent the export of all spans in the same
+// batch, and long text would fill the memory in which they wait.
 func printableName(s string) string {
 	if len(s) > longest {
 		s = s[:longest] + "..."
@@ -33,7 +33,7 @@ func printableName(s string) string {
 	return printable.Text(s)
 }
 
-// Handler makes a span of each request to h, within the trace that the request's headers name.
+// Handler makes a span for each request to h, within the trace in the request's headers.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := otel.GetTextMapPropagator().Extract(r.Context(), propagation.HeaderCarrier(r.Header))
@@ -69,5 +69,5 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap gives http.ResponseController what the writer below can do.
+// Unwrap gives http.ResponseController access to the wrapped writer.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

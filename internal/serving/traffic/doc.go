@@ -1,3 +1,3 @@
-// Package traffic says how the requests of a model are divided between its versions: which share of those that name no version
-// each one gets, and which version gets copies. It extends TensorFlow Serving's ModelConfig by the two fields for that.
+// Package traffic defines how the requests of a model are divided between its versions: each version's share of the requests
+// that name none, and the version that gets copies. It adds two fields for this to TensorFlow Serving's ModelConfig.
 package traffic

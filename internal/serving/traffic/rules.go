@@ -10,37 +10,37 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Bounds of rules.
+// Limits on rules.
 const (
-	MaxVersions = 64      // that may have weights
-	MaxWeight   = 1000000 // of one
+	MaxVersions = 64      // with weights
+	MaxWeight   = 1000000 // of one version
 )
 
-// DefaultTolerance is by how much numbers may differ where a Shadow does not say.
+// DefaultTolerance is the allowed difference between numbers if a Shadow sets none.
 const DefaultTolerance = 1e-3
 
 // Rules divide the requests of a model.
 type Rules struct {
-	Weights []Weight // of versions, for requests that name none; empty: the newest gets all
-	Shadow  *Shadow  // nil: nobody gets copies
+	Weights []Weight // of versions, for requests that name none; empty: all go to the newest
+	Shadow  *Shadow  // nil: no version gets copies
 }
 
 // Weight is the share of a version, in proportion to the others.
 type Weight struct {
 	Version int64
-	Label   string // in place of Version, where it is not empty
+	Label   string // instead of Version, if not empty
 	Weight  uint32
 }
 
 // Shadow is the version that gets copies of requests.
 type Shadow struct {
 	Version   int64
-	Label     string  // in place of Version, where it is not empty
+	Label     string  // instead of Version, if not empty
 	Percent   float64 // of the requests that other versions answer, in (0, 100]
-	Tolerance float64 // by which numbers of two answers may differ, relative to the larger one, or to 1 where that is larger
+	Tolerance float64 // allowed difference between numbers of two answers, relative to the larger one, or to 1 if that is larger
 }
 
-// Of returns the rules of a model, whose labels are replaced by their versions. It fails for rules that are wrong.
+// Of returns the rules of a model, with labels replaced by their versions. It returns an error if the rules are invalid.
 func Of(m *config.ModelConfig) (Rules, error) {
 	r, err := read(m)
 	if err != nil {
@@ -105,7 +105,7 @@ func (r Rules) validate(model string) error {
 	return nil
 }
 
-// Versions returns the versions that the rules name: they are served, whatever else is.
+// Versions returns the versions that the rules name. They are served in addition to all others.
 func (r Rules) Versions() []int64 {
 	var out []int64
 	for _, w := range r.Weights {
@@ -117,7 +117,7 @@ func (r Rules) Versions() []int64 {
 	return out
 }
 
-// Set gives a model the rules, in place of those that it has.
+// Set replaces the rules of a model.
 func Set(m *config.ModelConfig, r Rules) error {
 	types, err := extended()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/pbtext"
 )
 
-// The numbers of the fields that ModelConfig has here besides TensorFlow Serving's, and their names in text.
+// The numbers of the fields that ModelConfig has here in addition to TensorFlow Serving's, and their names in text form.
 const (
 	trafficField = 1001
 	shadowField  = 1002
@@ -23,7 +23,7 @@ const (
 	shadowName   = "shadow"
 )
 
-// Schema is the fields as a .proto file has them, for programs that send a ModelConfig by HandleReloadConfigRequest.
+// Schema has the fields in the form of a .proto file, for programs that send a ModelConfig with HandleReloadConfigRequest.
 const Schema = `message ModelConfig {
   // ... the fields of TensorFlow Serving, and:
   message Traffic {
@@ -46,8 +46,8 @@ const Schema = `message ModelConfig {
 }
 `
 
-// Parse reads a ModelServerConfig in text form, with the fields of this package. TensorFlow Serving's type keeps those as fields that it
-// does not know: they are compared, cloned and sent with it.
+// Parse reads a ModelServerConfig in text form, with the fields of this package. TensorFlow Serving's type keeps them as unknown fields,
+// which are compared, cloned and sent with it.
 func Parse(text []byte) (*config.ModelServerConfig, error) {
 	types, err := extended()
 	if err != nil {
@@ -64,7 +64,7 @@ func Parse(text []byte) (*config.ModelServerConfig, error) {
 	return c, nil
 }
 
-// convert makes of one message another one of the same wire form.
+// convert turns a message into another type with the same wire format.
 func convert(from, to proto.Message) error {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(from)
 	if err != nil {
@@ -78,7 +78,7 @@ type types struct {
 	server, model protoreflect.MessageDescriptor
 }
 
-// extended makes the descriptors of TensorFlow Serving's messages, with two more fields of ModelConfig.
+// extended returns the descriptors of TensorFlow Serving's messages, with the two more fields of ModelConfig.
 var extended = sync.OnceValues(func() (t types, err error) {
 	file := protodesc.ToFileDescriptorProto((&config.ModelServerConfig{}).ProtoReflect().Descriptor().ParentFile())
 	for _, m := range file.MessageType {
@@ -93,7 +93,7 @@ var extended = sync.OnceValues(func() (t types, err error) {
 	return types{made.Messages().ByName("ModelServerConfig"), made.Messages().ByName("ModelConfig")}, nil
 })
 
-// extend adds the fields to the description of ModelConfig, whose full name is given.
+// extend adds the fields to the descriptor of ModelConfig, whose full name is full.
 func extend(m *descriptorpb.DescriptorProto, full string) {
 	const optional, repeated = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED
 	field := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 )
 
-// parse reads the config of one model with the fields that are given.
+// parse reads the config of one model with the given fields.
 func parse(fields string) (*config.ModelConfig, error) {
 	c, err := Parse([]byte(`model_config_list { config { name: "m" base_path: "/m" version_labels { key: "stable" value: 1 } ` + fields + ` } }`))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Fields of other programs are no mistake; those of this one that are damaged are.
+// Unknown fields of other programs are not an error; damaged fields of this package are.
 func TestUnknownFields(t *testing.T) {
 	m := &config.ModelConfig{Name: "m"}
 	m.ProtoReflect().SetUnknown([]byte{0xa0, 0x1f, 1}) // field 500
@@ -121,7 +121,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// Schema, which docs show, and the descriptor say the same.
+// Schema, which the docs show, agrees with the descriptor.
 func TestSchema(t *testing.T) {
 	types, err := extended()
 	if err != nil {
@@ -149,7 +149,7 @@ func TestSchema(t *testing.T) {
 
 func all(int64) bool { return true }
 
-// Any number of requests in a row, and every second or third one, are divided by the weights.
+// Any consecutive requests, and every second or third one, are divided by the weights.
 func TestShares(t *testing.T) {
 	s := Rules{Weights: []Weight{{Version: 1, Weight: 90}, {Version: 2, Weight: 9}, {Version: 3, Weight: 1}, {Version: 4}}}.Among(all)
 	for _, every := range []int{1, 2, 3} {
@@ -189,7 +189,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A key keeps its version, over calls and where another version's weight grows, unless that one takes it; shares are as the weights.
+// A key keeps its version, across calls and when another version's weight grows, unless that version gains the key; shares match the weights.
 func TestKeys(t *testing.T) {
 	const n = 20000
 	pick := func(first, second uint32) []int64 {
@@ -218,7 +218,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Turns are taken by many at the same time, each once.
+// Concurrent callers take turns, each once.
 func TestConcurrentTurns(t *testing.T) {
 	var turns Sequence
 	var work sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// Records are written with the model and replayed when it is loaded.
+// Records are stored with the model and replayed when it is loaded.
 func Example() {
 	x := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_FLOAT, FloatVal: []float32{1}}
 	file, err := warmup.Encode(&apis.PredictionLog{LogType: &apis.PredictionLog_PredictLog{PredictLog: &apis.PredictLog{

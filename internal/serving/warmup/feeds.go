@@ -14,11 +14,11 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
-// feedRecords is how many records Feeds reads: some values of each signature are enough.
+// feedRecords is how many records Feeds reads: a few values of each signature are enough.
 const feedRecords = 16
 
-// Feeds returns what the first records in dir feed to a model, by signature: what a request of that kind would. Records
-// that cannot be read end it; Run says what is wrong with them.
+// Feeds returns the feeds that the first records in dir give a model, by signature, as requests of the same kind would.
+// It ends at a record that cannot be read; Run reports what is wrong with it.
 func Feeds(ctx context.Context, dir string, sigs map[string]*pb.SignatureDef) map[string][]map[string]*tensor.Tensor {
 	path := filepath.Join(dir, filepath.FromSlash(File))
 	records, end, err := open(path)
@@ -50,10 +50,10 @@ func Feeds(ctx context.Context, dir string, sigs map[string]*pb.SignatureDef) ma
 	return out
 }
 
-// errCaptured ends a request whose feeds are known.
+// errCaptured ends a request once its feeds are known.
 var errCaptured = errors.New("the feeds are known")
 
-// capture is a model with one signature that keeps what it is fed and computes nothing.
+// capture is a model with one signature that keeps its feeds and computes nothing.
 type capture struct {
 	sigs  map[string]*pb.SignatureDef
 	only  string

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/warmup"
 )
 
-// A pipe in the place of the records refuses the version: nobody waits for its writer.
+// A version with a pipe in place of its records is refused: the reader does not wait for a writer.
 func TestPipeOfRecords(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, filepath.FromSlash(warmup.File))

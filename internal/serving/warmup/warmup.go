@@ -24,13 +24,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// File is where the records lie in a model's directory.
+// File is the path of the records in a model's directory.
 const File = "assets.extra/tf_serving_warmup_requests"
 
 // MaxRecords is how many records a file may have.
 const MaxRecords = 1000
 
-// Encode returns the content of a file of records.
+// Encode returns the content of a file with the records.
 func Encode(logs ...*apis.PredictionLog) ([]byte, error) {
 	if len(logs) > MaxRecords {
 		return nil, fmt.Errorf("%d warm-up records: expected at most %d", len(logs), MaxRecords)
@@ -49,7 +49,7 @@ func Encode(logs ...*apis.PredictionLog) ([]byte, error) {
 	return file, nil
 }
 
-// request is what a record replays, nil where that is nothing.
+// request is the request that a record replays, or nil.
 func request(l *apis.PredictionLog) proto.Message {
 	switch t := l.GetLogType().(type) {
 	case *apis.PredictionLog_PredictLog:
@@ -67,12 +67,12 @@ func request(l *apis.PredictionLog) proto.Message {
 // Options say how records are replayed.
 type Options struct {
 	Iterations int            // of each record; at least one
-	Memory     *budget.Server // pays for what records take, as requests do; nil: nobody counts
+	Memory     *budget.Server // pays for records, as for requests; nil: not counted
 }
 
-// Run replays the records in dir on m. Which model and version a record asks for
-// does not count, only its signature. A model without records is warm. Errors carry a gRPC status and TensorFlow
-// Serving's texts; the model is then not fit to serve.
+// Run replays the records in dir on m. It ignores the model and version that a record asks for, and uses only
+// its signature. A model without records is warm. Errors carry a gRPC status and TensorFlow Serving's texts; the
+// model is then not fit to serve.
 func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, o Options) error {
 	path := filepath.Join(dir, filepath.FromSlash(File))
 	r, end, err := open(path)
@@ -86,7 +86,7 @@ func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, o Op
 	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{r, path, id.Name, o})
 }
 
-// open opens a file, which is no pipe or device, to be read until end is called.
+// open opens a regular file for reading until end is called.
 func open(path string) (r io.Reader, end func(), err error) {
 	f, err := atomicfile.OS{}.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func open(path string) (r io.Reader, end func(), err error) {
 	return bufio.NewReader(io.NewSectionReader(f, 0, size)), end, nil
 }
 
-// file is a stream of records: where it lies, the model that they are for, and how they are replayed.
+// file is a stream of records with its path, the name of its model, and the options of the replay.
 type file struct {
 	io.Reader
 	path, model string
@@ -132,7 +132,7 @@ func replayAll(ctx context.Context, s *inference.Service, f file) error {
 
 var errUnreadable = errors.New("not a PredictionLog")
 
-// replay answers the request of a record, which holds what one of as many bytes may.
+// replay answers the request of a record. It may use as much memory as a request of the same size.
 func (f file) replay(ctx context.Context, s *inference.Service, record []byte) error {
 	l := &apis.PredictionLog{}
 	cost := wire.Cost(mem.BufferSlice{mem.SliceBuffer(record)}, l)
@@ -183,7 +183,7 @@ func unsupported(field int) error {
 	return status.Errorf(codes.Unimplemented, "Unsupported log_type for warmup: %d", field)
 }
 
-// only is a Source of one model, whatever is asked for; and the handle of it.
+// only is a Source that always returns its one model, and the handle to it.
 type only struct {
 	id    servable.ID
 	model servable.Model

@@ -45,7 +45,7 @@ func parse(t testing.TB, texts ...string) (logs []*apis.PredictionLog) {
 	return logs
 }
 
-// raw is a file of records that Encode might refuse.
+// raw is a file with records that Encode might refuse.
 func raw(t *testing.T, texts ...string) (file []byte) {
 	for _, l := range parse(t, texts...) {
 		b, err := proto.Marshal(l)
@@ -57,7 +57,7 @@ func raw(t *testing.T, texts ...string) (file []byte) {
 	return file
 }
 
-// TestMemory: a record takes what a request of as many bytes may.
+// TestMemory: a record may use as much memory as a request of the same size.
 func TestMemory(t *testing.T) {
 	memory := budget.NewServer(budget.Limits{Server: 1 << 30})
 	defer memory.Close()
@@ -88,7 +88,7 @@ func directory(t testing.TB, file []byte) string {
 	return dir
 }
 
-// recorder is the test model, with the fetches of its runs.
+// recorder returns the test model, with the fetches of its runs.
 func recorder() (*servable.Func, *[]string) {
 	var runs []string
 	m := modeltest.New()
@@ -174,7 +174,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFeeds: records show what each signature is fed; what cannot be read ends it.
+// TestFeeds: records show the feeds of each signature; an unreadable record ends the list.
 func TestFeeds(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, filepath.FromSlash(warmup.File))

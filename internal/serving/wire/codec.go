@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// small is the size in bytes below which a message or a tensor is not worth a way of its own.
+// small is the size in bytes below which messages and tensors are not treated specially.
 const small = 64 << 10
 
 // Codec implements encoding.CodecV2; it is for grpc.ForceServerCodecV2 and grpc.ForceCodecV2.
@@ -52,7 +52,7 @@ func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return encoding.GetCodecV2(ordinary.Name).Unmarshal(data, v)
 }
 
-// tensorsOf returns where a message has its tensors, and the number of that field.
+// tensorsOf returns the tensors of a message, and the number of their field.
 func tensorsOf(v any) (*map[string]*tensor_go_proto.TensorProto, protowire.Number) {
 	switch m := v.(type) {
 	case *apis.PredictRequest:
@@ -66,7 +66,7 @@ func tensorsOf(v any) (*map[string]*tensor_go_proto.TensorProto, protowire.Numbe
 // inputField is the number of the field with the examples in all messages of inputOf.
 const inputField = 2
 
-// inputOf returns where a message has its examples.
+// inputOf returns the examples of a message.
 func inputOf(v any) **apis.Input {
 	switch m := v.(type) {
 	case *apis.ClassificationRequest:

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Cost returns about how many bytes m takes once data is read into it: see [protocost.Of]. The examples of a request stay in one piece.
+// Cost returns the approximate size of m in memory once data is read into it: see [protocost.Of]. The examples of a request stay in one piece.
 func Cost(data mem.BufferSlice, m proto.Message) int {
 	if inputOf(m) != nil {
 		return protocost.Of(data, m, inputField)

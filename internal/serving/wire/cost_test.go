@@ -25,7 +25,7 @@ var kinds = []func() proto.Message{
 	func() proto.Message { return &apis.ReloadConfigRequest{} }, func() proto.Message { return &pb.ModelInferRequest{} },
 }
 
-// FuzzCost holds what reading a message is said to take against what it does, garbage included.
+// FuzzCost compares the estimated cost of reading a message with the actual one, also for garbage.
 func FuzzCost(f *testing.F) {
 	const n = 1 << 12
 	tensor := func(parts ...[]byte) []byte { return field(2, field(1, []byte("x")), field(2, parts...)) }
@@ -55,7 +55,7 @@ func FuzzCost(f *testing.F) {
 			runtime.ReadMemStats(&before)
 			err := Codec{}.Unmarshal(data, m)
 			runtime.ReadMemStats(&after)
-			// A slice that grows by appending leaves its old ones behind, and others work beside this.
+			// A slice that grows by appending leaves its old arrays behind, and other goroutines allocate, too.
 			if took := after.TotalAlloc - before.TotalAlloc; took > 2*uint64(cost+len(b))+1<<20 {
 				t.Errorf("%T: %d bytes are said to take %d, and took %d (%v)", m, len(b), cost, took, err)
 			}
@@ -63,7 +63,7 @@ func FuzzCost(f *testing.F) {
 	})
 }
 
-// FuzzExamplesOf: the examples that a raw input holds are those that the ordinary codec finds.
+// FuzzExamplesOf: the examples in a raw input are the ones that the ordinary codec finds.
 func FuzzExamplesOf(f *testing.F) {
 	f.Add(field(1, field(1, []byte("abc")), field(1)))
 	f.Add(field(2, field(1), field(2, []byte("ctx"))))

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// unmarshalExamples reads a message with examples, which stay as they are: the Input holds its bytes as unknown fields,
-// which marshal to the same bytes. False where the ordinary codec must.
+// unmarshalExamples reads a message with examples, which stay serialized: the Input keeps its bytes as unknown fields, which
+// marshal to the same bytes. It returns false if the ordinary codec must read the message.
 func unmarshalExamples(data mem.BufferSlice, v proto.Message, in **apis.Input) bool {
 	b := data.Materialize()
 	var rest, input []byte
@@ -36,13 +36,13 @@ func unmarshalExamples(data mem.BufferSlice, v proto.Message, in **apis.Input) b
 	return ok
 }
 
-// Examples are the serialized examples of an Input; Context goes before each.
+// Examples are the serialized examples of an Input; Context precedes each of them.
 type Examples struct {
 	Serialized [][]byte
 	Context    []byte
 }
 
-// ExamplesOf returns the examples of an input: the bytes that came, or newly made ones. The account pays for what is made.
+// ExamplesOf returns the examples of an input: the received bytes, or new ones, for which the account pays.
 func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
 	if list, count, ok := raws(in); ok {
 		if err := a.ReserveArray(count, stringHeader); err != nil {
@@ -86,8 +86,8 @@ func ExamplesOf(in *apis.Input, a *budget.Account) (e Examples, err error) {
 // stringHeader is the size of a []byte.
 const stringHeader = 24
 
-// Input returns the message of examples, which holds its bytes as one that was read does. Examples that do not parse are
-// left empty for readers that can.
+// Input returns a message with the examples, which holds their bytes like one that was read. Examples that do not parse are
+// left empty, for readers that can handle that.
 func (e Examples) Input() *apis.Input {
 	kind, room := protowire.Number(1), protowire.SizeBytes(len(e.Context))+1 // example_list
 	for _, x := range e.Serialized {
@@ -113,8 +113,8 @@ func (e Examples) Input() *apis.Input {
 	return in
 }
 
-// raws returns the list of examples of an Input that holds its bytes, and how many they are; false where it is another one, or
-// in a form that the ordinary codec must read.
+// raws returns the list of examples of an Input that holds its bytes, and their number. It returns false for other Inputs, and
+// for forms that the ordinary codec must read.
 func raws(in *apis.Input) (list []byte, count int, ok bool) {
 	raw := in.ProtoReflect().GetUnknown()
 	if in.GetKind() != nil || len(raw) == 0 {
@@ -148,7 +148,7 @@ func raws(in *apis.Input) (list []byte, count int, ok bool) {
 	return list, count, ok
 }
 
-// each calls f for the fields of a message, with the whole field and, of a field of bytes, its content (else nil).
+// each calls f for the fields of a message, with the whole field and, for bytes fields, their content (otherwise nil).
 func each(b []byte, f func(num protowire.Number, field, content []byte) bool) bool {
 	for len(b) > 0 {
 		num, typ, tag := protowire.ConsumeTag(b)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The fields of a TensorProto that are read and written in place.
+// The fields of a TensorProto that are read and written without copies.
 const (
 	contentField = 4
 	floatField   = 5
@@ -23,7 +23,7 @@ const (
 // reader reads fields; every method reports whether the data was as expected.
 type reader struct{ protocost.Reader }
 
-// append reads n bytes, which must be there, to the end of b.
+// append reads n bytes, which must exist, to the end of b.
 func (r reader) append(b []byte, n int) ([]byte, bool) {
 	at := len(b)
 	b = append(b, make([]byte, n)...)
@@ -49,10 +49,10 @@ func (r reader) field(b []byte, num protowire.Number, typ protowire.Type) ([]byt
 		}
 		return r.append(protowire.AppendVarint(b, uint64(n)), n)
 	}
-	return b, false // groups: not of these messages
+	return b, false // no groups: these messages have none
 }
 
-// unmarshalTensors reads a message with tensors in a field; false where the ordinary codec must.
+// unmarshalTensors reads a message with tensors in a field; it returns false if the ordinary codec must read it.
 func unmarshalTensors(data mem.BufferSlice, v proto.Message, m *map[string]*tensor_go_proto.TensorProto, field protowire.Number) bool {
 	r := reader{protocost.Reader{Reader: data.Reader()}}
 	defer func() { _ = r.Close() }()
@@ -138,7 +138,7 @@ func (r reader) tensor(n int) (*tensor_go_proto.TensorProto, bool) {
 	return p, r.Remaining() == end && proto.UnmarshalOptions{Merge: true}.Unmarshal(rest, p) == nil
 }
 
-// content reads bytes to memory that is fit for elements of any type.
+// content reads bytes into memory that is aligned for elements of any type.
 func (r reader) content(end int) ([]byte, bool) {
 	n, ok := r.Length()
 	if !ok || n > r.Remaining()-end {

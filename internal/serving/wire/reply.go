@@ -14,8 +14,8 @@ import (
 // few is how many values a message may have without an account.
 const few = 1 << 12
 
-// NewReply marshals m, which a model answered to the call of ctx. The reply owns the account: nothing is held but the reply and its call,
-// and the account is closed when it was sent, or dropped. The client has the time within for each 16 MiB.
+// NewReply marshals m, a model's answer to the call of ctx. The reply owns the account, which then pays only for the reply and its call,
+// and closes it when the reply is sent or dropped. The client has the time within to receive each 16 MiB.
 func NewReply(ctx context.Context, m proto.Message, a *budget.Account, within time.Duration) (*admission.Outgoing, error) {
 	if values(m) > few {
 		if err := a.ReserveModel(proto.Size(m)); err != nil {
@@ -34,7 +34,7 @@ func NewReply(ctx context.Context, m proto.Message, a *budget.Account, within ti
 	return &admission.Outgoing{Data: d.Send(ctx, data)}, nil
 }
 
-// values is about how many values a message has.
+// values is the approximate number of values in a message.
 func values(m proto.Message) (n int) {
 	switch m := m.(type) {
 	case *apis.PredictResponse:

@@ -163,7 +163,7 @@ func TestExamplesStaySerialized(t *testing.T) {
 	}
 }
 
-// Whatever is read in place is what the ordinary codec reads.
+// Tensors that are read in place are equal to the ordinary codec's.
 func FuzzTensors(f *testing.F) {
 	r := &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: "m"}, Inputs: map[string]*tensor_go_proto.TensorProto{
 		"a": {Dtype: types_go_proto.DataType_DT_FLOAT, FloatVal: []float32{1, 2}}, "b": {TensorContent: []byte("abc"), DoubleVal: []float64{1}}}}
@@ -187,8 +187,8 @@ func FuzzTensors(f *testing.F) {
 	})
 }
 
-// equal compares known fields by their bytes: NaN differs from itself, and unknown fields may be encoded in more than
-// one way.
+// equal compares known fields by their bytes: NaN differs from itself, and unknown fields have more than one
+// encoding.
 func equal(a, b proto.Message) bool {
 	known := func(m proto.Message) string {
 		x, err := proto.Marshal(m)
@@ -208,7 +208,7 @@ func equal(a, b proto.Message) bool {
 	return known(a) == known(b)
 }
 
-// Examples that the ordinary codec can read are the same ones.
+// Examples that the ordinary codec can read are the same.
 func FuzzExamples(f *testing.F) {
 	for _, in := range []*apis.Input{
 		{Kind: &apis.Input_ExampleList{ExampleList: &apis.ExampleList{Examples: examples()}}},

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// marshalTensors writes a message with tensors in a field; false where no tensor is large.
+// marshalTensors writes a message with tensors in a field; it returns false if no tensor is large.
 func marshalTensors(v proto.Message, all map[string]*tensor_go_proto.TensorProto, field protowire.Number) (mem.BufferSlice, bool) {
 	if !anyLarge(all) {
 		return nil, false
@@ -58,7 +58,7 @@ func anyLarge(all map[string]*tensor_go_proto.TensorProto) bool {
 	return false
 }
 
-// large returns the field of a tensor that is written in place, and its bytes; 0 where none is.
+// large returns the field of a tensor that is written without copies, and its bytes; 0 if there is none.
 func large(p *tensor_go_proto.TensorProto) (protowire.Number, []byte) {
 	switch {
 	case len(p.GetTensorContent()) >= small:
@@ -71,7 +71,7 @@ func large(p *tensor_go_proto.TensorProto) (protowire.Number, []byte) {
 	return 0, nil
 }
 
-// without returns a message with the fields of v but one; it shares them.
+// without returns a message with all fields of v except one; it shares them.
 func without(v proto.Message, num protowire.Number) proto.Message {
 	from := v.ProtoReflect()
 	to := from.New()

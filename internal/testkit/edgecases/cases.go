@@ -19,24 +19,24 @@ import (
 
 var record = flag.Bool("edge-cases", false, "ask TensorFlow again for the answers in testdata")
 
-// File is where the answers lie, below a package's folder.
+// File is the path of the answers, below a package's folder.
 const File = "testdata/edge_cases.json.gz"
 
 // Tensor is a tensor.Tensor in a file.
 type Tensor struct {
-	Name  string       `json:"name,omitempty"` // of what is fed: a node
+	Name  string       `json:"name,omitempty"` // of a node that is fed
 	DType tensor.DType `json:"dtype"`
 	Shape []int        `json:"shape"`
 	Bytes []byte       `json:"-"`
-	At    int          `json:"bytes"` // of the file's blobs, from 1
+	At    int          `json:"bytes"` // index of the file's blob, from 1
 }
 
-// Of returns the Tensor of t under a name.
+// Of returns t as a Tensor with a name.
 func Of(name string, t *tensor.Tensor) Tensor {
 	return Tensor{Name: name, DType: t.DType, Shape: append([]int{}, t.Shape...), Bytes: bytes.Clone(t.Bytes)}
 }
 
-// Graph returns t as the engine takes it.
+// Graph returns t as a tensor of the engine.
 func (t Tensor) Graph() *tensor.Tensor {
 	out := tensor.New(t.DType, t.Shape...)
 	copy(out.Bytes, t.Bytes)
@@ -46,25 +46,25 @@ func (t Tensor) Graph() *tensor.Tensor {
 // Case is one computation.
 type Case struct {
 	Name     string   `json:"name"`
-	Graph    []byte   `json:"-"`                  // a GraphDef; types of nodes that follow from their inputs may lack
-	Which    int      `json:"graph"`              // of the file's blobs, from 1; 0: none
-	Function string   `json:"function,omitempty"` // of edge_cases.py, in the place of Graph: its arguments are Feeds
+	Graph    []byte   `json:"-"`                  // a GraphDef; types of nodes that follow from their inputs may be missing
+	Which    int      `json:"graph"`              // index of the file's blob, from 1; 0: none
+	Function string   `json:"function,omitempty"` // of edge_cases.py, instead of Graph: its arguments are Feeds
 	Feeds    []Tensor `json:"feeds"`
 	Fetches  []string `json:"fetches"`             // tensors of the graph
-	WRT      []string `json:"wrt,omitempty"`       // feeds by which the first fetch is differentiated,
-	Cot      *Tensor  `json:"cotangent,omitempty"` // given its own gradient
+	WRT      []string `json:"wrt,omitempty"`       // feeds for which the first fetch is differentiated,
+	Cot      *Tensor  `json:"cotangent,omitempty"` // given its gradient
 
-	Want  []Tensor `json:"want,omitempty"`  // of each fetch, then each gradient
-	Error string   `json:"error,omitempty"` // why TensorFlow gives nothing: it has no kernel
+	Want  []Tensor `json:"want,omitempty"`  // for each fetch, then each gradient
+	Error string   `json:"error,omitempty"` // why TensorFlow has no answer: it has no kernel
 }
 
-// contents are a file's: graphs and the elements of tensors, which many cases share, and cases.
+// contents is the content of a file: graphs and the elements of tensors, which many cases share, and cases.
 type contents struct {
 	Blobs [][]byte `json:"blobs"`
 	Cases []Case   `json:"cases"`
 }
 
-// tensors are all of a case.
+// tensors are all tensors of a case.
 func (c *Case) tensors() []*Tensor {
 	var all []*Tensor
 	for _, list := range [][]Tensor{c.Feeds, c.Want} {
@@ -78,8 +78,8 @@ func (c *Case) tensors() []*Tensor {
 	return all
 }
 
-// Answered returns the cases with TensorFlow's answers of the package's file. It fails the test where the file has another
-// computation, or none, of that name; with the flag -edge-cases TensorFlow is asked for these, and the file holds the cases alone.
+// Answered returns the cases with TensorFlow's answers from the package's file. It fails the test if the file has no case of a name, or another
+// computation. With the flag -edge-cases it asks TensorFlow for these answers, and the file then has exactly these cases.
 func Answered(t *testing.T, cases []Case) []Case {
 	t.Helper()
 	recorded := map[string]*Case{}
@@ -108,7 +108,7 @@ func Answered(t *testing.T, cases []Case) []Case {
 	return out
 }
 
-// same compares what is computed.
+// same reports whether two cases have the same computation.
 func same(a, b *Case) bool {
 	equal := func(x, y *Tensor) bool {
 		return x.Name == y.Name && x.DType == y.DType && slices.Equal(x.Shape, y.Shape) && bytes.Equal(x.Bytes, y.Bytes)
@@ -117,7 +117,7 @@ func same(a, b *Case) bool {
 		slices.Equal(a.WRT, b.WRT) && slices.EqualFunc(a.tensors(), b.tensors(), equal)
 }
 
-// answer asks TensorFlow for some of the cases and writes all to the file.
+// answer asks TensorFlow for some of the cases and writes all of them to the file.
 func answer(t *testing.T, cases []Case, which []int) {
 	t.Helper()
 	asked := make([]Case, len(which))

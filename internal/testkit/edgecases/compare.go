@@ -9,9 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Differences compares a result with TensorFlow's and returns the elements that are not the same: NaN and infinities must be,
-// other floats may differ by tol of their size, or of 1 where that is larger. The answer may be of the other float type, of the
-// same numbers.
+// Differences compares a result with TensorFlow's and returns the elements that differ. NaN and infinities must be equal; other
+// floats may differ by tol times their size, or by tol if they are smaller than 1. The answer may have the other float type.
 func Differences(got *tensor.Tensor, want Tensor, tol float64) ([]int, error) {
 	w := want.Graph()
 	if got.DType != w.DType && !(got.DType.Float() && w.DType.Float()) || !slices.Equal(got.Shape, w.Shape) {
@@ -30,8 +29,8 @@ func Differences(got *tensor.Tensor, want Tensor, tol float64) ([]int, error) {
 	return at, nil
 }
 
-// Between reports whether element i of a result is what a denormal operand x, drawn by All, gives: TensorFlow takes it for zero,
-// we do not. So the result lies between TensorFlow's for it and its for the normal number next to it.
+// Between reports whether element i of a result is correct for a denormal operand x, drawn by All. TensorFlow treats x as zero,
+// we do not; so the result must be between TensorFlow's for x and TensorFlow's for the normal number next to it.
 func Between(got, want *tensor.Tensor, i int, x float64, tol float64) bool {
 	all := All(got.DType).Values
 	denormal, next := Denormal(got.DType, x)
@@ -42,7 +41,7 @@ func Between(got, want *tensor.Tensor, i int, x float64, tol float64) bool {
 	return Same(g, b, tol) || math.Min(a, b) <= g && g <= math.Max(a, b)
 }
 
-// Same reports whether two numbers are the same to a tolerance.
+// Same reports whether two numbers are equal within a tolerance.
 func Same(x, y, tol float64) bool {
 	return testkit.Near(x, y, tol*max(1, math.Abs(y)))
 }

@@ -15,7 +15,7 @@ type Style struct {
 	Cotangents []float64
 }
 
-// Finite reports whether nothing is infinite or NaN.
+// Finite reports whether no number is infinite or NaN.
 func (s Style) Finite() bool {
 	return !slices.ContainsFunc(slices.Concat(s.Values, s.Cotangents), func(v float64) bool { return v-v != 0 })
 }
@@ -27,8 +27,8 @@ func (s Style) Ordinary() bool {
 	return !slices.ContainsFunc(s.Values, func(v float64) bool { return v-v == 0 && math.Abs(v) >= 1000 })
 }
 
-// limits are a number of a float type near the least normal one, one that is denormal, and one so large that its square is still
-// finite and that of its inverse normal.
+// limits returns numbers of a float type: one near the smallest normal number, a denormal one, and one so large that its square
+// is still finite and the square of its inverse normal.
 func limits(d tensor.DType) (normal, denormal, largest float64) {
 	if d == tensor.Float64 {
 		return 0x1p-1020, 0x1p-1040, 0x1p500
@@ -36,29 +36,29 @@ func limits(d tensor.DType) (normal, denormal, largest float64) {
 	return 0x1p-124, 0x1p-140, 0x1p60
 }
 
-// Denormal reports whether v is denormal in a float type, and gives the normal number of All that has its sign.
+// Denormal reports whether v is denormal in a float type, and returns the normal number of All with the same sign.
 func Denormal(d tensor.DType, v float64) (bool, float64) {
 	normal, denormal, _ := limits(d)
 	return math.Abs(v) == denormal, math.Copysign(normal, v)
 }
 
-// All is what functions of one number are tried with, each value with each cotangent.
+// All is the style for functions of one number: each value with each cotangent.
 func All(d tensor.DType) Style {
 	normal, denormal, largest := limits(d)
 	return Style{Name: "all", Values: []float64{zero, minus, 1, -1, 0.5, -3, 6, normal, -normal, denormal, -denormal, largest, -largest, inf, -inf, nan},
 		Cotangents: []float64{1, zero, minus, -2, inf, nan}}
 }
 
-// Pairs is what functions of two numbers are tried with, each pair with each cotangent. Where a quotient or a power leaves
-// the range, its gradient depends on the order of what is multiplied; so nothing here is near the ends of the range.
+// Pairs is the style for functions of two numbers: each pair with each cotangent. If a quotient or a power leaves the range, its
+// gradient depends on the order of multiplication; so no number here is near the ends of the range.
 func Pairs() Style {
 	return Style{Name: "pairs", Values: []float64{zero, minus, 1, -1, 0.5, -3, 6, inf, -inf, nan}, Cotangents: []float64{1, zero, minus, -2, inf, nan}}
 }
 
-// Tiny is the style of denormal numbers. TensorFlow takes them for zeros; those of float32 it knows as float64.
+// Tiny is the style of denormal numbers. TensorFlow treats them as zeros; float64 holds the denormal numbers of float32 as normal ones.
 const Tiny = "tiny"
 
-// Styles are what other computations are tried with: one at a time, so that a NaN does not hide ties.
+// Styles are the styles for other computations: one at a time, so that a NaN does not hide ties.
 func Styles(d tensor.DType) []Style {
 	normal, denormal, _ := limits(d)
 	usual := []float64{1, zero, -2, 0.5}
@@ -78,7 +78,7 @@ func Styles(d tensor.DType) []Style {
 	}
 }
 
-// Draw fills n numbers at random from a set.
+// Draw draws n numbers at random from a set.
 func Draw(r *rand.Rand, n int, from []float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -87,7 +87,7 @@ func Draw(r *rand.Rand, n int, from []float64) []float64 {
 	return out
 }
 
-// Product returns, for each of the sets, as many numbers as there are combinations, so that each combination is at one place.
+// Product returns a list for each set; together, the lists have each combination at one index.
 func Product(sets ...[]float64) [][]float64 {
 	total := 1
 	for _, s := range sets {

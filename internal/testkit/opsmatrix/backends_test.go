@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// column is something that an op may have.
+// column is a property of ops.
 type column struct {
 	name  string
 	means string
@@ -32,7 +32,7 @@ func backends() []column {
 	}
 }
 
-// known returns the definitions of ops that no backend but GraphDef has, and the others.
+// known returns the definitions of ops that only GraphDef has, and the others.
 func known(backends []column) (others, computed []*ops.Def) {
 	for _, d := range ops.Defs() {
 		has := func(c column) bool { return c.name != "GraphDef" && c.has(d.Name) }

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write docs/ops.md")
 
 const page = top + "docs/ops.md"
 
-// TestMatrix: docs/ops.md is what the registries say.
+// TestMatrix: docs/ops.md agrees with the registries.
 func TestMatrix(t *testing.T) {
 	columns := backends()
 	others, computed := known(columns)
@@ -35,7 +35,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestMatrixHolds: what has to be true of every op.
+// TestMatrixHolds: the properties of every op.
 func TestMatrixHolds(t *testing.T) {
 	has := map[string]func(op string) bool{}
 	for _, c := range append(backends(), readRecorded(t).columns()...) {

@@ -15,11 +15,11 @@ import (
 
 const top = "../../../"
 
-// recorded are the ops with recorded answers of TensorFlow.
+// recorded has the ops with recorded answers of TensorFlow.
 type recorded struct {
-	tensorflow map[string]bool // values at edges
+	tensorflow map[string]bool // values at edge cases
 	gradient   map[string]bool // and gradients through models/ops
-	float64    map[string]bool // both, or values alone, in float64
+	float64    map[string]bool // both, or only values, in float64
 }
 
 func (r *recorded) columns() []column {
@@ -52,7 +52,7 @@ func readRecorded(t *testing.T) *recorded {
 	return r
 }
 
-// eager notes the ops of single nodes.
+// eager records the ops of single nodes.
 func (r *recorded) eager(t *testing.T, file string) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *recorded) eager(t *testing.T, file string) {
 	}
 }
 
-// edgeCases notes the ops that depend on what is fed; of cases with gradients those whose operands are differentiated.
+// edgeCases records the ops that depend on feeds; for cases with gradients, the ops whose operands are differentiated.
 func (r *recorded) edgeCases(g *graph.Graph, c edgecases.Case) {
 	fed, differentiated := map[string]bool{}, map[string]bool{}
 	wide := false

@@ -1,4 +1,4 @@
-// Package puppet makes a test binary act as the processes of a cluster: started
-// again with [Env], it does what its arguments say for the task that TF_CONFIG
-// names, and exits. TestMain calls [Main] first.
+// Package puppet makes a test binary act as the processes of a cluster: when
+// started again with [Env], it does the steps in its arguments for the task in
+// TF_CONFIG, and exits. TestMain calls [Main] first.
 package puppet

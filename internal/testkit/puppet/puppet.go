@@ -15,7 +15,7 @@ import (
 const dirEnv = "GOESTIMATOR_PUPPET_DIR"
 
 // Env returns the variables that make a test binary a puppet whose files are in
-// dir. The second one makes it exit at once under the race detector too.
+// dir. The second one also makes it exit at once under the race detector.
 func Env(dir string) []string {
 	return []string{dirEnv + "=" + dir, "GORACE=atexit_sleep_ms=0"}
 }
@@ -38,14 +38,14 @@ func Env(dir string) []string {
 // A puppet that comes to the end of its steps exits with code 0.
 func Command(parts ...string) []string { return append([]string{os.Args[0]}, parts...) }
 
-// Main acts as a puppet where [Env] says so, and does not return then.
+// Main acts as a puppet if [Env] is set, and then does not return.
 func Main() {
 	if dir := os.Getenv(dirEnv); dir != "" {
 		os.Exit(act(dir, os.Args[1:]))
 	}
 }
 
-// task is the task of this process; a job of one task has no TF_CONFIG.
+// task is the task of this process; a job with one task has no TF_CONFIG.
 func task() (typ, name string) {
 	var c struct {
 		Task struct {

@@ -1,2 +1,2 @@
-// Package s3server is a server of one bucket in memory with S3's calls to list, to read and to write, for tests.
+// Package s3server is an in-memory server of one bucket for tests, with S3's calls to list, read and write.
 package s3server

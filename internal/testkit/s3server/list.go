@@ -25,7 +25,7 @@ type listing struct {
 	CommonPrefixes        []listedPrefix
 }
 
-// list answers ListObjectsV2, by pages as S3 does: of at most 1000 names, the next one from the token on.
+// list answers ListObjectsV2, in pages of at most 1000 names as S3 does; a token continues with the next page.
 func (s *Server) list(w http.ResponseWriter, q url.Values) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) list(w http.ResponseWriter, q url.Values) {
 		out.IsTruncated, out.NextContinuationToken, names = true, names[most], names[:most]
 	}
 	for _, name := range names {
-		folder := q.Get("delimiter") == "/" && strings.HasSuffix(name, "/") && name != prefix // also where an object marks it
+		folder := q.Get("delimiter") == "/" && strings.HasSuffix(name, "/") && name != prefix // even if an object marks it
 		if o, ok := s.objects[name]; ok && !folder {
 			out.Contents = append(out.Contents, listedObject{name, o.time.Format(time.RFC3339), o.etag(), len(o.content)})
 		} else {
@@ -59,5 +59,5 @@ func (s *Server) list(w http.ResponseWriter, q url.Values) {
 	}
 	s.pages++
 	w.Header().Set("Content-Type", "application/xml")
-	_ = xml.NewEncoder(w).Encode(out) // a client that has gone needs none
+	_ = xml.NewEncoder(w).Encode(out) // a client that has disconnected needs no answer
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// put answers PutObject, of bodies in chunks too, as the SDK sends them with a checksum behind.
+// put answers PutObject, also for chunked bodies, which the SDK sends with a checksum at the end.
 func (s *Server) put(w http.ResponseWriter, r *http.Request, key string) {
 	var content []byte
 	var err error
@@ -28,7 +28,8 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("ETag", s.objects[key].etag())
 }
 
-// chunks reads lines SIZE;..., each followed by as many bytes and a line's end, to a chunk of size 0.
+// chunks reads lines SIZE;..., each followed by that many bytes and a newline, up to a chunk of size
+// 0.
 func chunks(in *bufio.Reader) (content []byte, err error) {
 	for {
 		line, err := in.ReadString('\n')

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Key is the access key with which requests are signed; others are refused.
+// Key is the access key that signs requests; other keys are refused.
 const Key = "me"
 
 // Server is a bucket. It is safe for concurrent use.
 type Server struct {
 	bucket string
-	// Answer may answer a request for an object in place of the server, and says whether it did. It is set before the first request.
+	// Answer may answer a request for an object instead of the server, and returns whether it did. It is set before the first request.
 	Answer func(w http.ResponseWriter, r *http.Request, key string) bool
 
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ type object struct {
 	time    time.Time
 }
 
-// New starts a server, which ends with the test, and points the SDK at it by the environment.
+// New starts a server, which ends with the test, and points the SDK to it through the environment.
 func New(t testing.TB, bucket string) *Server {
 	t.Helper()
 	s := &Server{bucket: bucket, objects: map[string]object{}, reads: map[string]int{}}
@@ -49,7 +49,7 @@ func New(t testing.TB, bucket string) *Server {
 	return s
 }
 
-// Put stores an object. Each is a second newer than the one before.
+// Put stores an object. Each is a second newer than the previous one.
 func (s *Server) Put(key, content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,28 +64,28 @@ func (s *Server) Remove(prefix string) {
 	maps.DeleteFunc(s.objects, func(key string, _ object) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// Reads is how often an object was read.
+// Reads returns how often an object was read.
 func (s *Server) Reads(key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.reads[key]
 }
 
-// Pages is how many pages of listings were read.
+// Pages returns how many pages of listings were read.
 func (s *Server) Pages() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pages
 }
 
-// Content is what an object holds, "" where there is none.
+// Content returns the content of an object, or "".
 func (s *Server) Content(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.objects[key].content
 }
 
-// ServeHTTP answers ListObjectsV2, HeadObject, GetObject, of ranges too, and PutObject; what is not signed is refused.
+// ServeHTTP answers ListObjectsV2, HeadObject, GetObject, also for ranges, and PutObject; unsigned requests are refused.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(r.Header.Get("Authorization"), "Credential="+Key+"/") {
 		refuse(w, http.StatusForbidden, "AccessDenied")
@@ -129,5 +129,5 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	_ = xml.NewEncoder(w).Encode(struct {
 		XMLName xml.Name `xml:"Error"`
 		Code    string
-	}{Code: code}) // a client that has gone needs none
+	}{Code: code}) // a client that has disconnected needs no answer
 }

@@ -9,7 +9,7 @@ import (
 	_ "gocloud.dev/blob/s3blob"
 )
 
-// The SDK of S3 lists and reads what a test has put.
+// The S3 SDK lists and reads the objects that a test has put.
 func TestServer(t *testing.T) {
 	web := s3server.New(t, "data")
 	web.Put("a/b.csv", "1,2\n")

@@ -15,7 +15,7 @@ type SuccessPolicy string
 
 // The success policies. A job with a chief (or master) succeeds with it.
 const (
-	Default    SuccessPolicy = "" // with worker 0
+	Default    SuccessPolicy = "" // success with worker 0
 	AllWorkers SuccessPolicy = "AllWorkers"
 )
 
@@ -25,7 +25,7 @@ type CleanPodPolicy string
 // The clean-up policies.
 const (
 	CleanNone    CleanPodPolicy = "None"
-	CleanRunning CleanPodPolicy = "Running" // pending ones too
+	CleanRunning CleanPodPolicy = "Running" // and pending ones
 	CleanAll     CleanPodPolicy = "All"
 )
 
@@ -34,7 +34,7 @@ type Replicas struct {
 	Count   int
 	Restart replica.RestartPolicy // empty: Never
 	Command []string
-	Env     []string // NAME=VALUE, besides the job's
+	Env     []string // NAME=VALUE, in addition to the job's
 }
 
 // Job is the spec of a TFJob.
@@ -46,18 +46,18 @@ type Job struct {
 	BackoffLimit   *int           // nil: none
 	DynamicWorkers bool           // enableDynamicWorker: the sparse TF_CONFIG
 
-	Env []string // NAME=VALUE of all replicas, besides this process's
+	Env []string // NAME=VALUE for all replicas, in addition to this process's
 	// Addresses has the tasks' addresses; nil: free ports of 127.0.0.1.
 	Addresses map[string][]string
 	// Grace is the time from SIGTERM to SIGKILL when a pod is deleted; 0: 30 s.
 	Grace time.Duration
 	// Delay is the kubelet's pause before it starts a container again; 0: none.
 	Delay time.Duration
-	// Output takes what all replicas write; nil: it is dropped.
+	// Output receives the output of all replicas; nil: it is dropped.
 	Output io.Writer
 }
 
-// order is that in which the operator looks at the types.
+// order is the order in which the operator processes the types.
 var order = []string{replica.Chief, replica.Evaluator, replica.Master, replica.PS, replica.Worker}
 
 func (j *Job) complete() error {
@@ -104,7 +104,7 @@ func (j *Job) tasks() []replica.Task {
 	return out
 }
 
-// tfConfig is TF_CONFIG of a task; empty: it has none.
+// tfConfig is the TF_CONFIG of a task; empty: none.
 func (j *Job) tfConfig(t replica.Task) string {
 	if len(j.tasks()) == 1 {
 		return ""

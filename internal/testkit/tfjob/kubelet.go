@@ -23,7 +23,7 @@ type pod struct {
 	created    bool // at least once
 }
 
-// absent is the phase of a pod that is not there, but shall be.
+// absent is the phase of a pod that does not exist yet.
 const absent Phase = ""
 
 func (p *pod) state() Pod {
@@ -38,7 +38,7 @@ func (p *pod) state() Pod {
 }
 
 // startError is the exit code of a container whose process could not be started,
-// as a shell has it.
+// as in a shell.
 const startError = 127
 
 // start runs the pod's container. mu is held, here and below.
@@ -73,9 +73,9 @@ func (o *Operator) environ(t replica.Task) []string {
 	return env
 }
 
-// exited does what the kubelet does when a container has ended: starts it again
-// in place, or gives the pod its last phase. A pod has the restart policy of its
-// replica spec, where that is ExitCode Never.
+// exited does what the kubelet does when a container has ended: it restarts the
+// container in place, or sets the pod's last phase. A pod has the restart policy
+// of its replica spec, or Never for ExitCode.
 func (o *Operator) exited(p *pod, code int) {
 	p.code = code
 	policy := o.job.Replicas[p.Type].Restart
@@ -94,7 +94,7 @@ func (o *Operator) exited(p *pod, code int) {
 	}
 }
 
-// again starts a container after the kubelet's pause.
+// again restarts a container after the kubelet's pause.
 func (o *Operator) again(p *pod) {
 	time.AfterFunc(o.job.Delay, func() {
 		o.mu.Lock()
@@ -106,7 +106,7 @@ func (o *Operator) again(p *pod) {
 	})
 }
 
-// delete removes a pod; one that runs is gone when its process has ended.
+// delete removes a pod; a running pod is gone when its process has ended.
 func (o *Operator) delete(p *pod) {
 	switch {
 	case p.process != nil && !p.deleting:

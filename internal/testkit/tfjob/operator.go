@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// Operator runs one job. Make it by [Start] and end it by [Operator.Close].
+// Operator runs one job. Create it with [Start] and end it with [Operator.Close].
 type Operator struct {
 	job   Job
-	ports *freeport.Reservation // nil: the job has addresses of its own
+	ports *freeport.Reservation // nil: the job sets its own addresses
 
 	mu      sync.Mutex
 	pods    []*pod
@@ -72,7 +72,7 @@ func (o *Operator) address() error {
 	return nil
 }
 
-// TFConfig returns what a replica gets as TF_CONFIG; empty: it is not set.
+// TFConfig returns the TF_CONFIG of a replica; empty: not set.
 func (o *Operator) TFConfig(typ string, index int) string {
 	return o.job.tfConfig(replica.Task{Type: typ, Index: index})
 }
@@ -93,7 +93,7 @@ func (o *Operator) current() Status {
 	return s
 }
 
-// WaitFor waits until the job is in a state that is wanted, and returns it.
+// WaitFor waits until the job has a wanted status, and returns it.
 func (o *Operator) WaitFor(ctx context.Context, wanted func(Status) bool) (Status, error) {
 	for {
 		o.mu.Lock()
@@ -113,7 +113,7 @@ func (o *Operator) WaitFor(ctx context.Context, wanted func(Status) bool) (Statu
 // Wait waits until the job has succeeded or failed.
 func (o *Operator) Wait(ctx context.Context) (Status, error) { return o.WaitFor(ctx, Status.Finished) }
 
-// Signal sends a signal to a replica's process and what that started.
+// Signal sends a signal to a replica's process group.
 func (o *Operator) Signal(typ string, index int, s syscall.Signal) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,8 +124,8 @@ func (o *Operator) Signal(typ string, index int, s syscall.Signal) error {
 	return p.process.Signal(s)
 }
 
-// Delete deletes a pod, as the eviction from a node does: its process gets
-// SIGTERM and, after the grace, SIGKILL. The operator counts a running pod that is
+// Delete deletes a pod, as an eviction from a node does: its process gets SIGTERM
+// and, after the grace period, SIGKILL. The operator counts a running pod that is
 // being deleted as failed.
 func (o *Operator) Delete(typ string, index int) error {
 	o.mu.Lock()
@@ -148,13 +148,13 @@ func (o *Operator) find(typ string, index int) *pod {
 	return nil
 }
 
-// Close kills what still runs and waits for its end.
+// Close kills all running processes and waits for their end.
 func (o *Operator) Close() error {
 	o.mu.Lock()
 	o.closed = true
 	for _, p := range o.pods {
 		if p.process != nil {
-			_ = p.process.Signal(syscall.SIGKILL) // it may have ended in this moment
+			_ = p.process.Signal(syscall.SIGKILL) // it may just have ended
 		}
 	}
 	o.mu.Unlock()
@@ -171,7 +171,7 @@ func (o *Operator) notify() {
 	o.changed = make(chan struct{})
 }
 
-// lockedWriter takes what several processes write.
+// lockedWriter is a writer for the output of several processes.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// reconcile does what the operator does after each change, until nothing is left
-// to do, and wakes waiters. mu is held, here and below.
+// reconcile does what the operator does after each change, until nothing is left to
+// do, and wakes waiters. mu is held, here and below.
 func (o *Operator) reconcile() {
 	for !o.closed && o.pass() {
 	}
@@ -25,7 +25,7 @@ func (o *Operator) pass() bool {
 	defer func() { o.status.record(before) }()
 	if o.pastBackoffLimit() {
 		o.status.set(Failed, fmt.Sprintf("Job %s has failed because it has reached the specified backoff limit", o.job.Name))
-		for _, p := range o.pods { // whatever the clean-up policy is
+		for _, p := range o.pods { // whatever the clean-up policy
 			o.delete(p)
 		}
 		return true
@@ -56,8 +56,8 @@ func (o *Operator) cleanUp() {
 	}
 }
 
-// pastBackoffLimit counts the restarts in place of the pods that run. Pods that
-// the operator made again do not count.
+// pastBackoffLimit counts the restarts in place of the running pods. Pods that the
+// operator recreated do not count.
 func (o *Operator) pastBackoffLimit() bool {
 	if o.job.BackoffLimit == nil {
 		return false
@@ -71,8 +71,8 @@ func (o *Operator) pastBackoffLimit() bool {
 	return restarts > 0 && restarts >= *o.job.BackoffLimit
 }
 
-// reconcilePods creates the pods of a type that are not there and deletes failed
-// ones that may succeed at another try, and counts them all by phase.
+// reconcilePods creates the missing pods of a type, deletes failed pods that may
+// succeed at another try, and counts all pods by phase.
 func (o *Operator) reconcilePods(typ string) (changed bool) {
 	var c Counts
 	for _, p := range o.pods {
@@ -104,14 +104,14 @@ func (o *Operator) reconcilePods(typ string) (changed bool) {
 	return changed
 }
 
-// retries reports whether a failed pod is deleted and made again.
+// retries reports whether a failed pod is deleted and recreated.
 func (o *Operator) retries(p *pod) bool {
 	policy := o.job.Replicas[p.Type].Restart
 	return policy == replica.ExitCode && replica.Retryable(p.code) || policy == replica.OnFailure || policy == replica.Always
 }
 
-// updateStatus sets the conditions. What fails while another replica is restarted
-// is not the failure of the job.
+// updateStatus sets the conditions. A failure while another replica restarts does
+// not fail the job.
 func (o *Operator) updateStatus() {
 	name, restarting := o.job.Name, o.status.Is(Restarting)
 	message := o.restartMessage()
@@ -143,7 +143,7 @@ func (o *Operator) updateStatus() {
 	}
 }
 
-// restartMessage is that of the condition Restarting; empty where it does not hold.
+// restartMessage is the message of the condition Restarting; empty if it does not hold.
 func (o *Operator) restartMessage() string {
 	for _, c := range o.status.Conditions {
 		if c.Type == Restarting {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ConditionType is what a condition tells.
+// ConditionType is the type of a condition.
 type ConditionType string
 
 // The conditions of a job.
@@ -17,7 +17,7 @@ const (
 	Failed     ConditionType = "Failed"
 )
 
-// Condition is a thing that holds of a job, or held.
+// Condition is a fact about a job, at present or in the past.
 type Condition struct {
 	Type    ConditionType
 	True    bool
@@ -30,8 +30,8 @@ type Counts struct{ Active, Succeeded, Failed int }
 
 // Status is the state of a job.
 type Status struct {
-	Conditions []Condition // in the order in which they came; Running and Restarting drop each other
-	History    []Condition // every condition that came to hold at the end of a pass of the operator
+	Conditions []Condition // in order of occurrence; Running and Restarting replace each other
+	History    []Condition // every condition that began to hold, as of the end of a pass of the operator
 	Replicas   map[string]Counts
 	Pods       []Pod
 }
@@ -42,18 +42,19 @@ type Pod struct {
 	Index      int
 	Phase      Phase
 	PID        int // of the running process; 0: none
-	ExitCode   int // of the last one that ended
+	ExitCode   int // of the last process that ended
 	Containers int // restarts in place by the kubelet, under Always and OnFailure
-	Recreated  int // times that the operator deleted the pod and made it again
+	Recreated  int // times that the operator deleted and recreated the pod
 }
 
-// Restarts is how often the replica was started again, by whomever.
+// Restarts is how often the replica was restarted, by the kubelet or the
+// operator.
 func (p Pod) Restarts() int { return p.Containers + p.Recreated }
 
-// Phase is where a pod is in its life.
+// Phase is the phase of a pod.
 type Phase string
 
-// The phases of a pod. Deleted is that of one whose job is finished.
+// The phases of a pod. Deleted is for a pod whose job is finished.
 const (
 	PodPending   Phase = "Pending"
 	PodRunning   Phase = "Running"
@@ -75,7 +76,7 @@ func (s Status) Was(c ConditionType) bool {
 	return slices.ContainsFunc(s.History, func(x Condition) bool { return x.Type == c })
 }
 
-// Message is that of a condition; empty where it was never added.
+// Message is the message of a condition; empty if the condition was never added.
 func (s Status) Message(c ConditionType) string {
 	for _, x := range slices.Backward(s.History) {
 		if x.Type == c {
@@ -94,9 +95,9 @@ func (s Status) Pod(typ string, index int) (Pod, bool) {
 	return s.Pods[i], true
 }
 
-// set adds a condition by the operator's rules: a failed job stays as it is, one
-// that holds already is not added again, Running and Restarting drop each other,
-// and the end of a job makes Running false.
+// set adds a condition by the operator's rules: a failed job does not change, a
+// condition that holds is not added again, Running and Restarting replace each
+// other, and the end of a job makes Running false.
 func (s *Status) set(typ ConditionType, message string) {
 	if s.Is(Failed) || s.Is(typ) {
 		return
@@ -114,7 +115,7 @@ func (s *Status) set(typ ConditionType, message string) {
 	s.Conditions = append(kept, Condition{typ, true, fmt.Sprintf("TFJob%s", typ), message})
 }
 
-// record adds to the history what holds now and did not before.
+// record adds to the history the conditions that hold and did not hold before.
 func (s *Status) record(before Status) {
 	for _, c := range s.Conditions {
 		if c.True && !before.Is(c.Type) {

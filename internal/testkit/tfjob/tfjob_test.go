@@ -33,7 +33,7 @@ type cluster struct {
 	dir string
 }
 
-// run starts replicas, such as "chief 1 Never", that do the steps given.
+// run starts replicas, such as "chief 1 Never", that do the given steps.
 func run(t *testing.T, job Job, replicas []string, steps ...string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func (c *cluster) touch(name string) {
 	}
 }
 
-// ready waits until a puppet has come to its term or deaf step.
+// ready waits until a puppet has reached its term or deaf step.
 func (c *cluster) ready(task string) {
 	c.t.Helper()
 	for c.ctx.Err() == nil {
@@ -96,8 +96,8 @@ func phase(typ string, index int, phases ...Phase) func(Status) bool {
 	}
 }
 
-// TestRestartMatrix is the table of tf-operator's tests: what becomes of a
-// parameter server that exits once, and of its job.
+// TestRestartMatrix is the table of tf-operator's tests: the fate of a parameter server that exits
+// once, and of its job.
 func TestRestartMatrix(t *testing.T) {
 	codes := []int{0, 1, 127, 137, 138, 143}
 	for policy, want := range map[replica.RestartPolicy][]string{
@@ -117,8 +117,8 @@ func TestRestartMatrix(t *testing.T) {
 	}
 }
 
-// becomes says who restarted a parameter server (kubelet, operator), or that it is
-// done, or that the job has failed; in the other cases it sees the job succeed.
+// becomes says who restarted a parameter server (kubelet, operator), or that it is done, or that
+// the job has failed; otherwise it waits for the job to succeed.
 func becomes(t *testing.T, policy replica.RestartPolicy, code int) string {
 	c := run(t, Job{}, []string{"chief 1 Never", "ps 1 " + string(policy)},
 		"chief=await:trained", fmt.Sprintf("ps=once:%d+term:0", code))
@@ -154,7 +154,7 @@ func TestSuccessPolicies(t *testing.T) {
 		job      Job
 		replicas []string
 		steps    []string
-		done     string // who is done when the job has succeeded
+		done     string // tasks that are done when the job has succeeded
 		alive    string
 	}{
 		"chief":             {Job{}, []string{"chief 1 Never", "worker 2 Never", "ps 1 Never"}, []string{"chief=exit:0"}, "chief", "worker"},
@@ -283,7 +283,7 @@ func TestBackoffLimit(t *testing.T) {
 	}
 }
 
-// The limit does not count pods that the operator makes again.
+// The limit does not count pods that the operator recreates.
 func TestBackoffLimitDoesNotCountExitCode(t *testing.T) {
 	limit := 1
 	c := run(t, Job{BackoffLimit: &limit}, []string{"chief 1 Never", "worker 1 ExitCode"}, "chief=await:trained", "worker=exit:138")
@@ -294,7 +294,7 @@ func TestBackoffLimitDoesNotCountExitCode(t *testing.T) {
 	}
 }
 
-// text is a buffer that several may write to.
+// text is a buffer for several writers.
 type text struct {
 	mu sync.Mutex
 	b  bytes.Buffer

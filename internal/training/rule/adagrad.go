@@ -3,7 +3,7 @@ package rule
 import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Adagrad is a += g*g, w -= lr*g/sqrt(a) (Duchi et al. 2011;
-// tf.compat.v1.train.AdagradOptimizer). Initial is a's first value, > 0.
+// tf.compat.v1.train.AdagradOptimizer). Initial is a's initial value, > 0.
 type Adagrad struct{ Initial float64 }
 
 // Name is "adagrad".

@@ -10,8 +10,8 @@ import (
 // before section 2.1, with "epsilon hat":
 // w -= lr*sqrt(1-beta2^t)/(1-beta1^t) * m/(sqrt(v)+epsilon).
 //
-// A sparse gradient decays the moments of all rows and moves all of them, as in
-// TensorFlow: the result is that of the dense gradient.
+// A sparse gradient decays the moments of all rows and moves all rows, as in
+// TensorFlow: the result is the same as for the dense gradient.
 type Adam struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "adam".
@@ -34,7 +34,7 @@ func (r Adam) apply(a *Application, power1, power2 graph.Output) []*graph.Node {
 }
 
 // applySparse makes the same update without a gradient of the variable's size,
-// by ops that change state in place.
+// with ops that change state in place.
 func (r Adam) applySparse(a *Application, power1, power2 graph.Output) []*graph.Node {
 	b, m, v := a.B, a.Slots[0], a.Slots[1]
 	oldM := a.shrink(m, 1-r.Beta1)
@@ -42,10 +42,10 @@ func (r Adam) applySparse(a *Application, power1, power2 graph.Output) []*graph.
 		m, a.Grad.Indices, a.binary("Mul", a.Grad.Output, a.scalar("one_minus_beta1", 1-r.Beta1)))
 	addM.Control = []*graph.Node{oldM}
 	oldV := a.shrink(v, 1-r.Beta2)
-	// Adagrad's accumulator takes the square of each row's summed gradient; a rate of 0 leaves the variable.
+	// Adagrad's accumulator adds the square of each row's summed gradient; with rate 0 the variable does not change.
 	addV := a.adagrad(v, a.scalar("zero", 0), a.scalar("one", 1), math.Sqrt(1-r.Beta2))
 	addV.Control = []*graph.Node{oldV}
-	// With betas of 1 the moments stay, whatever the gradient; m stands in for it.
+	// With betas of 1 the moments do not change, whatever the gradient, so m can be passed as the gradient.
 	one := a.scalar("one", 1)
 	step := b.Node("ResourceApplyAdam", a.Scope+"ResourceApplyAdam", nil, graph.Attrs{"T": a.V.DType, "use_locking": false, "use_nesterov": false},
 		a.variable(), m, v, power1, power2, a.Rate, one, one, a.scalar("epsilon", r.Epsilon), b.Read(m, graph.TypeOf(a.V.DType, a.V.Shape...), addM))
@@ -53,14 +53,14 @@ func (r Adam) applySparse(a *Application, power1, power2 graph.Output) []*graph.
 	return []*graph.Node{oldM, addM, oldV, addV, step}
 }
 
-// shrink takes a share of a slot from itself, in place.
+// shrink subtracts a share of a slot from itself, in place.
 func (a *Application) shrink(slot graph.Output, share float64) *graph.Node {
 	return a.B.Node("ResourceApplyGradientDescent", a.Scope+"shrink/ResourceApplyGradientDescent", nil,
 		graph.Attrs{"T": a.V.DType, "use_locking": false}, slot, a.scalar("share", share), a.B.Read(slot, graph.TypeOf(a.V.DType, a.V.Shape...)))
 }
 
-// adagrad adds the square of factor times the gradient to a slot and descends
-// by that over the slot's root plus epsilon.
+// adagrad adds the square of factor times the gradient to a slot, and subtracts
+// lr times that product, divided by the slot's root plus epsilon, from the variable.
 func (a *Application) adagrad(slot, lr, epsilon graph.Output, factor float64) *graph.Node {
 	attrs := graph.Attrs{"T": a.V.DType, "use_locking": false, "update_slots": true}
 	in := []graph.Output{a.variable(), slot, lr, epsilon, a.binary("Mul", a.Grad.Output, a.scalar("factor", factor))}
@@ -72,7 +72,7 @@ func (a *Application) adagrad(slot, lr, epsilon graph.Output, factor float64) *g
 	return a.B.Node(op, a.Scope+op, nil, attrs, in...)
 }
 
-// AdamW is Adam with decoupled weight decay (Loshchilov and Hutter 2017); the
+// AdamW is Adam with decoupled weight decay (Loshchilov and Hutter 2017). The
 // decay itself is the group's WeightDecay, which every rule may have.
 type AdamW struct{ Adam }
 
@@ -85,7 +85,7 @@ func (r AdamW) Traits() Traits {
 	return t
 }
 
-// KerasAdam is tf.keras.optimizers.Adam: the same update, its powers of beta
+// KerasAdam is tf.keras.optimizers.Adam: the same update, with the powers of beta
 // computed from the count of iterations.
 type KerasAdam struct{ Beta1, Beta2, Epsilon float64 }
 

@@ -24,7 +24,7 @@ func (r Adamax) Update(a *Application) []*graph.Node {
 	})
 }
 
-// AMSGrad is tf.keras.optimizers.Adam with amsgrad (Reddi et al. 2018): Adam's update by the largest v so far.
+// AMSGrad is tf.keras.optimizers.Adam with amsgrad (Reddi et al. 2018): Adam's update with the largest v so far.
 type AMSGrad struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "amsgrad".
@@ -41,8 +41,8 @@ func (r AMSGrad) Update(a *Application) []*graph.Node {
 	})
 }
 
-// Nadam is tf.keras.optimizers.Nadam (Dozat 2016): Adam with Nesterov's momentum, by the momentum
-// u(t) = beta1*(1 - 0.96^t/2) of step t.
+// Nadam is tf.keras.optimizers.Nadam (Dozat 2016): Adam with Nesterov's momentum. The momentum of
+// step t is u(t) = beta1*(1 - 0.96^t/2).
 type Nadam struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "nadam".
@@ -69,8 +69,8 @@ func (r Nadam) momentum(t expr.Expr) expr.Expr {
 	return expr.Number(momentumDecay).Pow(t).Times(-0.5).Plus(1).Times(r.Beta1)
 }
 
-// momenta is the product of u(1) to u(t) without a state for it. With q = 0.96 the logarithm of the product of all
-// 1 - q^i/2 is -sum over k of (q/2)^k/k * (1-q^(kt))/(1-q^k): a polynomial of q^t, here of 60 terms, since (q/2)^60 < 1e-19.
+// momenta is the product of u(1) to u(t), computed without state. With q = 0.96 the logarithm of the product of all
+// 1 - q^i/2 is -sum over k of (q/2)^k/k * (1-q^(kt))/(1-q^k): a polynomial in q^t, here with 60 terms, since (q/2)^60 < 1e-19.
 func (r Nadam) momenta(t expr.Expr) expr.Expr {
 	const terms = 60
 	power := expr.Number(momentumDecay).Pow(t)

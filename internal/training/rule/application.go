@@ -7,26 +7,26 @@ import (
 
 // Rule is an update rule with its hyper-parameters.
 type Rule interface {
-	// Name is the name in config files; of a Custom rule, its own.
+	// Name is the rule's name in config files; a Custom rule has its own.
 	Name() string
-	// Traits says what of the rule does not depend on the variable.
+	// Traits returns properties of the rule that do not depend on the variable.
 	Traits() Traits
-	// Slots lists the rule's state of each variable, in TensorFlow's order of creation.
+	// Slots lists the state that the rule keeps for each variable, in TensorFlow's order of creation.
 	Slots() []Slot
 	// Update adds the nodes that apply a gradient.
 	Update(a *Application) []*graph.Node
 }
 
-// Traits are what rules differ in besides their updates.
+// Traits are the properties of rules besides their updates.
 type Traits struct {
 	Label  string    // TensorFlow's name of the optimizer: "Adam"
 	Powers []float64 // V1 Adam's running powers: beta1, beta2
 	Keras  bool      // counts its own iterations
-	// AllRows: a sparse gradient changes rows that it does not name, too.
+	// AllRows: a sparse gradient also changes rows that it does not name.
 	AllRows bool
-	// Whole: the update depends on all elements of a variable at once, as by a norm.
+	// Whole: the update depends on all elements of a variable at once, for example on a norm.
 	Whole bool
-	// Decays: the rule takes weight decay into its own step, by Application.WeightDecay.
+	// Decays: the rule includes weight decay in its own step, from Application.WeightDecay.
 	Decays bool
 }
 
@@ -34,8 +34,8 @@ type Traits struct {
 type Slot struct {
 	Keras string // its name in Keras optimizers; V1 numbers them
 	Init  float64
-	// Own is its name behind the variable's in every scheme of names, of an average; it begins with the
-	// variable's first value in place of Init.
+	// Own is the name of an average, after the variable's name in all naming schemes. The average starts with the
+	// variable's initial value instead of Init.
 	Own string
 }
 
@@ -48,32 +48,32 @@ type Application struct {
 	Rate  graph.Output // the learning rate, a scalar of the variable's type
 	Exact graph.Output // the learning rate in float64
 	Step  graph.Output // float64 scalar: the global step at the start of the step
-	// Updates is a float64 scalar: how many updates were made before this one; what is held back counts, too.
+	// Updates is a float64 scalar: the number of earlier updates, including those held back.
 	Updates graph.Output
 	Slots   []graph.Output // resources, in the rule's order
-	// Decayed are the nodes that decay the variable's weights before the update, none where it has no decay.
+	// Decayed are the nodes that decay the variable's weights before the update; none if it has no decay.
 	Decayed []*graph.Node
-	// WeightDecay is the variable's, of a rule that Decays; else 0.
+	// WeightDecay is the variable's, if the rule Decays; else 0.
 	WeightDecay float64
 	*State
 }
 
-// Gradient is dense, or rows and where they belong.
+// Gradient is dense, or rows with their indices.
 type Gradient struct {
 	graph.Output
 	Indices graph.Output
 }
 
-// Sparse reports whether g is rows.
+// Sparse reports whether g consists of rows.
 func (g Gradient) Sparse() bool { return g.Indices.Valid() }
 
-// State is what the variables of one group share.
+// State is the state that the variables of one group share.
 type State struct {
-	Powers []graph.Output // float scalars: V1 Adam's, as of the start of the step
-	Steps  graph.Output   // float64 scalar: Keras's iterations, as of the start of the step
+	Powers []graph.Output // float scalars: V1 Adam's, at the start of the step
+	Steps  graph.Output   // float64 scalar: Keras's iterations, at the start of the step
 }
 
-// Decay takes rate*weight*w from the variable w: a descent whose gradient is w itself.
+// Decay subtracts rate*weight*w from the variable w: a descent whose gradient is w itself.
 func (a *Application) Decay(weight float64) []*graph.Node {
 	rate := a.binary("Mul", a.Rate, a.scalar("weight_decay", weight))
 	return []*graph.Node{a.B.Node("ResourceApplyGradientDescent", a.Scope+"weight_decay/ResourceApplyGradientDescent", nil,
@@ -85,10 +85,10 @@ func (a *Application) kind() graph.Type { return graph.TypeOf(a.V.DType, a.V.Sha
 
 func (a *Application) variable() graph.Output { return a.B.Variable(a.V.Name, a.kind()) }
 
-// value reads the variable as of the start of the step.
+// value reads the variable at the start of the step.
 func (a *Application) value() graph.Output { return a.B.Read(a.variable(), a.kind()) }
 
-// slot reads a slot as of the start of the step.
+// slot reads a slot at the start of the step.
 func (a *Application) slot(i int) graph.Output { return a.B.Read(a.Slots[i], a.kind()) }
 
 // scalar adds a constant of the variable's type.
@@ -96,7 +96,7 @@ func (a *Application) scalar(name string, v float64) graph.Output {
 	return a.B.Scalar(a.Scope+name, a.V.DType, v)
 }
 
-// cast converts to the variable's type.
+// cast converts x to the variable's type.
 func (a *Application) cast(x graph.Output) graph.Output {
 	return a.B.Cast(a.Scope+"Cast", x, a.V.DType)
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// operands are what a rule that is written as arithmetic reads. A gradient of few rows is made dense, so that all
+// operands are the inputs of a rule that is written as arithmetic. A sparse gradient is made dense, so that all
 // rows change, as in Keras.
 type operands struct {
 	variable, gradient, rate expr.Expr
-	count                    expr.Expr // of updates, this one included
+	count                    expr.Expr // of updates, including this one
 	slots                    []expr.Expr
 }
 
-// arithmetic adds an update as a program: next returns the next values of the variable and of the slots, in the
+// arithmetic adds an update as a program. next returns the next values of the variable and of the slots, in the
 // order of r.Slots.
 func (a *Application) arithmetic(r Rule, next func(o operands) []expr.Expr) []*graph.Node {
 	o := operands{variable: expr.Input(InputVariable), gradient: expr.Input(InputGradient), rate: expr.Input(InputRate), count: expr.Input(InputStep).Plus(1)}
@@ -28,12 +28,12 @@ func (a *Application) arithmetic(r Rule, next func(o operands) []expr.Expr) []*g
 	return c.Update(&counted)
 }
 
-// decayed is the running mean of values: beta*mean + (1-beta)*value.
+// decayed returns the running mean of values: beta*mean + (1-beta)*value.
 func decayed(beta float64, mean, value expr.Expr) expr.Expr {
 	return mean.Times(beta).Add(value.Times(1 - beta))
 }
 
-// unbiased is 1 - beta^count, by which a running mean that began at 0 is divided.
+// unbiased is 1 - beta^count, the divisor for a running mean that started at 0.
 func (o operands) unbiased(beta float64) expr.Expr {
 	return expr.Number(1).Sub(expr.Number(beta).Pow(o.count))
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// The kinds of averages, and the names that they have in checkpoints behind the variable's.
+// The kinds of averages, and the names of their slots in checkpoints.
 const (
 	EMA = "ema"
 	SWA = "swa"
 
-	emaSlot = "ExponentialMovingAverage" // as tf.train.ExponentialMovingAverage names it
+	emaSlot = "ExponentialMovingAverage" // the name that tf.train.ExponentialMovingAverage uses
 	swaSlot = "StochasticWeightAverage"
 )
 
-// Averaging says which mean of a variable's values is kept beside it. Updates count from 0.
+// Averaging says which average of a variable's values to keep. Updates count from 0.
 type Averaging struct {
 	Kind   string  // EMA or SWA
 	Decay  float64 // EMA: the weight of the old average, in [0, 1)
 	Rising bool    // EMA: the n-th decay is at most (1+n)/(10+n), n from 0
-	Start  int64   // the update that the first value is taken after
-	Every  int64   // updates from one value that is taken to the next, >= 1
+	Start  int64   // the first value is taken after this update
+	Every  int64   // number of updates between values, >= 1
 }
 
-// MostUpdates bounds counts of updates, which float64 holds exactly.
+// MostUpdates bounds counts of updates: float64 represents them exactly.
 const MostUpdates = 1 << 40
 
-// Check reports settings that are out of range, which may come from another process.
+// Check reports settings out of range: they may come from another process.
 func (a Averaging) Check() error {
 	if a.Kind != EMA && a.Kind != SWA || !(a.Decay >= 0 && a.Decay < 1) || a.Start < 0 || a.Start > MostUpdates || a.Every < 1 || a.Every > MostUpdates {
 		return fmt.Errorf("averages %+v: expected %s or %s, a decay in [0, 1), a start from 0 and a period from 1 up to 2^40", a, EMA, SWA)
@@ -35,7 +35,7 @@ func (a Averaging) Check() error {
 	return nil
 }
 
-// Slot is the name of the average in checkpoints, behind the variable's and a slash.
+// Slot is the name of the average in checkpoints, after the variable's name and a slash.
 func (a Averaging) Slot() string {
 	if a.Kind == SWA {
 		return swaSlot
@@ -44,13 +44,13 @@ func (a Averaging) Slot() string {
 }
 
 // Averaged is a rule that also keeps an average of the variable, as its last slot.
-// The average begins with the variable's first value and follows the variable up to Start.
+// The average starts with the variable's initial value and follows the variable up to Start.
 type Averaged struct {
 	Rule
 	Averaging
 }
 
-// Traits are the rule's, but the averages of all rows change.
+// Traits are the rule's, except that the averages of all rows change.
 func (r Averaged) Traits() Traits {
 	t := r.Rule.Traits()
 	t.AllRows = true
@@ -62,7 +62,7 @@ func (r Averaged) Slots() []Slot {
 	return append(r.Rule.Slots(), Slot{Own: r.Slot()})
 }
 
-// Update is the rule's, and then average = decay*average + (1-decay)*variable, which is how Keras computes it.
+// Update is the rule's, followed by average = decay*average + (1-decay)*variable, which is how Keras computes it.
 func (r Averaged) Update(a *Application) []*graph.Node {
 	own := *a
 	last := len(a.Slots) - 1
@@ -75,12 +75,12 @@ func (r Averaged) Update(a *Application) []*graph.Node {
 	return append(nodes, a.assign("AssignVariableOp", a.Slots[last], next))
 }
 
-// decay is the weight of the old average after an update: 0 before Start, 1 between two values that are taken.
+// decay is the weight of the old average after an update: 0 before Start, and 1 if no value is taken.
 func (r Averaged) decay(c Scalars, updates graph.Output) graph.Output {
 	zero, one := c.Number(0), c.Number(1)
 	since := c.Op("Sub", updates, c.Number(float64(r.Start)))
 	raw := since
-	if r.Start > 0 { // before it what follows is not used, and must be no fault of its own
+	if r.Start > 0 { // before Start the result is not used, but must not be invalid
 		since = c.Op("Maximum", since, zero)
 	}
 	n := since

@@ -12,12 +12,12 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// Custom is a rule as data: what optimizers.NewRule makes of a user's function,
-// and what travels to parameter servers.
+// Custom is a rule as data: optimizers.NewRule makes it from a user's function,
+// and it is sent to parameter servers.
 type Custom struct {
-	Label  string       // names the rule and, as TensorFlow's labels do, its slots
+	Label  string       // names the rule and, like TensorFlow's labels, its slots
 	States []CustomSlot `json:",omitempty"`
-	Next   expr.Program // its results: the next values of the variable and of the slots
+	Next   expr.Program // results: the next values of the variable and of the slots
 }
 
 // CustomSlot is a state that a Custom rule keeps for each variable.
@@ -26,7 +26,7 @@ type CustomSlot struct {
 	Init float64
 }
 
-// Inputs of a Custom rule's program, besides its slots' names.
+// Inputs of a Custom rule's program, besides its slots by name.
 const (
 	InputVariable = "variable"
 	InputGradient = "gradient"
@@ -47,13 +47,13 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9.][A-Za-z0-9_.-]{0,63}$`)
 // Name is the rule's label.
 func (r Custom) Name() string { return r.Label }
 
-// GoString is the label, the slots, and a digest of the program.
+// GoString returns the label, the slots, and a digest of the program.
 func (r Custom) GoString() string {
 	sum := sha256.Sum256(fmt.Append(nil, r.Next))
 	return fmt.Sprintf("%s{%v %x}", r.Label, r.States, sum[:8])
 }
 
-// Traits tells that the update is dense.
+// Traits says that the update is dense.
 func (r Custom) Traits() Traits {
 	t := Traits{Label: r.Label, AllRows: true}
 	for _, i := range r.Next.Instructions {
@@ -71,7 +71,7 @@ func (r Custom) Slots() []Slot {
 	return out
 }
 
-// Check reports what is wrong with a rule, which may come from another process.
+// Check reports errors in a rule: it may come from another process.
 func (r Custom) Check() error {
 	if !plainName.MatchString(r.Label) {
 		return fmt.Errorf("rule %q: expected a name of at most 64 letters, digits, '_', '.' and '-'", r.Label)
@@ -113,14 +113,14 @@ func (r Custom) Update(a *Application) []*graph.Node {
 			resource, own = a.Slots[i-1], r.States[i-1].Name
 		}
 		if last := r.Next.Instructions[r.Next.Results[i]]; last.Op == "Input" && last.Name == own {
-			continue // stays as it is
+			continue // not changed
 		}
 		out = append(out, a.assign("AssignVariableOp", resource, a.full(x)))
 	}
 	return out
 }
 
-// inputs are the values that the program reads, as of the start of the step but for weight decay.
+// inputs returns the values that the program reads, from the start of the step but after weight decay.
 func (r Custom) inputs(a *Application) map[string]graph.Output {
 	in := map[string]graph.Output{InputRate: a.Exact, InputStep: a.Step, InputGradient: a.Grad.Output}
 	if a.Grad.Sparse() {

@@ -35,8 +35,8 @@ func update(r rule.Rule) {
 	}
 }
 
-// A rule of TensorFlow's is one op that updates in place.
-// A rule of a user's is a program of elementwise ops, here v' = 0.9 v + g, w' = w - rate v'.
+// A rule of TensorFlow is one op that updates in place.
+// A user's rule is a program of elementwise ops, here v' = 0.9 v + g, w' = w - rate v'.
 func Example() {
 	update(rule.Momentum{Momentum: 0.9})
 

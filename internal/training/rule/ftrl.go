@@ -3,8 +3,8 @@ package rule
 import "github.com/goestimator/goestimator/internal/compiler/graph"
 
 // Ftrl is FTRL-Proximal (McMahan et al. 2013): tf.compat.v1.train.FtrlOptimizer.
-// Power is the learning rate's, <= 0; Initial is the accumulator's first value;
-// Shrinkage adds 2*Shrinkage*w to the gradient of the linear term alone; Beta
+// Power is the learning rate's, <= 0; Initial is the accumulator's initial value;
+// Shrinkage adds 2*Shrinkage*w to the gradient of only the linear term; Beta
 // is the paper's beta, added to L2 as Beta/(2*lr).
 type Ftrl struct{ Power, Initial, L1, L2, Shrinkage, Beta float64 }
 
@@ -33,7 +33,7 @@ func (r Ftrl) Update(a *Application) []*graph.Node {
 	return a.apply(prefix+op, graph.Attrs{"multiply_linear_by_lr": false}, in...)
 }
 
-// KerasFtrl is tf.keras.optimizers.Ftrl: the same update, its own slot names.
+// KerasFtrl is tf.keras.optimizers.Ftrl: the same update with other slot names.
 type KerasFtrl struct{ Ftrl }
 
 // Name is "keras_ftrl".

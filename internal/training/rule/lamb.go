@@ -5,8 +5,8 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// LAMB is tfa.optimizers.LAMB (You et al. 2019): Adam's step, with weight decay added to it, of a length that is lr times
-// the norm of the variable; lr times its own length where one of the norms is 0.
+// LAMB is tfa.optimizers.LAMB (You et al. 2019): Adam's step plus weight decay, scaled to a length of lr times
+// the norm of the variable. If either norm is 0, the step is only multiplied by lr.
 type LAMB struct{ Beta1, Beta2, Epsilon float64 }
 
 // Name is "lamb".

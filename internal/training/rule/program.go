@@ -7,12 +7,12 @@ import (
 )
 
 // Emission adds the nodes of a program. Scalars are computed in float64 and
-// converted where they meet a tensor.
+// converted when combined with a tensor.
 type Emission struct {
 	B      *graph.Builder
 	Scope  string                  // of node names, ends in a slash
-	Tensor graph.Type              // of what is no scalar
-	Inputs map[string]graph.Output // float64 scalars, or of the type Tensor
+	Tensor graph.Type              // type of values that are not scalars
+	Inputs map[string]graph.Output // float64 scalars, or values of type Tensor
 }
 
 // Emit adds the program and returns its results.
@@ -50,7 +50,7 @@ func (e Emission) instruction(i expr.Instruction, values []graph.Output) graph.O
 	return e.B.Op(i.Op, e.Scope+i.Op, t, graph.Attrs{"T": t.DType}, e.cast(t, in)...)
 }
 
-// whenLess chooses between the last two of four by whether the first is below the second.
+// whenLess returns the third of four values if the first is less than the second, else the fourth.
 func (e Emission) whenLess(in []graph.Output) graph.Output {
 	t, all := e.typeOf(in[:2]), e.typeOf(in)
 	less := e.cast(t, in[:2])
@@ -69,7 +69,7 @@ func (e Emission) typeOf(in []graph.Output) graph.Type {
 	return Scalar
 }
 
-// cast gives operands the element type of t.
+// cast converts operands to the element type of t.
 func (e Emission) cast(t graph.Type, in []graph.Output) []graph.Output {
 	out := make([]graph.Output, len(in))
 	for i, x := range in {
@@ -78,7 +78,7 @@ func (e Emission) cast(t graph.Type, in []graph.Output) []graph.Output {
 	return out
 }
 
-// scalar reports whether x is a number of its own, not an element of the variable's shape.
+// scalar reports whether x is a scalar of its own, not a value with the variable's shape.
 func (e Emission) scalar(x graph.Output) bool {
 	return x.Shape().Rank() == 0 && x.DType() == tensor.Float64
 }

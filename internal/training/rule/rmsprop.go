@@ -73,7 +73,7 @@ func (r KerasRMSProp) Update(a *Application) []*graph.Node {
 	if r.Centered {
 		return r.centered(a)
 	}
-	// Adagrad on the decayed mean square, its gradient scaled by the root of 1-rho.
+	// Adagrad on the decayed mean square, with the gradient scaled by the root of 1-rho.
 	scale := math.Sqrt(1 - r.Rho)
 	old := a.shrink(a.Slots[0], 1-r.Rho)
 	step := a.adagrad(a.Slots[0], a.binary("RealDiv", a.Rate, a.scalar("scale", scale)), a.scalar("epsilon", r.Epsilon), scale)
@@ -81,8 +81,8 @@ func (r KerasRMSProp) Update(a *Application) []*graph.Node {
 	return []*graph.Node{old, step}
 }
 
-// centered is the update with g's mean and without momentum; a sparse gradient
-// is made dense for it.
+// centered is the update with g's mean and without momentum. It makes a sparse
+// gradient dense.
 func (r KerasRMSProp) centered(a *Application) []*graph.Node {
 	g := a.Grad.Output
 	if a.Grad.Sparse() {

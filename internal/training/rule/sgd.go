@@ -11,8 +11,8 @@ func (SGD) Traits() Traits                      { return Traits{Label: "Gradient
 func (SGD) Slots() []Slot                       { return nil }
 func (SGD) Update(a *Application) []*graph.Node { return descend(a) }
 
-// descend applies w -= lr*g. Rows of a sparse gradient are added one by one,
-// as scatter does, so equal indices need no summing.
+// descend applies w -= lr*g. It adds rows of a sparse gradient one by one,
+// like scatter, so equal indices need no summing.
 func descend(a *Application) []*graph.Node {
 	if !a.Grad.Sparse() {
 		return a.apply("ResourceApplyGradientDescent", graph.Attrs{}, a.Rate, a.Grad.Output)

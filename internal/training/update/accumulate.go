@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Each batch computes an update from the mean of what has been summed so far,
-// and all but every k-th are held back.
+// Each batch computes an update from the mean of the gradients summed so far,
+// and all but every k-th update are held back.
 
 // accumulate adds this batch's gradients to the sums and returns the means. A
-// sum is dense, in a variable, also where the gradient is sparse: its mean is
+// sum is dense, in a variable, even for a sparse gradient: its mean is
 // then applied as a dense gradient.
 func (em *emission) accumulate(grads []lower.Value) []lower.Value {
 	c := rule.Scalars{B: em.b, Scope: "accumulate/"}
@@ -34,7 +34,7 @@ func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value
 	b, t := em.b, graph.TypeOf(v.DType, v.Shape...)
 	scope := "accumulate/" + v.Name + "/"
 	sum := b.Variable(accumulatorName(v), t)
-	old := em.wild(b.Read(sum, t)) // until the window ends
+	old := em.wild(b.Read(sum, t)) // may be non-finite until the window ends
 	var after []*graph.Node
 	var total graph.Output
 	if g = lower.Join(b, scope, g); g.Sparse() {

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// averagingCase is a rule with averages, and what TensorFlow made of the gradients of tensorflowFile; interop/python/averages.py writes it.
+// averagingCase is a rule with averages, and TensorFlow's results for the gradients of tensorflowFile; interop/python/averages.py writes it.
 type averagingCase struct {
 	Rule   string   `json:"rule"`
 	Rate   float64  `json:"rate"`
@@ -49,7 +49,7 @@ func (c averagingCase) optimizer() *optimizers.Optimizer {
 	return optimizers.Adam(c.Rate, optimizers.WithKeras(), optimizers.WithBeta1(0.75), optimizers.WithBeta2(0.875), optimizers.WithEpsilon(0.125))
 }
 
-// averagedOp is a group of a variable whose averages are kept.
+// averagedOp returns a group of one variable with an average.
 func averagedOp(o *optimizers.Optimizer, a optimizers.Averaging, v *models.Variable) *optimizers.TrainOp {
 	op := trainOp(o, v)
 	own, _ := o.Rule.(rule.Rule)
@@ -65,7 +65,7 @@ func (g given) Init(dst *tensor.Tensor, _ uint64) error {
 	return nil
 }
 
-// TestAveragesOfTensorFlow compares averages with those of Keras' use_ema, of tf.train.ExponentialMovingAverage and of TensorFlow Addons' formula of SWA.
+// TestAveragesOfTensorFlow compares averages with Keras' use_ema, tf.train.ExponentialMovingAverage and the SWA formula of TensorFlow Addons.
 func TestAveragesOfTensorFlow(t *testing.T) {
 	data, err := os.ReadFile("testdata/averages.json")
 	if err != nil {
@@ -120,8 +120,8 @@ func runAveraged(t *testing.T, dev device.Device, op *optimizers.TrainOp, in gra
 	return averaged{tr.get("w"), tr.get(Averages(op)["w"])}
 }
 
-// TestAveragesOfEveryRule: the average of every rule, with every form of gradient, is that of the values that the variable takes,
-// and the values are the same as without an average.
+// TestAveragesOfEveryRule: for every rule and every form of gradient, the average follows from the variable's values,
+// which are the same as without an average.
 func TestAveragesOfEveryRule(t *testing.T) {
 	in := readAnswers(t)
 	a := optimizers.Averaging{Kind: optimizers.EMA, Decay: 0.75}
@@ -148,7 +148,7 @@ func TestAveragesOfEveryRule(t *testing.T) {
 	}
 }
 
-// TestAveragesCountUpdates: a window of accumulated batches is one update, and one that is not made changes no average.
+// TestAveragesCountUpdates: a window of accumulated batches is one update, and a skipped update changes no average.
 func TestAveragesCountUpdates(t *testing.T) {
 	w := []float64{1, 2}
 	v := &models.Variable{Name: "w", DType: tensor.Float64, Shape: []int{2}, Trainable: true, Init: given(w)}

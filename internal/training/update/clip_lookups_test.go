@@ -17,14 +17,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lookup is one of those that a table's gradient is made of: rows of one element.
+// lookup is one lookup in a table, a part of its gradient: rows with one element.
 type lookup struct {
 	byIndex bool
 	ids     []int64 // nil: the whole table
 	rows    []float64
 }
 
-// seen are the numbers that a clip sees of lookups, and the rows of the table that they belong to.
+// seen returns the numbers that a clip of lookups uses, and their rows in the table.
 func seen(lookups []lookup) (values []float64, rows []int64) {
 	for _, l := range lookups {
 		sum := map[int64]int{}
@@ -47,7 +47,7 @@ func seen(lookups []lookup) (values []float64, rows []int64) {
 	return values, rows
 }
 
-// clipped is the update of a table of n rows by the clip's definition; beside are the numbers of another gradient.
+// clipped returns the update of a table with n rows by the definition of the clip; beside are the numbers of another gradient.
 func clipped(kind optimizers.TransformKind, limit float64, n int, lookups []lookup, beside []float64) []float64 {
 	values, rows := seen(lookups)
 	factor := 1.0
@@ -67,12 +67,12 @@ func clipped(kind optimizers.TransformKind, limit float64, n int, lookups []look
 	return out
 }
 
-// TestClipsOfLookups draws the lookups of a table - of few rows and of one each, repeated,
+// TestClipsOfLookups draws lookups in a small table with rows of one element - repeated,
 // with padding, empty, of the whole table - and compares with the clip's definition.
 func TestClipsOfLookups(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(r, "rows")
-		number := rapid.OneOf(rapid.SampledFrom([]float64{0, 0.5, -0.5, 1}), rapid.Float64Range(-2, 2)) // the limit itself, too
+		number := rapid.OneOf(rapid.SampledFrom([]float64{0, 0.5, -0.5, 1}), rapid.Float64Range(-2, 2)) // includes the limit itself
 		var lookups []lookup
 		for range rapid.IntRange(1, 3).Draw(r, "lookups") {
 			l := lookup{byIndex: rapid.Bool().Draw(r, "by index")}
@@ -156,7 +156,7 @@ func applyLookups(n int, lookups []lookup, beside []float64, clips ...optimizers
 }
 
 // TestClipsOfNumbersThatAreNotFinite: as in TensorFlow, a global norm that is not
-// finite makes all gradients NaN; a norm of one gradient leaves zeros beside NaN.
+// finite makes all gradients NaN; the norm of a single gradient leaves zeros next to NaN.
 func TestClipsOfNumbersThatAreNotFinite(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {
@@ -186,7 +186,7 @@ func TestClipsOfNumbersThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// TestClipApart: what Clip returns is what the update takes without transforms.
+// TestClipApart: applying Clip first, then the update without transforms, gives the same result.
 func TestClipApart(t *testing.T) {
 	op := trainOp(&optimizers.Optimizer{Rule: rule.SGD{}, LearningRate: optimizers.Constant(1), Transforms: []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: 0}}}, variable("w", 1))
 	b := graph.NewBuilder(graph.New())

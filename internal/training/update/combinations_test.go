@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// tried holds values of every parameter of the rules. They are sums of few powers of two: TensorFlow keeps some in single precision.
+// tried has values for each parameter of the rules. They are sums of few powers of two, since TensorFlow keeps some in single precision.
 var tried = map[string][]any{
 	"momentum":                  {0.0, 0.625},
 	"nesterov":                  {false, true},
@@ -24,7 +24,7 @@ var tried = map[string][]any{
 	"l2":                        {0.0, 0.0625},
 	"l2_shrinkage":              {0.0, 0.125},
 	"beta":                      {0.0, 0.25},
-	"weight_decay":              {0.0, 0.125}, // every rule has it
+	"weight_decay":              {0.0, 0.125}, // for every rule
 }
 
 // combination is a rule with all its parameters.
@@ -35,7 +35,7 @@ type combination struct {
 
 func (c combination) String() string { return fmt.Sprint(c.Rule, c.Params) }
 
-// combinations are all rules of the registry, with all their parameters in all combinations.
+// combinations returns all rules of the registry, with all combinations of their parameters.
 func combinations(t *testing.T) []combination {
 	t.Helper()
 	var out []combination
@@ -63,9 +63,9 @@ func combinations(t *testing.T) []combination {
 	return out
 }
 
-// parametersOf are the names of a rule's own parameters, and of weight_decay.
+// parametersOf returns the names of a rule's own parameters, and weight_decay.
 func parametersOf(rule string) []string {
-	all := known("sgd") // has none of its own
+	all := known("sgd") // has no parameters of its own
 	names := []string{"weight_decay"}
 	for _, name := range known(rule) {
 		if !slices.Contains(all, name) && name != "lr_power" && !strings.HasSuffix(name, "_regularization_strength") {
@@ -76,14 +76,14 @@ func parametersOf(rule string) []string {
 	return names
 }
 
-// known are the parameters that New takes, as its error lists them.
+// known returns the parameters that New accepts, as listed in its error.
 func known(rule string) []string {
 	_, err := optimizers.New(rule, map[string]any{"?": 1})
 	_, list, _ := strings.Cut(err.Error(), "known are ")
 	return strings.Split(list, ", ")
 }
 
-// TestParametersOf: what the combinations are made of.
+// TestParametersOf tests the lists that the combinations use.
 func TestParametersOf(t *testing.T) {
 	for rule, want := range map[string]string{
 		"sgd":           "weight_decay",

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ownAdam is Keras' Adam, written as a user would.
+// ownAdam is Keras' Adam, written as a user would write it.
 func ownAdam(beta1, beta2, epsilon float64) optimizers.Rule {
 	return optimizers.NewRule("OwnAdam", func(u *optimizers.Update) {
 		m, v, t := u.Slot("m", 0), u.Slot("v", 0), u.Step().Plus(1)
@@ -28,7 +28,7 @@ func ownAdam(beta1, beta2, epsilon float64) optimizers.Rule {
 	})
 }
 
-// devices are the ways to run an update: the type of the variable and what it may differ by.
+// devices are the ways to run an update: the variable's type and the allowed difference.
 var devices = map[string]struct {
 	open      func(t *testing.T) device.Device
 	d         tensor.DType
@@ -39,7 +39,7 @@ var devices = map[string]struct {
 	"gpu":  {gpu, tensor.Float32, 1e-5},
 }
 
-// TestOwnRuleIsAdam: a rule of one's own and the built-in one make the same steps, on every device, dense and sparse, with weight decay.
+// TestOwnRuleIsAdam: a user's rule and the built-in one make the same steps, on every device, dense and sparse, with weight decay.
 func TestOwnRuleIsAdam(t *testing.T) {
 	in := readAnswers(t)
 	for name, dev := range devices {
@@ -57,7 +57,7 @@ func TestOwnRuleIsAdam(t *testing.T) {
 	}
 }
 
-// TestOwnRuleOps computes every op of expressions on every device, each over scalars and elements, in slots of their own.
+// TestOwnRuleOps computes every op of expressions on every device, each on scalars and on elements, in separate slots.
 func TestOwnRuleOps(t *testing.T) {
 	f := func(w, g, lr, step expr.Expr) map[string]expr.Expr {
 		p := g.Abs().Plus(0.5) // above 0
@@ -118,7 +118,7 @@ func (tr *trial) initialOf(x *tensor.Tensor) (out []float64) {
 	return out
 }
 
-// asType gives a vector another type.
+// asType converts a vector to another type.
 func asType(x *tensor.Tensor, d tensor.DType) *tensor.Tensor {
 	if d == x.DType {
 		return x
@@ -135,7 +135,7 @@ type ramp struct{ slope, limit float64 }
 
 func (r ramp) At(step expr.Expr) expr.Expr { return step.Times(r.slope).Min(expr.Number(r.limit)) }
 
-// TestOwnSchedule: a schedule of one's own gives the same rates as a number and in a graph.
+// TestOwnSchedule: a user's schedule gives the same rates as a number and in a graph.
 func TestOwnSchedule(t *testing.T) {
 	s := ramp{0.25, 1}
 	tr := start(t, trainOp(optimizers.SGD(0, optimizers.WithSchedule(optimizers.Warmup{Steps: 2, Then: s})), variable("w", 1)), map[string]*tensor.Tensor{"w": vector(0)}, nil)

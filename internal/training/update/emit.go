@@ -16,26 +16,26 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Env is what an update is emitted into a graph with.
+// Env has the values that an update uses in a graph.
 type Env struct {
 	GlobalStep graph.Output   // int64 scalar: the value at the start of the step
-	Gradients  []lower.Value  // of every variable, in the order of the groups; dense or sparse
-	Changes    []graph.Output // what the step gives other variables than the optimizer's
-	RateFactor graph.Output   // float64 scalar, by which each group's rate is multiplied; not Valid: 1
+	Gradients  []lower.Value  // for each variable, in the order of the groups; dense or sparse
+	Changes    []graph.Output // next values of variables that are not the optimizer's
+	RateFactor graph.Output   // float64 scalar that multiplies each group's rate; not Valid: 1
 }
 
 // Applied is an emitted update.
 type Applied struct {
-	Targets      []*graph.Node // to be run in each step
+	Targets      []*graph.Node // to run in each step
 	LearningRate graph.Output  // float64 scalar: the first group's rate in this step
-	Finite       graph.Output  // bool: Env.Changes are to be made too; not Valid: always
+	Finite       graph.Output  // bool: whether to apply Env.Changes; not Valid: always
 }
 
 // Emit adds the update to b: accumulation, loss scale, transforms, and each
-// variable's rule. Variables and slots are referred to by name; Slots says which must
-// exist. Reads that the update makes, and those elsewhere in the graph, see the
+// variable's rule. It refers to variables and slots by name; Slots lists those that must
+// exist. Reads in the update, and elsewhere in the graph, see the
 // values at the start of the step. The global step is not changed. Variables
-// that do not reach the loss are named in the log.
+// that do not reach the loss are logged.
 func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	if t.Step != nil {
 		return Applied{}, fmt.Errorf("%w: %s", optimizers.ErrStepFunction, t.Step.Function)
@@ -43,7 +43,7 @@ func Emit(t *optimizers.TrainOp, b *graph.Builder, e Env) (Applied, error) {
 	if err := check(t, e); err != nil {
 		return Applied{}, err
 	}
-	for _, name := range t.Unreached { // here, not in Minimize: a model is built twice, its update emitted once
+	for _, name := range t.Unreached { // here, not in Minimize: a model is built twice, but its update emitted once
 		slog.Warn("variable does not reach the loss and is not trained", "variable", name)
 	}
 	em := &emission{TrainOp: t, b: b, step: b.Cast("learning_rate/Cast", e.GlobalStep, tensor.Float64), factor: e.RateFactor}
@@ -111,19 +111,19 @@ type emission struct {
 	*optimizers.TrainOp
 	b       *graph.Builder
 	step    graph.Output // float64
-	updates graph.Output // float64: how many windows of batches have ended before this one
-	factor  graph.Output // of all rates; not Valid: 1
+	updates graph.Output // float64: number of windows of batches that ended before this one
+	factor  graph.Output // multiplies all rates; not Valid: 1
 	rate    graph.Output
 	targets []*graph.Node
 	touched []resource
-	due     graph.Output // bool: an update follows this batch; where gradients accumulate
+	due     graph.Output // bool: an update follows this batch; set if gradients accumulate
 }
 
 // resource is a variable that the update changes.
 type resource struct {
 	name   string
 	typ    graph.Type
-	counts bool // updates, as Keras's iterations do
+	counts bool // counts updates, like Keras's iterations
 }
 
 func (em *emission) touch(name string, t graph.Type) graph.Output {
@@ -167,7 +167,7 @@ func (em *emission) group(i int, grads []lower.Value) error {
 	return nil
 }
 
-// learningRate adds a schedule, multiplied by the factor of all.
+// learningRate adds a schedule, multiplied by the common factor.
 func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 	const step = "step"
 	e := rule.Emission{B: em.b, Scope: "learning_rate/", Tensor: rule.Scalar, Inputs: map[string]graph.Output{step: em.step}}
@@ -189,7 +189,7 @@ func (em *emission) learningRate(s optimizers.Schedule) graph.Output {
 	return em.b.Op("Mul", "learning_rate/Mul", rate.Type(), graph.Attrs{"T": tensor.Float64}, rate, em.factor)
 }
 
-// application prepares the update of a variable, its gradient of the variable's type.
+// application prepares the update of a variable, with the gradient in the variable's type.
 func (em *emission) application(group int, v *models.Variable, grad lower.Value) *rule.Application {
 	r := ruleOf(em.Groups[group])
 	a := &rule.Application{B: em.b, Scope: r.Traits().Label + "/update_" + v.Name + "/", V: v, Step: em.step, Updates: em.updates}
@@ -213,7 +213,7 @@ type shared struct {
 	em    *emission
 	group int
 	scope string
-	res   []graph.Output // resources of the powers, or of the iterations
+	res   []graph.Output // resources of the powers, or the iterations
 }
 
 func (em *emission) sharedState(group int) *shared {

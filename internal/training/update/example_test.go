@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The update of one variable by Adam, as a strategy emits it behind the gradient.
+// The update of one variable by Adam, as a strategy emits it after the gradient.
 func ExampleEmit() {
 	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.1, "global_clip_norm": 1.0})
 	if err != nil {

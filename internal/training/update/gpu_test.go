@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gpu is this machine's GPU, or one emulated by the processor, until the test ends.
+// gpu returns this machine's GPU, or one that the CPU emulates, until the test ends.
 func gpu(t *testing.T) device.Device {
 	t.Helper()
 	if d, err := cuda.Open(t.Context(), 0); err == nil {
@@ -44,7 +44,7 @@ func gpu(t *testing.T) device.Device {
 	return d
 }
 
-// TestEveryCombinationOnGPU: as TestEveryCombination, on a GPU that must have all ops.
+// TestEveryCombinationOnGPU is TestEveryCombination on a GPU, which must have all ops.
 func TestEveryCombinationOnGPU(t *testing.T) {
 	testkit.NotConcurrent(t)
 	a, d := tensorflow(t), gpu(t)

@@ -5,14 +5,14 @@ import (
 	"github.com/goestimator/goestimator/internal/training/rule"
 )
 
-// Without control flow in the graph, each step computes an update, and those
-// that are not to be are taken back: each variable that the update changed gets
-// its old value. That is right for every rule, whatever its slots do when the
+// The graph has no control flow, so each step computes an update. If it must not be
+// made, it is undone: each variable that the update changed gets
+// its old value back. That is right for every rule, whatever its slots do when the
 // gradient or the rate is zero.
 
-// holdBack undoes an update that is not due, or whose gradients are not finite,
-// which valid outputs tell. An update that is left out is counted all the same,
-// as Keras does.
+// holdBack undoes an update that is not due, or whose gradients are not finite;
+// outputs that are not Valid are ignored. An undone update still counts,
+// as in Keras.
 func (em *emission) holdBack(finite graph.Output) {
 	b := em.b
 	updates := em.targets

@@ -8,9 +8,9 @@ import (
 
 // Hyperparameters returns, by their names in checkpoints, the settings that
 // tf.keras' optimizers (OptimizerV2) keep in variables, all of them scalars.
-// Training here does not read them: a checkpoint has them so that tf.estimator
-// can train on from it. Only TrainOps of KerasNames have some; a learning rate
-// that follows a schedule is none.
+// Training here does not read them: they are in checkpoints so that tf.estimator
+// can continue training. Only TrainOps with KerasNames have any, and a learning rate
+// with a schedule is not among them.
 func Hyperparameters(t *optimizers.TrainOp) map[string]float64 {
 	out := map[string]float64{}
 	if t.SlotNames != optimizers.KerasNames {
@@ -39,7 +39,7 @@ func Hyperparameters(t *optimizers.TrainOp) map[string]float64 {
 		case rule.KerasFtrl:
 			settings["learning_rate_power"], settings["beta"] = r.Power, r.Beta
 			settings["l1_regularization_strength"], settings["l2_regularization_strength"] = r.L1, r.L2
-		default: // AdamW, Lion and LAMB are no OptimizerV2, and Nadam of one keeps other state
+		default: // AdamW, Lion and LAMB are not OptimizerV2, and its Nadam keeps other state
 			continue
 		}
 		if c, ok := g.LearningRate.(optimizers.Constant); ok {
@@ -54,7 +54,7 @@ func Hyperparameters(t *optimizers.TrainOp) map[string]float64 {
 }
 
 // Iterations reports whether a variable is a Keras optimizer's count of updates.
-// A checkpoint of tf.estimator lacks that of its first optimizer, which counts by
+// A checkpoint of tf.estimator does not have it for the first optimizer, which counts with
 // the global step.
 func Iterations(t *optimizers.TrainOp, variable string) bool {
 	for i, g := range t.Groups {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The names are those that a tf.estimator of TensorFlow 2.15 writes.
+// The names are those in checkpoints of tf.estimator of TensorFlow 2.15.
 func TestHyperparameters(t *testing.T) {
 	op := trainOp(mustNew(t, "keras_adam", keras(nil)), variable("a", 1))
 	op.Groups = append(op.Groups, trainOp(mustNew(t, "keras_ftrl", keras(map[string]any{"l1": 0.5, "learning_rate": 0.25})), variable("b", 1)).Groups[0])

@@ -13,15 +13,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scaling is a LossScale while an update is emitted.
+// scaling is the state of a LossScale while an update is emitted.
 type scaling struct {
-	scale  graph.Output // as of the start of the step
-	good   graph.Output // likewise, float64
-	finite graph.Output // bool: all gradients are
+	scale  graph.Output // at the start of the step
+	good   graph.Output // float64, at the start of the step
+	finite graph.Output // bool: whether all gradients are finite
 }
 
-// unscale divides the gradients by the scale and, where it changes, finds out
-// whether they are all finite: then finite is valid.
+// unscale divides the gradients by the scale. For a dynamic scale it also
+// checks whether they are all finite: finite is then Valid.
 func (em *emission) unscale(grads []lower.Value) ([]lower.Value, *scaling, error) {
 	l := em.LossScale
 	if err := l.Check(); err != nil {
@@ -60,7 +60,7 @@ const scaleScope = "loss_scale/"
 
 var boolean = graph.Type{DType: tensor.Bool}
 
-// allFinite is whether no element of x is infinite or NaN.
+// allFinite reports whether all elements of x are finite.
 func (em *emission) allFinite(x graph.Output) graph.Output {
 	b := em.b
 	each := b.Op("IsFinite", scaleScope+"IsFinite", graph.Type{DType: tensor.Bool, Shape: x.Shape()}, graph.Attrs{"T": x.DType()}, x)
@@ -76,7 +76,7 @@ func (em *emission) allFinite(x graph.Output) graph.Output {
 	return b.Op("All", scaleScope+"All", boolean, graph.Attrs{"Tidx": tensor.Int32, "keep_dims": false}, each, b.Const(scaleScope+"axes", t))
 }
 
-// wild marks a value that is not finite where gradients overflow, if that is looked after.
+// wild marks a value that may be non-finite when gradients overflow, if the update is guarded.
 func (em *emission) wild(x graph.Output) graph.Output {
 	if guards(em.TrainOp) && x.Valid() {
 		x.Node.Attrs[graph.MayOverflow] = true
@@ -84,7 +84,7 @@ func (em *emission) wild(x graph.Output) graph.Output {
 	return x
 }
 
-// both is x and y, or the one that is there.
+// both is x and y, or the Valid one of them.
 func (em *emission) both(x, y graph.Output) graph.Output {
 	if !x.Valid() {
 		return y
@@ -118,24 +118,24 @@ func (em *emission) rescaled(s *scaling) []Next {
 	return []Next{{v.Scale.Name, b.Cast(scaleScope+"Cast", next, v.Scale.DType)}, {v.Good.Name, b.Cast(scaleScope+"Cast", count, tensor.Int64)}}
 }
 
-// Next is the value that a variable has after a step.
+// Next is the value of a variable after a step.
 type Next struct {
 	Variable string
 	Value    graph.Output
 }
 
-// Unscaled are gradients without their scale, for a strategy that makes updates
-// elsewhere, each variable's by itself.
+// Unscaled are gradients without their scale, for a strategy that updates
+// each variable separately, in another place.
 type Unscaled struct {
-	Train     *optimizers.TrainOp // the update that takes them: without a scale
+	Train     *optimizers.TrainOp // the update to apply to them: without a scale
 	Gradients []lower.Value       // in the order of the groups
-	// Finite, of type bool, tells whether they are to be applied; not valid where they always are.
+	// Finite, a bool, says whether to apply them; not Valid: always.
 	Finite graph.Output
-	// State are the variables of a scale that changes, to be assigned after each step.
+	// State has the variables of a dynamic scale, to be assigned after each step.
 	State []Next
 }
 
-// Unscale takes the loss scale, if there is one, out of gradients and of the update.
+// Unscale removes the loss scale, if there is one, from gradients and from the update.
 func Unscale(t *optimizers.TrainOp, b *graph.Builder, grads []lower.Value) (Unscaled, error) {
 	em := &emission{TrainOp: t, b: b}
 	grads, s, err := em.unscale(grads)
@@ -147,7 +147,7 @@ func Unscale(t *optimizers.TrainOp, b *graph.Builder, grads []lower.Value) (Unsc
 	return Unscaled{Train: &plain, Gradients: grads, Finite: s.finite, State: em.rescaled(s)}, b.Err()
 }
 
-// read reads a variable as of the start of the step.
+// read reads a variable at the start of the step.
 func read(b *graph.Builder, v *models.Variable) graph.Output {
 	t := graph.TypeOf(v.DType, v.Shape...)
 	return b.Read(b.Variable(v.Name, t), t)

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// dynamic gives an operation the state of its loss scale.
+// dynamic adds the state of a loss scale to a TrainOp.
 func dynamic(op *optimizers.TrainOp, d tensor.DType, l optimizers.LossScale) *optimizers.TrainOp {
 	op.LossScale = l
 	op.Scale = &optimizers.ScaleState{
@@ -46,7 +46,7 @@ func (s *scaleSteps) step(finite bool) {
 	}
 }
 
-// TestLossScaleOfKeras compares with what Keras 2.15 made of the same gradients: legacy optimizers under a
+// TestLossScaleOfKeras compares with Keras 2.15's results for the same gradients: legacy optimizers with a
 // LossScaleOptimizer with initial_scale=4, dynamic_growth_steps=3, in float32.
 func TestLossScaleOfKeras(t *testing.T) {
 	pattern := "111011000011111101"
@@ -83,8 +83,8 @@ func TestLossScaleOfKeras(t *testing.T) {
 	}
 }
 
-// TestLossScaleOfRules checks every rule, with clipping and without, and dense and sparse gradients: an update whose
-// gradients are finite is that without a scale, any other changes nothing but the scale and Keras's count.
+// TestLossScaleOfRules checks every rule, with and without clipping, for dense and sparse gradients: an update with
+// finite gradients is the same as without a scale; any other changes only the scale and Keras's count.
 func TestLossScaleOfRules(t *testing.T) {
 	const n, growth = 4, 3
 	for _, ref := range references() {
@@ -104,7 +104,7 @@ func TestLossScaleOfRules(t *testing.T) {
 				for i := range 20 {
 					finite := i%4 != 3 && i != 9
 					if plain.Rule.(rule.Rule).Traits().Keras && !finite {
-						continue // its bias correction counts what was left out: see TestLossScaleOfKeras
+						continue // its bias correction counts skipped updates: see TestLossScaleOfKeras
 					}
 					m := n
 					if sparse != nil {
@@ -138,7 +138,7 @@ func TestLossScaleOfRules(t *testing.T) {
 	}
 }
 
-// TestLossScaleAccumulates: the sum of a window decides, and the scale changes only then.
+// TestLossScaleAccumulates: the sum of a window decides, and the scale changes only at its end.
 func TestLossScaleAccumulates(t *testing.T) {
 	o := mustNew(t, "adam", map[string]any{"learning_rate": 0.1, "accumulate_steps": 2})
 	initial := map[string]*tensor.Tensor{"w": vector(1, 2)}
@@ -163,7 +163,7 @@ func TestLossScaleAccumulates(t *testing.T) {
 	}
 }
 
-// TestLossScaleEnds: the scale stays within [1, the largest float32].
+// TestLossScaleEnds: the scale stays in [1, the largest float32].
 func TestLossScaleEnds(t *testing.T) {
 	for _, c := range []struct{ initial, g, want float64 }{{1.5, math.NaN(), 1}, {1, math.Inf(-1), 1}, {math.MaxFloat32, 1, math.MaxFloat32}, {0x1p126, 1, 0x1p127}, {0x1p127, 1, 0x1p127}} {
 		w := &models.Variable{Name: "w", DType: tensor.Float32, Trainable: true}
@@ -173,7 +173,7 @@ func TestLossScaleEnds(t *testing.T) {
 	}
 }
 
-// TestLossScaleFixedEnds: the least and the largest scale leave gradients of float32 what they are.
+// TestLossScaleFixedEnds: the smallest and the largest scale do not change float32 gradients.
 func TestLossScaleFixedEnds(t *testing.T) {
 	for _, scale := range []float64{0x1p-126, 0x1p127} {
 		w := &models.Variable{Name: "w", DType: tensor.Float32, Trainable: true}
@@ -185,7 +185,7 @@ func TestLossScaleFixedEnds(t *testing.T) {
 	}
 }
 
-// TestMinimizeScaled: with a fixed scale, and with one that changes, training gives what it gives without.
+// TestMinimizeScaled: training with a fixed or a dynamic scale gives the same result as without.
 func TestMinimizeScaled(t *testing.T) {
 	results := map[string]map[string]*tensor.Tensor{}
 	x, y := matrix([]float64{0, 0, 1, 0, 0, 1, 1, 1}, 4, 2), matrix([]float64{0.5, 2.5, -0.5, 1.5}, 4, 1)

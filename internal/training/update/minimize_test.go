@@ -26,7 +26,7 @@ func sgd(rate float64) *optimizers.Optimizer {
 	return &optimizers.Optimizer{Rule: rule.SGD{}, LearningRate: optimizers.Constant(rate)}
 }
 
-// regression is y = x·w + b with its mean squared error.
+// regression is y = x·w + b with the mean squared error.
 func regression(b *models.Builder) *G.Node {
 	x, y := b.Input("x", tensor.Float64, b.Batch(), 2), b.Input("y", tensor.Float64, b.Batch(), 1)
 	w := b.Variable("w", []int{2, 1}, models.WithInit(initializers.Zeros()))
@@ -38,7 +38,7 @@ func build(fn func(b *models.Builder) error) (*models.Builder, error) {
 	return models.Build(models.Options{Mode: models.Train, Batch: 4, DType: tensor.Float64}, fn)
 }
 
-// train lowers what Minimize made and runs steps on one batch; it returns the variables' values.
+// train lowers the result of Minimize and runs steps on one batch. It returns the variables' values.
 func train(t *testing.T, b *models.Builder, op *optimizers.TrainOp, steps int, feeds ...*tensor.Tensor) map[string]*tensor.Tensor {
 	t.Helper()
 	dev := device.NewHost()
@@ -105,7 +105,7 @@ func TestMinimizeTrains(t *testing.T) {
 	near(t, "b", tensor.Values[float64](vars["b"]), []float64{0.5}, 1e-6)
 }
 
-// TestMinimizeTable trains an embedding by sparse gradients, looked up twice.
+// TestMinimizeTable trains an embedding with sparse gradients from two lookups.
 func TestMinimizeTable(t *testing.T) {
 	for _, name := range []string{"sgd", "adam", "adagrad"} {
 		var op *optimizers.TrainOp

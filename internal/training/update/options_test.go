@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// options are settings of every rule, in all combinations.
+// options returns all combinations of the settings that every rule has.
 func options() []map[string]any {
 	list := []map[string]any{{}}
 	for _, o := range []struct {
@@ -44,8 +44,8 @@ func options() []map[string]any {
 	return list
 }
 
-// TestEveryOption trains every rule with all of its terms under every combination of the options that all rules have, dense and
-// sparse: on the host and on a device with memory of its own, to the same numbers.
+// TestEveryOption trains every rule, with all its terms and every combination of the options that all rules have, dense and
+// sparse: results on the host and on a device with its own memory must agree.
 func TestEveryOption(t *testing.T) {
 	testkit.NotConcurrent(t)
 	in := tensorflow(t)
@@ -53,14 +53,14 @@ func TestEveryOption(t *testing.T) {
 	for _, rule := range optimizers.Names() {
 		last := slices.IndexFunc(all, func(c combination) bool { return c.Rule == rule })
 		for last+1 < len(all) && all[last+1].Rule == rule {
-			last++ // of the rule's the one that leaves nothing out
+			last++ // the rule's combination with all terms
 		}
 		for _, o := range options() {
 			c := combination{rule, maps.Clone(all[last].Params)}
 			maps.Copy(c.Params, o)
 			for kind, g := range map[string]gradients{"dense": in.Dense, "sparse": in.Sparse} {
 				want := c.trainScaled(t, device.NewHost(), tensor.Float64, g)
-				back := rule == "lion" // whose steps have one length: two of them may lead back
+				back := rule == "lion" // its steps have a fixed length: two of them may lead back
 				if slices.Equal(want, g.W) && !back || slices.ContainsFunc(want, func(x float64) bool { return math.IsNaN(x - x) }) {
 					t.Errorf("%s %s: got %v, begun with %v", c, kind, want, g.W)
 				}
@@ -70,7 +70,7 @@ func TestEveryOption(t *testing.T) {
 	}
 }
 
-// trainScaled is train's variable, of a combination that may scale the loss.
+// trainScaled returns the variable of train, for a combination that may scale the loss.
 func (c combination) trainScaled(t *testing.T, dev device.Device, d tensor.DType, in gradients) []float64 {
 	t.Helper()
 	v := &models.Variable{Name: "w", DType: d, Shape: in.Shape, Trainable: true}

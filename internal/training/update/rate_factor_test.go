@@ -22,8 +22,8 @@ type multiplied struct {
 
 func (m multiplied) At(step expr.Expr) expr.Expr { return m.Schedule.At(step).Times(m.by) }
 
-// TestRateFactor: a factor that is fed changes what the rates of all groups do just as other schedules would, weight
-// decay included, and is in the rate that is reported.
+// TestRateFactor: feeding a factor has the same effect on all groups as schedules multiplied by it, including weight
+// decay and the reported rate.
 func TestRateFactor(t *testing.T) {
 	falling := optimizers.Exponential{Decay: optimizers.Decay{Initial: 0.5, Steps: 4, Rate: 0.5}}
 	op := func(by float64) *optimizers.TrainOp {
@@ -52,7 +52,7 @@ func TestRateFactor(t *testing.T) {
 	}
 }
 
-// runFactor makes steps with a factor, 0 for none, and returns variables a and b with the last rate.
+// runFactor makes steps with a factor, 0 for none. It returns variables a and b and the last rate.
 func runFactor(t *testing.T, op *optimizers.TrainOp, factor float64) (values []float64, rate float64) {
 	t.Helper()
 	dev := device.NewHost()

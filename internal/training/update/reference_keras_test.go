@@ -2,7 +2,7 @@ package update
 
 import "math"
 
-// The references of rules that are programs; see reference.
+// The references for rules that are programs; see reference.
 
 func refAMSGrad(b1, b2, epsilon float64) func(w, g float64, s map[string]float64, t int) float64 {
 	return func(w, g float64, s map[string]float64, t int) float64 {

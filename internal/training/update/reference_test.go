@@ -3,14 +3,14 @@ package update
 import "math"
 
 // reference is one rule written out for single elements, from TensorFlow's
-// documentation and the papers, independent of kernels. s holds the element's
+// documentation and the papers, independent of the kernels. s has the element's
 // slots by name; t counts updates from 1; sparse rules skip absent rows.
 type reference struct {
 	name   string
 	params map[string]any
 	step   func(w, g float64, s map[string]float64, t int) float64
 	init   map[string]float64
-	// absent says that a sparse gradient leaves rows without one alone;
+	// absent says that a sparse gradient does not change rows without a gradient;
 	// otherwise they are updated with a gradient of zero.
 	absent bool
 }

@@ -78,7 +78,7 @@ func TestRulesDense(t *testing.T) {
 	}
 }
 
-// TestRulesSparse feeds rows with equal indices; their sum is the row's gradient.
+// TestRulesSparse feeds rows with equal indices; a row's gradient is their sum.
 func TestRulesSparse(t *testing.T) {
 	for _, ref := range references() {
 		t.Run(ref.String(), func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestRulesSparse(t *testing.T) {
 }
 
 // TestRulesFloat32 runs every rule on single precision variables and a device
-// with memory of its own.
+// with its own memory.
 func TestRulesFloat32(t *testing.T) {
 	for _, ref := range references() {
 		t.Run(ref.String(), func(t *testing.T) {
@@ -147,7 +147,7 @@ func singles(r *rand.Rand, n int) *tensor.Tensor {
 	return t
 }
 
-// counting counts the bytes that are allocated on a device.
+// counting counts the bytes allocated on a device.
 type counting struct {
 	device.Device
 	bytes int
@@ -158,10 +158,10 @@ func (c *counting) Alloc(n int) (device.Buffer, error) {
 	return c.Device.Alloc(n)
 }
 
-// programs are the rules that are written as arithmetic, which make a sparse gradient dense, as rules of NewRule do.
+// programs are the rules that are written as arithmetic. Like rules of NewRule, they make a sparse gradient dense.
 var programs = []string{"adadelta", "adamax", "amsgrad", "lamb", "lion", "nadam"}
 
-// TestSparseNeedsNoTable checks that a sparse update allocates nothing of the variable's size besides its slots.
+// TestSparseNeedsNoTable checks that a sparse update allocates nothing of the variable's size except its slots.
 func TestSparseNeedsNoTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: arithmetic of one goroutine")

@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// everySchedule is each schedule in its forms, as a config file gives it.
+// everySchedule has each schedule in its forms, as in a config file.
 var everySchedule = []struct {
 	name string
 	spec any
-	want map[int64]float64 // by hand, from TensorFlow's formulas
+	want map[int64]float64 // computed by hand from TensorFlow's formulas
 }{
 	{"number", 0.1, map[int64]float64{0: 0.1, 1000: 0.1}},
 	{"integer", 1, map[int64]float64{7: 1}},
@@ -45,7 +45,7 @@ var everySchedule = []struct {
 	{"warmup restarts", map[string]any{"schedule": "cosine_restarts", "initial": 1.0, "decay_steps": 10, "warmup_steps": 5}, map[int64]float64{15: 1}},
 }
 
-// TestSchedulesInGraph checks that the emitted graph gives what At gives.
+// TestSchedulesInGraph checks that the emitted graph gives the same rates as At.
 func TestSchedulesInGraph(t *testing.T) {
 	for _, c := range everySchedule {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,31 +9,31 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The variables of a training that leaves out updates which are not finite (optimizers.Optimizer.SkipNonFinite). A checkpoint
-// of a training without it has none.
+// The variables of a training that skips updates which are not finite (optimizers.Optimizer.SkipNonFinite). Checkpoints
+// of other trainings do not have them.
 const (
-	// SkippedInARow counts the updates that were left out since the last one that was made, an int64 scalar.
+	// SkippedInARow counts the updates skipped since the last one that was made, an int64 scalar.
 	SkippedInARow = "goestimator/skipped_updates_in_a_row"
-	// Skipped counts all updates that were left out, an int64 scalar.
+	// Skipped counts all skipped updates, an int64 scalar.
 	Skipped = "goestimator/skipped_updates"
-	// FiniteLoss is the last loss of an update that was made, a float32 scalar. It is changed as other variables of a step
-	// are, so that a loss that is not finite is seen wherever these are.
+	// FiniteLoss is the last loss of an update that was made, a float32 scalar. It changes like other variables of a
+	// step, so a loss that is not finite is detected wherever they are checked.
 	FiniteLoss = "goestimator/finite_loss"
 )
 
 const skipScope = "skip_nonfinite/"
 
-// skipSlots are the variables.
+// skipSlots returns these variables.
 func skipSlots() []Slot {
 	count := graph.TypeOf(tensor.Int64)
 	return []Slot{{Name: SkippedInARow, Type: count, Init: initializers.Zeros()}, {Name: Skipped, Type: count, Init: initializers.Zeros()},
 		{Name: FiniteLoss, Type: graph.TypeOf(tensor.Float32), Init: initializers.Zeros()}}
 }
 
-// guards reports whether an update that is not finite is left out.
+// guards reports whether updates that are not finite are skipped.
 func guards(t *optimizers.TrainOp) bool { return t.Scale != nil || t.SkipNonFinite > 0 }
 
-// allAre is whether the gradients and what a step gives other variables are finite. The first is known of a scale that changes.
+// allAre reports whether the gradients and the next values of other variables are finite. For a dynamic scale, the gradients were checked already.
 func (em *emission) allAre(finite graph.Output, grads []lower.Value, others []graph.Output) graph.Output {
 	if em.SkipNonFinite == 0 {
 		return finite
@@ -54,7 +54,7 @@ func (em *emission) allAre(finite graph.Output, grads []lower.Value, others []gr
 	return finite
 }
 
-// countSkipped counts an update that is left out.
+// countSkipped counts a skipped update.
 func (em *emission) countSkipped(finite graph.Output) {
 	if em.SkipNonFinite == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestSkipOfRules: an update that is not finite changes nothing but the counts, for every rule, and others are what they were.
+// TestSkipOfRules: for every rule, an update that is not finite changes only the counts, and other updates do not change.
 func TestSkipOfRules(t *testing.T) {
 	for _, ref := range references() {
 		t.Run(ref.String(), func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSkipOfRules(t *testing.T) {
 					switch {
 					case finite && all == 0:
 						near(t, name, skips.get(name), one.get(name), 0)
-					case !finite && !strings.HasSuffix(name, "/iter"): // which Keras counts all the same
+					case !finite && !strings.HasSuffix(name, "/iter"): // Keras counts these updates, too
 						near(t, name, skips.get(name), before[name], 0)
 					}
 				}

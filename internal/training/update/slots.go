@@ -13,24 +13,24 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Slot is a variable of the optimizer, to be created before the first update.
+// Slot is a variable of the optimizer, to create before the first update.
 type Slot struct {
 	Name string
 	Type graph.Type
 	Init models.Initializer
-	// Like is the variable whose first value an average begins with, also where that is not by Init; else "".
+	// Like is the variable whose initial value an average starts with, even if that does not come from Init; else "".
 	Like string
 }
 
 // PlateauShare is the variable of a learning rate that waits for a plateau: its share of the initial rate, a float64 scalar.
-// A checkpoint of a training without it has none.
+// Checkpoints of other trainings do not have it.
 const PlateauShare = "goestimator/plateau_share"
 
-// Seeded is the name by which random initial values are drawn.
+// Seeded is the name that seeds random initial values.
 func (s Slot) Seeded() string { return cmp.Or(s.Like, s.Name) }
 
 // Slots lists the optimizer's variables: the state of each variable in the
-// order of the groups, each group followed by what its variables share.
+// order of the groups, with the shared state of a group after its variables.
 func Slots(t *optimizers.TrainOp) []Slot {
 	var out []Slot
 	for i, g := range t.Groups {
@@ -63,7 +63,7 @@ func Slots(t *optimizers.TrainOp) []Slot {
 	return out
 }
 
-// slotOf is a state of a variable under that name.
+// slotOf returns a variable's state as a slot with the given name.
 func slotOf(name string, v *models.Variable, s rule.Slot) Slot {
 	out := Slot{Name: name, Type: graph.TypeOf(v.DType, v.Shape...), Init: initializers.Constant{Value: s.Init}}
 	if s.Own != "" {
@@ -72,7 +72,7 @@ func slotOf(name string, v *models.Variable, s rule.Slot) Slot {
 	return out
 }
 
-// AverageSlots are the names that averages have behind those of their variables, sorted.
+// AverageSlots returns the names that averages have after their variables' names, sorted.
 func AverageSlots(t *optimizers.TrainOp) []string {
 	var out []string
 	for _, g := range t.Groups {
@@ -84,7 +84,7 @@ func AverageSlots(t *optimizers.TrainOp) []string {
 	return slices.Compact(out)
 }
 
-// Averages are the names of the averages that training keeps, by the names of their variables.
+// Averages maps the names of variables to the names of the averages that training keeps.
 func Averages(t *optimizers.TrainOp) map[string]string {
 	out := map[string]string{}
 	if t == nil {
@@ -100,10 +100,10 @@ func Averages(t *optimizers.TrainOp) map[string]string {
 
 func accumulates(t *optimizers.TrainOp) bool { return t.AccumulateSteps > 1 }
 
-// accumulatorName is where the gradients of several batches are summed.
+// accumulatorName returns the name of the variable that sums the gradients of several batches.
 func accumulatorName(v *models.Variable) string { return v.Name + "/gradient_accumulator" }
 
-// ruleOf is the group's rule, which check found to be one.
+// ruleOf returns the group's rule; check has verified its type.
 func ruleOf(g optimizers.Group) rule.Rule {
 	r, ok := g.Rule.(rule.Rule)
 	if !ok {
@@ -112,21 +112,21 @@ func ruleOf(g optimizers.Group) rule.Rule {
 	return r
 }
 
-// dtypeOf is the type of what the group's variables share.
+// dtypeOf is the type of a group's shared state.
 func dtypeOf(g optimizers.Group) tensor.DType { return g.Variables[0].DType }
 
-// names makes the names of one group's state.
+// names names the state of one group.
 type names struct {
 	keras  bool
 	rule   rule.Rule
-	suffix string // "", "_1", ... where earlier groups have the same names
+	suffix string // "", "_1", ...; set if earlier groups have the same names
 }
 
 func namesOf(t *optimizers.TrainOp, group int) names {
 	n := names{keras: t.SlotNames == optimizers.KerasNames, rule: ruleOf(t.Groups[group])}
 	earlier, shared := t.Earlier, t.Groups[group].Optimizer
 	if i := slices.IndexFunc(earlier, func(g optimizers.Group) bool { return shared != nil && g.Optimizer == shared }); i >= 0 {
-		earlier = earlier[:i] // as it was named there
+		earlier = earlier[:i] // its names come from there
 	}
 	same := 0
 	for _, g := range slices.Concat(earlier, t.Groups[:group]) {
@@ -140,8 +140,8 @@ func namesOf(t *optimizers.TrainOp, group int) names {
 	return n
 }
 
-// slot returns the name of state i of a variable. V1 numbers what an optimizer
-// of one name makes for a variable; Keras names it.
+// slot returns the name of state i of a variable. V1 numbers the slots that an optimizer
+// with a given name makes for a variable; Keras names them.
 func (n names) slot(v *models.Variable, i int) string {
 	label, s := n.rule.Traits().Label, n.rule.Slots()[i]
 	if s.Own != "" {

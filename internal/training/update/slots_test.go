@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSlotNames holds the names that TensorFlow gives optimizer state in checkpoints.
+// TestSlotNames checks the names of optimizer state in TensorFlow's checkpoints.
 func TestSlotNames(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -67,7 +67,7 @@ func describe(t *testing.T, op *optimizers.TrainOp) string {
 	return strings.Join(out, " ")
 }
 
-// TestSlotNamesOfGroups checks that state which groups would share by name is kept apart.
+// TestSlotNamesOfGroups checks that groups whose state would have the same names get different ones.
 func TestSlotNamesOfGroups(t *testing.T) {
 	op := trainOp(mustNew(t, "adam", nil), variable("a", 1))
 	op.Groups = append(op.Groups, trainOp(mustNew(t, "ftrl", nil), variable("b", 1)).Groups[0], trainOp(mustNew(t, "adamw", nil), variable("c", 1)).Groups[0])

@@ -22,10 +22,10 @@ import (
 
 var record = flag.Bool("tensorflow", false, "ask TensorFlow again what its optimizers make of the combinations")
 
-// tensorflowFile has what TensorFlow makes of all combinations; interop/python/optimizers.py writes it.
+// tensorflowFile has TensorFlow's results for all combinations; interop/python/optimizers.py writes it.
 const tensorflowFile = "testdata/tensorflow.json.gz"
 
-// answers are combinations with the variable after all steps, as TensorFlow has it.
+// answers are combinations with TensorFlow's variable after all steps.
 type answers struct {
 	Dense  gradients `json:"dense"`
 	Sparse gradients `json:"sparse"`
@@ -38,13 +38,13 @@ type answer struct {
 	Sparse trained `json:"sparse"`
 }
 
-// trained is a variable with its slots, by Keras' names of them.
+// trained is a variable with its slots, named as in Keras.
 type trained struct {
 	W     []float64            `json:"w"`
 	Slots map[string][]float64 `json:"slots"`
 }
 
-// near fails unless two agree to a relative error.
+// near fails unless both agree to a relative error.
 func (x trained) near(t *testing.T, what string, want trained, tolerance float64) {
 	t.Helper()
 	near(t, what, x.W, want.W, tolerance)
@@ -56,7 +56,7 @@ func (x trained) near(t *testing.T, what string, want trained, tolerance float64
 	}
 }
 
-// gradients are a variable at first, and its gradients step by step: of rows where there are ids.
+// gradients are a variable's initial value and its gradients step by step; with ids they are rows.
 type gradients struct {
 	Shape []int       `json:"shape"`
 	W     []float64   `json:"w"`
@@ -64,7 +64,7 @@ type gradients struct {
 	IDs   [][]int64   `json:"ids,omitempty"`
 }
 
-// tensorflow returns TensorFlow's answers of all combinations.
+// tensorflow returns TensorFlow's answers for all combinations.
 func tensorflow(t *testing.T) answers {
 	t.Helper()
 	all := combinations(t)
@@ -135,14 +135,14 @@ func readAnswers(t *testing.T) answers {
 	return a
 }
 
-// train returns a variable of a type after all steps on a device, which it closes.
+// train returns a variable of a given type after all steps on a device, which it closes.
 func (c combination) train(t *testing.T, dev device.Device, d tensor.DType, in gradients) trained {
 	t.Helper()
 	v := &models.Variable{Name: "w", DType: d, Shape: in.Shape, Trainable: true}
 	return c.run(t, dev, trainOp(mustNew(t, c.Rule, c.Params), v), in)
 }
 
-// run makes all steps of an operation that trains the variable w.
+// run makes all steps of a TrainOp for the variable w.
 func (c combination) run(t *testing.T, dev device.Device, op *optimizers.TrainOp, in gradients) trained {
 	t.Helper()
 	v := op.Groups[0].Variables[0]
@@ -171,7 +171,7 @@ func (c combination) run(t *testing.T, dev device.Device, op *optimizers.TrainOp
 	return out
 }
 
-// numbers is a tensor of float32 or float64.
+// numbers returns a tensor of float32 or float64.
 func numbers(d tensor.DType, x []float64, shape ...int) *tensor.Tensor {
 	if d == tensor.Float64 {
 		return matrix(x, shape...)
@@ -188,7 +188,7 @@ func numbers(d tensor.DType, x []float64, shape ...int) *tensor.Tensor {
 }
 
 // TestEveryCombination trains every rule with every combination of its parameters, dense and sparse, and compares the
-// numbers with the numbers of TensorFlow's optimizers.
+// results with TensorFlow's optimizers.
 func TestEveryCombination(t *testing.T) {
 	a := tensorflow(t)
 	for i, c := range a.Cases {
@@ -201,7 +201,7 @@ func TestEveryCombination(t *testing.T) {
 			dtype     tensor.DType
 			tolerance float64
 		}{
-			{"host", func() device.Device { return device.NewHost() }, tensor.Float64, 1e-8}, // TensorFlow has the powers of Adam in single precision
+			{"host", func() device.Device { return device.NewHost() }, tensor.Float64, 1e-8}, // TensorFlow has Adam's powers in single precision
 			{"fake", func() device.Device { return device.NewFake() }, tensor.Float32, 1e-4},
 		} {
 			c.train(t, d.make(), d.dtype, a.Dense).near(t, c.String()+" dense on "+d.name, c.Dense, d.tolerance)

@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Clip applies the transforms to gradients, for a strategy that makes updates
-// elsewhere, each variable's by itself. It returns the update that takes them:
-// without transforms.
+// Clip applies the transforms to gradients, for a strategy that updates
+// each variable separately, in another place. It returns the update to apply to them,
+// which has no transforms.
 func Clip(t *optimizers.TrainOp, b *graph.Builder, grads []lower.Value) (*optimizers.TrainOp, []lower.Value, error) {
 	em := &emission{TrainOp: t, b: b}
 	grads, err := em.transform(grads)
@@ -25,10 +25,10 @@ func Clip(t *optimizers.TrainOp, b *graph.Builder, grads []lower.Value) (*optimi
 	return &plain, grads, b.Err()
 }
 
-// transform applies the transforms in order. What they see of a sparse gradient is
-// what TensorFlow's see: of a lookup of sparse ids the sum of the rows of each
-// index, of a plain gather the row of each place. Several lookups of one table are
-// seen one beside the other.
+// transform applies the transforms in order. They see the same values of a sparse gradient as
+// in TensorFlow: for a lookup of sparse ids the sum of the rows of each
+// index, for a plain gather each row. Several lookups in one table are
+// seen next to each other.
 func (em *emission) transform(grads []lower.Value) ([]lower.Value, error) {
 	if len(em.Transforms) == 0 {
 		return grads, nil
@@ -62,7 +62,7 @@ func (em *emission) transform(grads []lower.Value) ([]lower.Value, error) {
 	return grads, nil
 }
 
-// sumByIndex sums the rows of equal index of the lookups that are to be seen so.
+// sumByIndex sums rows with equal indices, for lookups that TensorFlow sums by index.
 func (em *emission) sumByIndex(grads []lower.Value) []lower.Value {
 	out := slices.Clone(grads)
 	for i, g := range grads {
@@ -99,8 +99,8 @@ func (em *emission) clipFactor(scope string, limit float64, norm graph.Output) g
 	return c.Op("RealDiv", c.Number(limit), c.Op("Maximum", norm, c.Number(limit)))
 }
 
-// orNaN is x, or NaN where norm is not finite: a global clip then spoils all
-// gradients, as TensorFlow's does, so that the step is seen to have failed.
+// orNaN is x, or NaN if norm is not finite: a global clip then makes all
+// gradients NaN, as in TensorFlow, so that the failure of the step is visible.
 func (em *emission) orNaN(x, norm graph.Output) graph.Output {
 	c := rule.Scalars{B: em.b, Scope: "clip_by_global_norm/"}
 	return c.Op("AddV2", x, c.Op("Sub", norm, norm))

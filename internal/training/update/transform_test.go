@@ -16,7 +16,7 @@ func norm(x ...float64) (s float64) {
 	return math.Sqrt(s)
 }
 
-// TestTransforms applies each to gradients of several sizes under plain descent with rate 1, so that the variable's change is the transformed gradient.
+// TestTransforms applies each transform to gradients of several sizes, in plain descent with rate 1, so that the variable's change is the transformed gradient.
 func TestTransforms(t *testing.T) {
 	for _, c := range []struct {
 		kind optimizers.TransformKind
@@ -55,8 +55,8 @@ func TestTransforms(t *testing.T) {
 	}
 }
 
-// TestAccumulate checks every rule: k batches make the update that their mean
-// gradient makes, and in between nothing that a checkpoint holds changes but the sums.
+// TestAccumulate checks every rule: k batches make the same update as their mean
+// gradient, and in between only the sums change among everything in a checkpoint.
 func TestAccumulate(t *testing.T) {
 	const k, n = 3, 4
 	for _, ref := range references() {
@@ -90,7 +90,7 @@ func TestAccumulate(t *testing.T) {
 	}
 }
 
-// TestAccumulateSparse checks that rows are summed into a table's accumulator.
+// TestAccumulateSparse checks that rows are summed in a table's accumulator.
 func TestAccumulateSparse(t *testing.T) {
 	o := mustNew(t, "adam", map[string]any{"accumulate_steps": 2, "learning_rate": 0.1})
 	plain := mustNew(t, "adam", map[string]any{"learning_rate": 0.1})

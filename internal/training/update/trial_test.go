@@ -24,13 +24,13 @@ type trial struct {
 }
 
 // start prepares variables and slots on the host. A positive entry of rows
-// makes that variable's gradient sparse, with so many rows.
+// makes that variable's gradient sparse, with that many rows.
 func start(t *testing.T, op *optimizers.TrainOp, initial map[string]*tensor.Tensor, rows map[string]int) *trial {
 	t.Helper()
 	return startOn(t, device.NewHost(), op, initial, rows)
 }
 
-// startOn is start on a device, which it closes in the end.
+// startOn is start on a device, which it closes at the end.
 func startOn(t *testing.T, dev device.Device, op *optimizers.TrainOp, initial map[string]*tensor.Tensor, rows map[string]int) *trial {
 	t.Helper()
 	tr := &trial{t: t, op: op}
@@ -86,7 +86,7 @@ func startOn(t *testing.T, dev device.Device, op *optimizers.TrainOp, initial ma
 	return tr
 }
 
-// close gives back what the device has of it. A test of many ends each when it is done; those of others end with the test.
+// close frees the trial's memory on the device. A test with many trials closes each when it is done; others are closed when the test ends.
 func (tr *trial) close() {
 	if tr.prog != nil {
 		tr.prog.Close()
@@ -140,7 +140,7 @@ func variable(name string, shape ...int) *models.Variable {
 	return &models.Variable{Name: name, DType: tensor.Float64, Shape: shape, Trainable: true}
 }
 
-// trainOp is one group of the given variables under an optimizer.
+// trainOp returns a TrainOp with one group: the given variables with an optimizer.
 func trainOp(o *optimizers.Optimizer, vars ...*models.Variable) *optimizers.TrainOp {
 	return &optimizers.TrainOp{Transforms: o.Transforms, AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames,
 		Groups: []optimizers.Group{{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay}}}

@@ -11,45 +11,45 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Predictor predicts each row of an input in order, of that many batches where steps is positive.
+// Predictor predicts the rows of an input in order. If steps is positive, it stops after that many batches.
 type Predictor func(ctx context.Context, input estimator.InputFn, steps int64) iter.Seq2[estimator.Prediction, error]
 
-// Options say what is made of the data.
+// Options say what Run reads and computes.
 type Options struct {
-	Rows    int64               // that are read; 0: all
-	Steps   int64               // batches that are read; 0: all
-	Worst   int                 // predictions that are kept with their inputs
-	Classes []string            // names, where the model does not predict them
-	Weights string              // feature that weighs the rows, besides a column of that role
-	Words   map[string][]string // of columns whose numbers are places in a vocabulary
-	Pixels  Pixels              // of images
-	// Importance by permutation: of that many rows, each input permuted that many times; 0: none.
+	Rows    int64               // rows to read; 0: all
+	Steps   int64               // batches to read; 0: all
+	Worst   int                 // number of worst predictions to keep, with their inputs
+	Classes []string            // names, if the model does not predict them
+	Weights string              // feature that weighs the rows, besides a column with the role weight
+	Words   map[string][]string // vocabularies of columns whose numbers index them
+	Pixels  Pixels              // how images are shown
+	// ImportanceRows are the rows for importance by permutation, Repeats the permutations of each input; 0: none.
 	ImportanceRows, Repeats int
 }
 
-// Result is what a model does on data.
+// Result describes how a model performs on data.
 type Result struct {
 	Rows    int64            `json:"rows"`
-	More    bool             `json:"more_rows"` // the data has more than were read
+	More    bool             `json:"more_rows"` // the data has more rows than were read
 	LeftOut map[string]int64 `json:"left_out,omitempty"`
 	Heads   []Head           `json:"heads"`
-	// Importance is nil where it was not asked for or has nothing to compare.
+	// Importance is nil if it was not requested or there is nothing to compare.
 	Importance *Importance `json:"importance,omitempty"`
 	Notes      []string    `json:"notes,omitempty"`
 }
 
-// Head is what one head of a model does.
+// Head describes how one head of a model performs.
 type Head struct {
 	Name       string     `json:"name,omitempty"`
 	Label      string     `json:"label"`
 	Kind       Kind       `json:"kind"`
-	Loss       string     `json:"loss"` // by which predictions are the worst
+	Loss       string     `json:"loss"` // the loss that ranks the worst predictions
 	Classes    *Classes   `json:"classification,omitempty"`
 	Regression *Residuals `json:"regression,omitempty"`
 	Worst      []Example  `json:"worst"`
 }
 
-// assessor joins predictions with the rows that they are of.
+// assessor joins predictions with their rows.
 type assessor struct {
 	Options
 	feed   *feed
@@ -58,8 +58,8 @@ type assessor struct {
 	sample *sample
 }
 
-// Run predicts the rows of an input and compares them with their labels. Rows that cannot be compared, as those of a label
-// that is no class, are counted and left out. An input without rows is a Result without rows.
+// Run predicts the rows of an input and compares them with their labels. Rows that cannot be compared, such as rows whose label
+// is no class, are counted and left out. An input without rows gives a Result without rows.
 func Run(ctx context.Context, predict Predictor, input estimator.InputFn, o Options) (*Result, error) {
 	a := &assessor{Options: o, feed: &feed{from: input, limit: o.Rows}}
 	a.result.LeftOut = map[string]int64{}
@@ -95,7 +95,7 @@ func Run(ctx context.Context, predict Predictor, input estimator.InputFn, o Opti
 	return &a.result, nil
 }
 
-// row takes the next prediction.
+// row reads the next row and compares it with its prediction.
 func (a *assessor) row(p estimator.Prediction) error {
 	row, err := a.feed.take()
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *assessor) row(p estimator.Prediction) error {
 	return nil
 }
 
-// weight is the weight of a row, 1 where rows have none.
+// weight is the weight of a row, 1 if rows have none; ok is false if it is negative or not finite.
 func (a *assessor) weight(row fedRow) (float64, bool) {
 	for _, c := range row.columns {
 		if (c.Role == inputs.Weight || c.Name == a.Weights) && c.Offsets == nil && c.Tensor.DType != tensor.String {

@@ -15,10 +15,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// model predicts a row of a batch.
+// model predicts row i of a batch.
 type model func(columns []inputs.NamedTensor, i int) map[string]*tensor.Tensor
 
-// predict is a Predictor of a model.
+// predict is a Predictor that calls the model.
 func (m model) predict(ctx context.Context, input estimator.InputFn, _ int64) iter.Seq2[estimator.Prediction, error] {
 	return func(yield func(estimator.Prediction, error) bool) {
 		if err := m.each(ctx, input, func(p estimator.Prediction) bool { return yield(p, nil) }); err != nil {
@@ -85,14 +85,14 @@ func near(t *testing.T, what string, got Number, want float64) {
 	}
 }
 
-// The scores of a classifier with ties, and weights, one zero; s is also the feature.
+// The scores of a classifier, with ties, and weights, one of them zero; s is also the feature.
 var (
 	scores  = []float64{0.1, 0.4, 0.4, 0.35, 0.8, 0.8, 0.2, 0.9, 0.5, 0.5}
 	truths  = []int64{0, 1, 1, 0, 1, 0, 0, 1, 1, 0}
 	weights = []float64{1, 2, 0.5, 1, 3, 0.25, 1, 1, 0, 2}
 )
 
-// ofScore predicts the second class with the probability of the column s.
+// ofScore takes column s as the probability of the second class.
 func ofScore(columns []inputs.NamedTensor, i int) map[string]*tensor.Tensor {
 	s := columns[0].Row(i).Float(0)
 	p, _ := tensor.FromSlice([]float64{1 - s, s}, 2)
@@ -133,13 +133,13 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// A feature can weigh the rows, too, and is then no input whose importance counts.
+// A feature can also be the weight of rows. It then has no importance.
 func TestWeightFeature(t *testing.T) {
 	r := run(t, ofScore, Options{Weights: "w"}, inputs.Slice("s", inputs.Feature, scores), inputs.Slice("y", inputs.Label, truths), inputs.Slice("w", inputs.Feature, weights))
 	near(t, "weighted area", r.Heads[0].Classes.Curves[0].ROCAUC, 0.8241758241758241)
 }
 
-// What cannot be compared is counted and left out; what has no value is null.
+// Rows that cannot be compared are counted and left out; a metric without a value is null.
 func TestEdges(t *testing.T) {
 	nan := math.NaN()
 	s, y := inputs.Slice("s", inputs.Feature, []float64{nan, 0.2, 0.7, 0.9}), inputs.Slice("y", inputs.Label, []int64{1, 1, 1, 7})
@@ -175,7 +175,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Rows beyond the limit are not read, and that is said; at the limit there are no more.
+// Rows beyond the limit are not read, and More says so; exactly at the limit there are no more.
 func TestLimit(t *testing.T) {
 	for limit, want := range map[int64]struct {
 		rows int64
@@ -210,7 +210,7 @@ func TestRegression(t *testing.T) {
 	near(t, "r2 of equal labels", r.Heads[0].Regression.R2, math.NaN())
 }
 
-// Several labels at once, and words as labels.
+// Multi-label classification, and words as labels.
 func TestKinds(t *testing.T) {
 	three := model(func(columns []inputs.NamedTensor, i int) map[string]*tensor.Tensor {
 		words, _ := tensor.FromStrings([][]byte{[]byte("a"), []byte("b"), []byte("c")}, 3)
@@ -228,10 +228,10 @@ func TestKinds(t *testing.T) {
 	if r.Heads[0].Kind != KindMultiLabel || c.Confusion != nil || r.Heads[0].Worst[0].Row != 1 || r.Heads[0].Worst[0].Label != "b, c" {
 		t.Errorf("several labels: got %+v", r.Heads[0])
 	}
-	near(t, "share that is right", c.Accuracy, 7./9) // b of row 1 is not above 0.5, nor is c
+	near(t, "share that is right", c.Accuracy, 7./9) // neither b nor c of row 1 is above 0.5
 }
 
-// An input that the model does not read has no importance; one that it reads alone has all.
+// An input that the model does not read has no importance; the only input that it reads has all.
 func TestImportance(t *testing.T) {
 	n := 200
 	s, noise, y := make([]float64, n), make([]float64, n), make([]int64, n)

@@ -5,19 +5,19 @@ import (
 	"sort"
 )
 
-// bins is how many equal parts of 0 to 1 a calibration has.
+// bins is the number of equal parts of the range 0 to 1.
 const bins = 10
 
-// Calibration compares probabilities with what came true, in equal parts of 0 to 1. A probability on a border belongs to the lower part.
+// Calibration compares probabilities with outcomes, in equal bins from 0 to 1. A probability on a border belongs to the lower bin.
 type Calibration struct {
-	Bins []Bin `json:"calibration"` // those that have examples
+	Bins []Bin `json:"calibration"` // bins with examples
 	// Brier is the mean of (probability - outcome)².
 	Brier Number `json:"brier_score"`
-	// Error is the mean distance of Predicted and True over the parts, by weight (expected calibration error).
+	// Error is the mean distance between Predicted and True over the bins, weighted (expected calibration error).
 	Error Number `json:"calibration_error"`
 }
 
-// Bin is a part of a calibration.
+// Bin is a bin of a calibration.
 type Bin struct {
 	From      float64 `json:"from"`
 	To        float64 `json:"to"`
@@ -26,13 +26,13 @@ type Bin struct {
 	Weight    float64 `json:"weight"`    // examples, or their weights
 }
 
-// calibrator sums probabilities up.
+// calibrator sums up probabilities and outcomes.
 type calibrator struct {
 	weight, predicted, came [bins]float64
 	squares                 float64
 }
 
-// add counts a probability; share is the part that came true.
+// add counts a probability; came is the share that came true.
 func (c *calibrator) add(p, came, weight float64) {
 	i := sort.Search(bins-1, func(i int) bool { return p <= float64(i+1)*(1./bins) })
 	c.weight[i] += weight

@@ -2,27 +2,27 @@ package assess
 
 import "strconv"
 
-// mostClasses is how many classes have curves and a confusion matrix.
+// mostClasses is the largest number of classes with curves and a confusion matrix.
 const mostClasses = 100
 
-// Classes is what a classifier does on the data.
+// Classes describes how a classifier performs on the data.
 type Classes struct {
-	Accuracy Number `json:"accuracy"` // of several labels at once: the share of them that is right at 0.5
-	// CrossEntropy is the mean of -ln of the probability of the true class; of several labels at once the mean over these.
+	Accuracy Number `json:"accuracy"` // multi-label: the share of labels predicted right at 0.5
+	// CrossEntropy is the mean of -ln of the probability of the true class; for multi-label, the mean over the labels.
 	CrossEntropy Number   `json:"cross_entropy"`
-	MacroAUC     Number   `json:"roc_auc_macro"` // mean of the classes that have one
-	Curves       []Curves `json:"curves"`        // of two classes: of the second one; more than 100 have none
+	MacroAUC     Number   `json:"roc_auc_macro"` // mean over the classes that have one
+	Curves       []Curves `json:"curves"`        // two classes: of the second only; none for more than 100 classes
 	// Confidence is the calibration of the probability of the most probable class.
 	Confidence *Calibration `json:"confidence,omitempty"`
-	// Confusion has a row for each label and a column for each prediction; nil for several labels at once and for more than 100 classes.
+	// Confusion has a row for each label and a column for each prediction; nil for multi-label and for more than 100 classes.
 	Confusion [][]float64 `json:"confusion_matrix,omitempty"`
 	Names     []string    `json:"classes"`
 }
 
-// classCounts sums a classifier's predictions up.
+// classCounts sums up a classifier's predictions.
 type classCounts struct {
 	n         int
-	several   bool // labels at once
+	several   bool // multi-label
 	scores    []sketch
 	bins      []calibrator
 	sure      calibrator
@@ -32,7 +32,7 @@ type classCounts struct {
 	loss      float64
 }
 
-// mostScores bounds the scores that all classes keep together.
+// mostScores bounds the number of scores kept for all classes together.
 const mostScores = 1 << 18
 
 func newClassCounts(n int, several bool) *classCounts {
@@ -50,7 +50,7 @@ func newClassCounts(n int, several bool) *classCounts {
 	return c
 }
 
-// add counts an example of the given probabilities. Its label is the class k, or hot where there are several at once.
+// add counts an example with these probabilities. Its label is class k, or hot for multi-label.
 func (c *classCounts) add(p []float64, k int, hot []float64, loss, weight float64) {
 	c.weight += weight
 	c.loss += weight * loss
@@ -67,7 +67,7 @@ func (c *classCounts) add(p []float64, k int, hot []float64, loss, weight float6
 	}
 	for i := range c.scores {
 		if c.n == 2 && !c.several && i == 0 {
-			continue // mirrors the second class
+			continue // the second class mirrors it
 		}
 		is := indicator(i == k)
 		if c.several {
@@ -102,7 +102,7 @@ func (c *classCounts) result(names []string) *Classes {
 	return out
 }
 
-// classNames are n names, numbers where they are not known.
+// classNames are n names: names if there are n of them, otherwise numbers.
 func classNames(names []string, n int) []string {
 	if len(names) == n {
 		return names
@@ -114,7 +114,7 @@ func classNames(names []string, n int) []string {
 	return out
 }
 
-// most is the place of the greatest number, the first of equal ones.
+// most is the index of the greatest number, the first of equal ones.
 func most(p []float64) int {
 	best := 0
 	for i, x := range p {
@@ -125,7 +125,7 @@ func most(p []float64) int {
 	return best
 }
 
-// agreeing is the share of probabilities on the side of 0.5 of their labels.
+// agreeing is the share of probabilities on the same side of 0.5 as their labels.
 func agreeing(p, hot []float64) float64 {
 	n := 0.0
 	for i := range p {

@@ -2,23 +2,23 @@ package assess
 
 import "math"
 
-// Curves are what scores of one class against the rest are worth.
+// Curves measure how well scores separate one class from the rest.
 type Curves struct {
 	Class     string `json:"class"`
 	Positives Number `json:"positives"` // examples of the class, or their weights
 	Negatives Number `json:"negatives"`
-	// ROCAUC is the area below ROC by trapezoids: equal scores count half. Null without examples of both kinds.
+	// ROCAUC is the area under ROC by trapezoids: equal scores count half. Null without examples of both kinds.
 	ROCAUC Number `json:"roc_auc"`
 	// AveragePrecision is the sum of precisions weighted by the rise of recall (scikit-learn's average_precision_score). Null without positives.
 	AveragePrecision Number `json:"average_precision"`
-	// Within bounds how far merged scores may have moved ROCAUC; 0: it is exact.
+	// Within bounds the error of ROCAUC from merging scores; 0: ROCAUC is exact.
 	Within Number       `json:"roc_auc_within"`
 	ROC    [][2]float64 `json:"roc"`              // false and true positive rate, thinned out
 	PR     [][2]float64 `json:"precision_recall"` // recall and precision, thinned out
 	Calibration
 }
 
-// newCurves sums up scores in ascending order.
+// newCurves computes curves from scores in ascending order.
 func newCurves(class string, sorted []point) Curves {
 	pos, neg := 0.0, 0.0
 	for _, p := range sorted {
@@ -50,10 +50,10 @@ func newCurves(class string, sorted []point) Curves {
 	return c
 }
 
-// step is how far a curve goes, in either direction, between two of its drawn points; jumps apart.
+// step is the largest distance between drawn points of a curve in either direction, except for jumps.
 const step = 1. / 250
 
-// thinned is a curve without points that nobody could tell from their neighbours.
+// thinned is a curve without points that cannot be told from their neighbours.
 type thinned struct {
 	points  [][2]float64
 	last    [2]float64

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// feed is an input_fn that keeps its rows until their predictions, which come in the same order, ask for them.
+// feed is an input_fn that keeps its rows until their predictions arrive, in the same order.
 type feed struct {
 	from  estimator.InputFn
 	limit int64 // rows; 0: all
@@ -21,7 +21,7 @@ type feed struct {
 
 	mu      sync.Mutex
 	batches []batch
-	row     int   // the next one of the first batch
+	row     int   // index of the next row in the first batch
 	passed  int64 // rows
 	cut     bool  // there were more rows than limit
 }
@@ -32,7 +32,7 @@ type batch struct {
 	columns []inputs.NamedTensor
 }
 
-// Input opens the data as for an evaluation, with its labels.
+// Input opens the data in eval mode, with labels.
 func (f *feed) Input(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	ic.Mode = inputs.Eval
 	ds, err := f.from.Input(ctx, ic)
@@ -48,7 +48,7 @@ type fedDataset struct {
 	feed *feed
 }
 
-// Iterate starts a pass; what an earlier one left is forgotten.
+// Iterate starts a pass and drops what an earlier pass left.
 func (d fedDataset) Iterate(ctx context.Context) (inputs.Iterator, error) {
 	it, err := d.Dataset.Iterate(ctx)
 	if err != nil {
@@ -95,13 +95,13 @@ func (it fedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return rec, nil
 }
 
-// fedRow is a row of a batch that is in memory until the next one is taken.
+// fedRow is a row of a batch. It stays in memory until the next row is taken.
 type fedRow struct {
 	batch
 	i int
 }
 
-// errNoRow is a mistake of this program.
+// errNoRow is a bug in this package or the Predictor.
 var errNoRow = errors.New("more predictions than rows of the input")
 
 // take returns the next row.
@@ -119,7 +119,7 @@ func (f *feed) take() (fedRow, error) {
 	return fedRow{f.batches[0], f.row - 1}, nil
 }
 
-// release lets go of the batches that are left.
+// release releases the remaining batches.
 func (f *feed) release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,7 +129,7 @@ func (f *feed) release() {
 	f.batches, f.row, f.passed, f.cut = nil, 0, 0, false
 }
 
-// column returns a column of the row, false where there is no such column.
+// column returns a column of the row; false if there is none with that name.
 func (r fedRow) column(s *inputs.Schema, name string) (inputs.NamedTensor, bool) {
 	if i := s.Index(name); i >= 0 {
 		return r.columns[i], true

@@ -22,7 +22,7 @@ const (
 	KindRegression  Kind = "regression"
 )
 
-// The predictions that are understood, by the names that heads of tf.estimator give them.
+// The predictions that assess understands, with the names that tf.estimator's heads give them.
 const (
 	keyProbabilities = "probabilities"
 	keyLogistic      = "logistic"
@@ -32,7 +32,7 @@ const (
 	keyClasses       = "classes"
 )
 
-// head reads the predictions of one head, whose names begin with its name and a slash where there are several.
+// head reads the predictions of one head. If there are several heads, their names start with the head's name and a slash.
 type head struct {
 	name, key string // key is the prediction that it reads
 	label     string // column
@@ -47,7 +47,7 @@ type head struct {
 	worst                      *worst
 }
 
-// findHeads are the heads of a model by a prediction and the data's schema.
+// findHeads derives the heads of a model from a prediction and the data's schema.
 func findHeads(p estimator.Prediction, s *inputs.Schema, classes []string) (list []*head, notes []string) {
 	labels := s.ByRole(inputs.Label)
 	for _, name := range p.Names() {
@@ -85,7 +85,7 @@ func findHeads(p estimator.Prediction, s *inputs.Schema, classes []string) (list
 	return list, notes
 }
 
-// labelOf is the label of a head: the one of its name, else the only one.
+// labelOf is the label of a head: the label with its name, or the only one.
 func labelOf(head string, labels []inputs.Column) (inputs.Column, error) {
 	if i := slices.IndexFunc(labels, func(c inputs.Column) bool { return c.Name == head }); i >= 0 {
 		return labels[i], nil
@@ -99,7 +99,7 @@ func labelOf(head string, labels []inputs.Column) (inputs.Column, error) {
 	return labels[0], nil
 }
 
-// classify finds out what kind of classes there are.
+// classify determines the kind of classification, and the classes.
 func (h *head) classify(p estimator.Prediction, label inputs.Column, prefix string, classes []string) {
 	shape := p.Get(h.key).Shape
 	h.classes = 1
@@ -131,7 +131,7 @@ func (h *head) classify(p estimator.Prediction, label inputs.Column, prefix stri
 	h.probabilities, h.logits, h.hot = make([]float64, h.classes), make([]float64, h.classes), make([]float64, h.classes)
 }
 
-// begin makes room for sums.
+// begin allocates the sums.
 func (h *head) begin(worst int) {
 	h.worst = newWorst(worst)
 	if h.kind == KindRegression {
@@ -141,17 +141,17 @@ func (h *head) begin(worst int) {
 	h.counts = newClassCounts(h.classes, h.kind == KindMultiLabel)
 }
 
-// verdict is what a prediction is worth.
+// verdict compares one prediction with its label.
 type verdict struct {
-	cases int     // the row's: one, or one for each step of a sequence
-	loss  float64 // their mean
-	right float64 // share of them that is right; of a regression 0
-	bad   string  // why the row cannot be judged
-	// Of a regression: the sum of its squared errors.
+	cases int     // of the row: one, or one for each step of a sequence
+	loss  float64 // mean over the cases
+	right float64 // share of cases predicted right; 0 for regression
+	bad   string  // why the row cannot be compared
+	// For regression: the sum of squared errors.
 	squares float64
 }
 
-// judge compares a prediction with its label, and counts it where count is set.
+// judge compares a prediction with its label. If count is set, the sums include it.
 func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float64, count bool) verdict {
 	given := p.Get(h.key)
 	if h.kind == KindRegression {
@@ -196,7 +196,7 @@ func (h *head) judge(p estimator.Prediction, label *tensor.Tensor, weight float6
 
 func lastPart(name string) string { return name[strings.LastIndex(name, "/")+1:] }
 
-// fill reads the probabilities and logits of a case, false where some are not finite.
+// fill reads the probabilities and logits of a case; it returns false if any is not finite.
 func (h *head) fill(given, logits *tensor.Tensor, i int) bool {
 	read := func(out []float64, t *tensor.Tensor, one func(float64) (first, second float64)) {
 		if len(t.Shape) == 0 || t.Shape[len(t.Shape)-1] == 1 {
@@ -219,7 +219,7 @@ func (h *head) fill(given, logits *tensor.Tensor, i int) bool {
 	return true
 }
 
-// class is the class of a label, which may be a word.
+// class is the class of a label, which may be a word; false if there is no such class.
 func (h *head) class(label *tensor.Tensor, i int) (int, bool) {
 	if i >= label.Len() {
 		return 0, false
@@ -233,7 +233,7 @@ func (h *head) class(label *tensor.Tensor, i int) (int, bool) {
 	return k, x == math.Trunc(x) && k >= 0 && k < h.classes
 }
 
-// several reads a label of several classes at once.
+// several reads the label of a multi-label head into hot.
 func (h *head) several(label *tensor.Tensor) bool {
 	if label.DType != tensor.String && label.Len() == h.classes && (label.DType.Float() || isIndicator(label)) {
 		for k := range h.hot {
@@ -264,10 +264,10 @@ func isIndicator(label *tensor.Tensor) bool {
 	return true
 }
 
-// smallest is the least probability whose logarithm counts, that of a float32.
+// smallest bounds probabilities below, so that their logarithm is finite: the smallest normal float32.
 const smallest = 1.17549435e-38
 
-// loss is the cross-entropy of a case, of logits where there are some.
+// loss is the cross-entropy of a case, computed from logits if there are any.
 func (h *head) loss(k int, logits bool) float64 {
 	if h.kind == KindMultiLabel {
 		sum := 0.0
@@ -297,7 +297,7 @@ func (h *head) loss(k int, logits bool) float64 {
 // softplus is ln(1+eˣ).
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// judgeNumbers is judge of a regression.
+// judgeNumbers is judge for regression.
 func (h *head) judgeNumbers(given, label *tensor.Tensor, weight float64, count bool) verdict {
 	n := min(given.Len(), label.Len())
 	v := verdict{cases: n}

@@ -13,18 +13,18 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Importance says how much worse a model is where one input has the values of other rows (permutation importance, Breiman 2001).
+// Importance says how much worse a model gets if one input takes the values of other rows (permutation importance, Breiman 2001).
 type Importance struct {
 	Rows    int     `json:"rows"` // drawn at random from the data
 	Repeats int     `json:"repeats"`
 	Score   string  `json:"score"`              // accuracy or r2
-	ScoreOf string  `json:"score_of,omitempty"` // the label of that score, where there are several
-	Loss    Number  `json:"loss"`               // of the rows as they are
+	ScoreOf string  `json:"score_of,omitempty"` // the label that Score is for, if there are several
+	Loss    Number  `json:"loss"`               // of the rows without permutation
 	Base    Number  `json:"score_value"`
 	Inputs  []Input `json:"inputs"` // in the order of the data
 }
 
-// Input is the importance of an input: means and standard deviations over the repeats.
+// Input is the importance of one input: means and standard deviations over the repeats.
 type Input struct {
 	Name      string `json:"name"`
 	LossRise  Number `json:"loss_rise"`
@@ -33,17 +33,17 @@ type Input struct {
 	ScoreDev  Number `json:"score_drop_deviation"`
 }
 
-// The most that is predicted for importance, and the memory of its rows.
+// Limits on the predictions for importance, and on the memory of its rows.
 const (
 	mostPredicted   = 2 << 20
 	mostSampleBytes = 64 << 20
 )
 
-// sample is rows drawn at random from a stream, each equally likely (algorithm R).
+// sample is a random sample of rows from a stream, each equally likely (algorithm R).
 type sample struct {
 	most    int
 	n       int64
-	columns [][]arrow.Array // of each row; in memory of their own
+	columns [][]arrow.Array // by row; copied, so that batches can be released
 	random  *rand.Rand
 	err     error
 }
@@ -96,15 +96,15 @@ func freeArrays(list []arrow.Array) {
 	}
 }
 
-// trial is the sample with one column permuted; a column of -1: as it is.
+// trial is the sample with one column permuted; column -1: none.
 type trial struct{ column, repeat int }
 
-// order returns where the rows of a trial's column come from.
+// order is the permutation of a trial's column.
 func (t trial) order(n int) []int {
 	return rand.New(rand.NewPCG(uint64(t.column)+1, uint64(t.repeat))).Perm(n)
 }
 
-// trials is an input_fn of the sample once for each trial, in one pass: a model is loaded once.
+// trials is an input_fn that repeats the sample for each trial in one pass, so that the model is loaded once.
 type trials struct {
 	sample *sample
 	schema *inputs.Schema
@@ -118,7 +118,7 @@ func (t *trials) Input(context.Context, inputs.Context) (inputs.Dataset, error) 
 
 type trialData struct{ *trials }
 
-// Schema is that of the data.
+// Schema is the schema of the data.
 func (d trialData) Schema() *inputs.Schema { return d.schema }
 
 // Iterate starts a pass.
@@ -126,7 +126,7 @@ func (d trialData) Iterate(context.Context) (inputs.Iterator, error) {
 	return &trialIterator{trials: d.trials}, nil
 }
 
-// importance measures each input. Inputs are permuted whole, also where they are vectors.
+// importance measures each input. An input that is a vector is permuted as a whole.
 func (a *assessor) importance(ctx context.Context, predict Predictor) error {
 	if a.sample.err != nil {
 		return a.sample.err
@@ -174,7 +174,7 @@ func (a *assessor) importance(ctx context.Context, predict Predictor) error {
 	return nil
 }
 
-// spread is the mean and the standard deviation of a difference.
+// spread is the mean and the standard deviation of a difference over the trials.
 func spread(base measure, list []measure, of func(base, m measure) float64) (mean, deviation Number) {
 	sum, squares := 0.0, 0.0
 	for _, m := range list {
@@ -187,7 +187,7 @@ func spread(base measure, list []measure, of func(base, m measure) float64) (mea
 	return Number(avg), Number(math.Sqrt(squares / float64(len(list))))
 }
 
-// measure is the loss of all heads, and the score of the first.
+// measure is the loss of all heads together, and the score of the first.
 type measure struct{ loss, score float64 }
 
 // measure predicts the trials.
@@ -232,11 +232,11 @@ func (a *assessor) measure(ctx context.Context, predict Predictor, list []trial)
 	return out, nil
 }
 
-// trialSum sums up what a head does in a trial.
+// trialSum sums up the results of a head in a trial.
 type trialSum struct {
 	regression           bool
 	weight, loss, right  float64
-	squares, n, mean, sd float64 // of a regression: sd is the sum of the labels' squared distances from their mean
+	squares, n, mean, sd float64 // for regression; sd is the sum of the labels' squared distances from their mean
 }
 
 func (s *trialSum) add(h *head, p estimator.Prediction, row fedRow, schema *inputs.Schema, weight float64) {

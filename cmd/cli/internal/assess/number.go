@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Number is a measurement. What is not finite, as the area below a curve of one class alone, is null in JSON.
+// Number is a measurement. A value that is not finite, such as the area under a curve with only one class, is null in JSON.
 type Number float64
 
 // MarshalJSON writes a number or null.
@@ -21,10 +21,10 @@ func (n Number) Finite() bool { return finite(float64(n)) }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// none is the measurement of nothing.
+// none is the value of a measurement that does not exist.
 var none = math.NaN()
 
-// per is a/b, none where b is 0.
+// per is a/b; none if b is 0.
 func per(a, b float64) float64 {
 	if b == 0 {
 		return none

@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Pixels says what was done to the values of images, so that they can be shown: a byte was divided by Scale, less Mean, divided by Std.
+// Pixels says how bytes became the values of images: (byte/Scale - Mean) / Std. Pictures undo it.
 type Pixels struct {
 	Scale     float64
 	Mean, Std []float64
 }
 
-// mostSide is the greatest height or width of a picture; larger ones leave pixels out.
+// mostSide is the greatest height or width of a picture; larger images are shown with fewer pixels.
 const mostSide = 128
 
-// picture draws a value that is an image, [height, width, 1 or 3] or [height, width], as PNG; nil: it is none.
+// picture draws a value of shape [height, width, 1 or 3] or [height, width] as PNG; nil if it is no image.
 func picture(t *tensor.Tensor, px Pixels) []byte {
 	if t.DType == tensor.String || len(t.Shape) < 2 || len(t.Shape) > 3 || t.Shape[0] < 8 || t.Shape[1] < 8 {
 		return nil
@@ -64,7 +64,7 @@ func (px Pixels) value(x float64, channel int) float64 {
 	return x
 }
 
-// unit is 255 for fractions without a known scale, else 1.
+// unit is 255 for values in 0 to 1 whose scale is not known, else 1.
 func (px Pixels) unit(t *tensor.Tensor) float64 {
 	if !t.DType.Float() || px.Scale > 0 {
 		return 1

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A picture has the bytes that the image had, whatever was done to them for the model.
+// A picture has the bytes of the original image, however they were scaled for the model.
 func TestPicture(t *testing.T) {
 	for name, c := range map[string]struct {
 		px    Pixels

@@ -5,36 +5,36 @@ import (
 	"math/rand/v2"
 )
 
-// Residuals is what a regression does on the data. A residual is the label less the prediction.
+// Residuals describes how a regression performs on the data. A residual is the label minus the prediction.
 type Residuals struct {
 	RMSE Number `json:"rmse"`
 	MAE  Number `json:"mae"`
-	R2   Number `json:"r2"` // null where the labels do not differ
+	R2   Number `json:"r2"` // null if all labels are equal
 	Bias Number `json:"mean_residual"`
 	// Quantiles are the residuals below which 5, 25, 50, 75 and 95 % of the weight lie.
 	Quantiles [5]Number `json:"residual_quantiles"`
 	Histogram []Bar     `json:"residual_histogram"`
-	// Sample has labels and predictions, of all rows or of some drawn at random.
+	// Sample has pairs of label and prediction: all, or a random sample.
 	Sample [][2]float64 `json:"sample"`
-	Of     int64        `json:"sample_of"` // values that it was drawn from
+	Of     int64        `json:"sample_of"` // number of values that it was drawn from
 }
 
-// Bar is the weight of values from From to To.
+// Bar is the weight of the values between From and To.
 type Bar struct {
 	From   float64 `json:"from"`
 	To     float64 `json:"to"`
 	Weight float64 `json:"weight"`
 }
 
-// The most pairs and bars that are drawn.
+// Limits on the pairs and bars to draw.
 const (
 	mostPairs = 2000
 	mostBars  = 40
 )
 
-// residuals sums a regression up.
+// residuals sums up a regression.
 type residuals struct {
-	weight, mean, spread  float64 // of the labels: mean, and sum of the squared distances from it
+	weight, mean, spread  float64 // of the labels; spread is the sum of the squared distances from the mean
 	squares, sizes, total float64
 	each                  sketch
 	sample                [][2]float64
@@ -52,7 +52,7 @@ func (r *residuals) add(label, predicted, weight float64) {
 	r.sizes += weight * math.Abs(d)
 	r.total += weight * d
 	r.each.add(d, weight, 0)
-	if weight > 0 { // Welford's way, with weights
+	if weight > 0 { // Welford's algorithm, with weights
 		r.weight += weight
 		from := label - r.mean
 		r.mean += from * weight / r.weight
@@ -75,7 +75,7 @@ func (r *residuals) result() *Residuals {
 	return out
 }
 
-// histogram has bars of equal width over the middle 99 % of the weight; the first and the last have what lies beyond, too.
+// histogram has bars of equal width over the middle 99 % of the weight; the first and the last bar also count what lies beyond.
 func histogram(sorted []point) []Bar {
 	if len(sorted) == 0 {
 		return nil

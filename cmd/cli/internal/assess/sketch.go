@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// sketch holds weights of positives and negatives by score in bounded memory: exactly while there are no more different
-// scores than most, else neighbours of about equal weight are merged.
+// sketch holds weights of positives and negatives by score in bounded memory. It is exact for up to most different
+// scores; beyond that, it merges neighbours into points of about equal weight.
 type sketch struct {
 	most   int
 	points []point
 }
 
-// point is what has one score, or the scores of a merged range, whose weighted mean it then has.
+// point has the weights of one score, or of a merged range of scores; its score is then their weighted mean.
 type point struct {
 	score, pos, neg float64
 	merged          bool
@@ -50,7 +50,7 @@ func (s *sketch) compress() {
 	s.join(func(held, next point) bool { return held.weight()+next.weight() <= share })
 }
 
-// join merges each point into the one before it where together says so.
+// join merges each point into the one before it if together returns true.
 func (s *sketch) join(together func(held, next point) bool) {
 	out := s.points[:0]
 	for i, p := range s.points {
@@ -71,7 +71,7 @@ func (s *sketch) join(together func(held, next point) bool) {
 	s.points = out
 }
 
-// quantile is the score below which a share q of the weight lies, none without any.
+// quantile is the score below which a share q of the weight lies; none without points.
 func quantile(sorted []point, q float64) float64 {
 	total, below := 0.0, 0.0
 	for _, p := range sorted {

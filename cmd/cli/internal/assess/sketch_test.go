@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pairs is the area below the curve as its definition says: the share of pairs in order, ties half.
+// pairs is the area under the curve by its definition: the share of pairs in the right order, where ties count half.
 func pairs(scores []float64, positive []bool) float64 {
 	won, all := 0.0, 0.0
 	for i, a := range scores {
@@ -21,7 +21,7 @@ func pairs(scores []float64, positive []bool) float64 {
 	return per(won, all)
 }
 
-// With few different scores a sketch is exact. With many it merges neighbours: nothing is lost, and the area stays near.
+// With few different scores a sketch is exact. With many it merges neighbours: no weight is lost, and the area changes little.
 func TestSketch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scores := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 300).Draw(t, "scores")

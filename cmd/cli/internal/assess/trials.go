@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// trialRows is how many rows a batch of a trial has.
+// trialRows is the number of rows in a batch of a trial.
 const trialRows = 512
 
 // trialIterator is a pass over the trials.
 type trialIterator struct {
 	*trials
 	at, row int
-	order   []int // of the trial's column
+	order   []int // permutation of the trial's column
 }
 
 // Next returns the next batch.
@@ -62,7 +62,7 @@ func (it *trialIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return array.NewRecord(it.schema.Arrow(), columns, int64(rows)), nil
 }
 
-// State is the trial and the row that come next.
+// State is the next trial and row.
 func (it *trialIterator) State() ([]byte, error) {
 	return fmt.Appendf(nil, "%d %d", it.at, it.row), nil
 }

@@ -22,14 +22,14 @@ type Example struct {
 	Inputs    []Value `json:"inputs"`
 }
 
-// Value is an input of an example as text, or as a picture.
+// Value is an input of an example, as text or as a picture.
 type Value struct {
 	Name string `json:"name"`
 	Text string `json:"value,omitempty"`
 	PNG  []byte `json:"png,omitempty"`
 }
 
-// worst keeps the examples of the greatest losses.
+// worst keeps the examples with the greatest losses.
 type worst struct {
 	n    int
 	list []Example
@@ -37,7 +37,7 @@ type worst struct {
 
 func newWorst(n int) *worst { return &worst{n: n} }
 
-// wants reports whether an example of this loss is among the worst up to now; of equal ones the first is.
+// wants reports whether an example with this loss is among the worst so far; among equal losses the first stays.
 func (w *worst) wants(loss float64) bool {
 	return w.n > 0 && (len(w.list) < w.n || loss > float64(w.list[0].Loss))
 }
@@ -56,10 +56,10 @@ func (w *worst) sorted() []Example {
 	return out
 }
 
-// Len, Less, Swap, Push and Pop are heap.Interface, the least loss first.
+// Len, Less, Swap, Push and Pop implement heap.Interface; the least loss comes first.
 func (w *worst) Len() int { return len(w.list) }
 
-// Less orders by loss; of equal ones the later row goes first.
+// Less orders by loss; among equal losses the later row comes first.
 func (w *worst) Less(i, j int) bool {
 	a, b := w.list[i], w.list[j]
 	return a.Loss < b.Loss || a.Loss == b.Loss && a.Row > b.Row
@@ -78,7 +78,7 @@ func (w *worst) Pop() any {
 	return e
 }
 
-// The most that is shown of an example's inputs.
+// Limits on what is shown of an example's inputs.
 const (
 	mostInputs   = 100
 	mostElements = 8
@@ -147,7 +147,7 @@ func (h *head) predictedText(p estimator.Prediction) string {
 	return fmt.Sprintf("%s (%.4g)", h.names[k], h.probabilities[k])
 }
 
-// text shows a value. Ids of a vocabulary are its words.
+// text shows a value. Ids from a vocabulary are shown as words.
 func text(t *tensor.Tensor, words []string) string {
 	var parts []string
 	n := t.Len()
@@ -166,7 +166,7 @@ func text(t *tensor.Tensor, words []string) string {
 	return shorten(strings.Join(parts, " "), n > mostElements)
 }
 
-// shorten bounds a text, and marks it where something is left out.
+// shorten limits the length of a text, and marks where something is left out.
 func shorten(s string, more bool) string {
 	if runes := []rune(s); len(runes) > mostText {
 		s, more = string(runes[:mostText]), true

@@ -26,8 +26,8 @@ type File struct {
 	Name    string
 	Size    int64
 	SHA256  string
-	URLs    []string // tried in turn; the catalog's files are in the folders of the data set
-	Members []Member // of a tar.gz that is unpacked; nil: the file is kept as it is
+	URLs    []string // tried in turn; the catalog's files are in the data set's Folders
+	Members []Member // files to unpack from a tar.gz; nil: keep the file as it is
 }
 
 // Member is a file of an archive.
@@ -44,7 +44,7 @@ var catalog []byte
 func Catalog() []Dataset {
 	var sets []Dataset
 	if err := yaml.Unmarshal(catalog, &sets); err != nil {
-		panic(fmt.Sprintf("datasets: catalog.yaml: %v", err)) // a test reads it
+		panic(fmt.Sprintf("datasets: catalog.yaml: %v", err)) // tests read the catalog
 	}
 	for i := range sets {
 		for j := range sets[i].Files {
@@ -57,7 +57,7 @@ func Catalog() []Dataset {
 	return sets
 }
 
-// Mirror makes folders of HTTP servers the first that each file is looked for in.
+// Mirror makes folders of HTTP servers the first places to look for each file.
 func (d *Dataset) Mirror(folders []string) error {
 	for i := range d.Files {
 		f := &d.Files[i]

@@ -15,13 +15,13 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Done is what became of a file.
+// Done describes one file after Download.
 type Done struct {
 	File string
-	URL  string // where it came from; empty: it was there
+	URL  string // where it came from; empty: it was there already
 }
 
-// Download brings a data set into a folder, which it makes. Files that are there and whole stay.
+// Download downloads a data set into a folder, which it creates. Files that are there and complete are kept.
 func (d Downloader) Download(ctx context.Context, set Dataset, dir string) ([]Done, error) {
 	if err := atomicfile.MkdirAll(atomicfile.OS{}, dir); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (d Downloader) Download(ctx context.Context, set Dataset, dir string) ([]Do
 	return all, nil
 }
 
-// one brings one file, or the members of an archive.
+// one downloads one file, or the members of one archive.
 func (d Downloader) one(ctx context.Context, f File, dir string) ([]Done, error) {
 	wanted := f.Members
 	if wanted == nil {
@@ -78,7 +78,7 @@ func (d Downloader) one(ctx context.Context, f File, dir string) ([]Done, error)
 	for _, m := range f.Members {
 		done = append(done, Done{m.Name, url})
 	}
-	return done, p.restart() // the archive is not needed any more
+	return done, p.restart() // the archive is no longer needed
 }
 
 // unpack writes the members of the archive beside it.
@@ -115,7 +115,7 @@ func (p *part) unpack(members []Member) error {
 	return atomicfile.SyncDir(atomicfile.OS{}, filepath.Dir(p.path))
 }
 
-// writeMember writes a file that appears when it is whole.
+// writeMember writes a file, which appears under its name once it is complete.
 func writeMember(to string, r io.Reader, m Member) error {
 	out, err := atomicfile.Create(atomicfile.OS{}, to)
 	if err != nil {
@@ -136,8 +136,8 @@ func writeMember(to string, r io.Reader, m Member) error {
 	return out.Commit()
 }
 
-// removeTemporary removes what a process that was killed has left of members. The one that has the archive's part
-// is the only one that writes them.
+// removeTemporary removes files of members that a killed process left behind. Only the process that holds the archive's part
+// writes members, so no other process is writing them.
 func removeTemporary(dir string, members []Member) error {
 	for _, m := range members {
 		left, err := filepath.Glob(filepath.Join(dir, m.Name+".*"))

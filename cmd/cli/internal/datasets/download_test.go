@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// fast is a Downloader that does not wait.
+// fast is a Downloader with short waits.
 func fast() Downloader {
 	return Downloader{Client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, Wait: time.Millisecond, Stalled: 10 * time.Second}
 }
 
-// download brings a file into a folder.
+// download downloads a file into a folder.
 func download(t *testing.T, dir string, f File) ([]Done, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -26,7 +26,7 @@ func download(t *testing.T, dir string, f File) ([]Done, error) {
 	return fast().Download(ctx, Dataset{Name: "test", Files: []File{f}}, dir)
 }
 
-// requireFile fails unless the folder has just this file with this content.
+// requireFile fails unless the folder has exactly this file with this content.
 func requireFile(t *testing.T, dir, name string, data []byte) {
 	t.Helper()
 	if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, data) {
@@ -44,9 +44,9 @@ func TestDownload(t *testing.T) {
 	wrong[7]++
 	for name, c := range map[string]struct {
 		serve  func(n int, w http.ResponseWriter, r *http.Request)
-		part   []byte // what is there of an earlier download
-		ranges string // of the requests
-		err    string // empty: the mirror is not asked
+		part   []byte // left by an earlier download
+		ranges string // requested
+		err    string // empty: the mirror is not used
 	}{
 		"whole":                         {serve: whole(data)},
 		"goes on":                       {serve: whole(data), part: data[:1000], ranges: "bytes=1000-"},
@@ -78,7 +78,7 @@ func TestDownload(t *testing.T) {
 		"wrong checksum": {serve: whole(wrong), err: "wrong checksum: sha256"},
 		"too long":       {serve: whole(append(bytes.Clone(data), 1)), err: "the server's file has 300001 bytes, expected 300000"},
 		"longer than it says": {serve: func(_ int, w http.ResponseWriter, _ *http.Request) {
-			w.(http.Flusher).Flush() // without a length
+			w.(http.Flusher).Flush() // so the response has no length
 			w.Write(append(bytes.Clone(data), 1))
 		}, err: "wrong checksum: 300001 bytes"},
 		"too short":              {serve: whole(data[:1000]), err: "the server's file has 1000 bytes, expected 300000"},
@@ -121,7 +121,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// A server of another file does not cost what is there: the next one goes on with it.
+// If a server has a different file, the part is kept, and the next server continues it.
 func TestOtherFile(t *testing.T) {
 	data := content()
 	page := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") })
@@ -136,7 +136,7 @@ func TestOtherFile(t *testing.T) {
 	requireFile(t, dir, "a.bin", data)
 }
 
-// Where something else than a file is in the way, it is not written to, nor waited for.
+// If something other than a file has the name, it is neither written nor waited for.
 func TestNotAFile(t *testing.T) {
 	s := serve(t, whole(content()))
 	for _, name := range []string{"a.bin", "a.bin.part"} {
@@ -177,7 +177,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// A server that sends nothing is given up.
+// A server that sends nothing is abandoned.
 func TestSilentServer(t *testing.T) {
 	data, dir := content(), t.TempDir()
 	s := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -208,7 +208,7 @@ func TestFileOfTheUsers(t *testing.T) {
 	}
 }
 
-// Two processes do not download one file at a time.
+// A second process does not download the same file.
 func TestSecondProcess(t *testing.T) {
 	dir := t.TempDir()
 	p, err := openPart(filepath.Join(dir, "a.bin"))
@@ -247,7 +247,7 @@ func TestArchive(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "one.bin")); err != nil {
 		t.Fatal(err)
 	}
-	requireFile(t, dir, "two.bin", data[100_000:]) // and nothing else
+	requireFile(t, dir, "two.bin", data[100_000:]) // and no other file
 	if done, err = download(t, dir, f); err != nil || len(done) != 2 {
 		t.Fatalf("again: got %v, %v", done, err)
 	}

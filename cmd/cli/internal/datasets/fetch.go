@@ -11,36 +11,36 @@ import (
 )
 
 const (
-	// stalled is how long a server may send nothing.
+	// stalled is the default for how long a server may send nothing.
 	stalled = 60 * time.Second
-	// attempts is how often one server may break off before the next one is tried.
+	// attempts is the number of requests to one server before the next one is tried.
 	attempts = 10
 )
 
-// Downloader brings files into a folder.
+// Downloader downloads data sets.
 type Downloader struct {
 	Client  *http.Client
 	Stalled time.Duration                        // how long a server may send nothing; 0: a minute
-	Report  func(f File, url string, from int64) // a request begins that goes on at a byte; nil: nobody listens
+	Report  func(f File, url string, from int64) // called before a request that starts at byte from; may be nil
 	Wait    time.Duration                        // between two requests to one server; 0: a second
 }
 
-// statusError is an answer that is no file.
+// statusError is a response without the file.
 type statusError struct{ status string }
 
 func (e *statusError) Error() string { return "the server answers " + e.status }
 
-// sizeError is an answer that is another file.
+// sizeError is a response with a file of another size.
 type sizeError struct{ got, expected int64 }
 
 func (e *sizeError) Error() string {
 	return fmt.Sprintf("the server's file has %d bytes, expected %d", e.got, e.expected)
 }
 
-// errRange tells that a server does not go on where the part ends.
+// errRange reports that a server cannot continue where the part ends.
 var errRange = errors.New("the server does not have the range")
 
-// fetch downloads a file into its part from the first of its URLs that has it, and checks it.
+// fetch downloads a file into its part from the first URL that has it, and verifies it.
 func (d Downloader) fetch(ctx context.Context, f File, p *part) (url string, err error) {
 	var failed []error
 	for _, url := range f.URLs {
@@ -55,7 +55,7 @@ func (d Downloader) fetch(ctx context.Context, f File, p *part) (url string, err
 			return "", ctx.Err()
 		}
 		if of := (*neturl.Error)(nil); errors.As(err, &of) {
-			err = of.Err // it names the URL, too
+			err = of.Err // its message has the URL, too
 		}
 		failed = append(failed, fmt.Errorf("%s: %w", shown(url), err))
 	}
@@ -71,7 +71,7 @@ func shown(address string) string {
 	return u.Redacted()
 }
 
-// fetchFrom downloads from one server, which may break off now and then, as long as it sends more each time.
+// fetchFrom downloads from one server. The connection may break, as long as each attempt adds to the part.
 func (d Downloader) fetchFrom(ctx context.Context, f File, url string, p *part) error {
 	for attempt := 1; ; attempt++ {
 		begun := p.size
@@ -87,7 +87,7 @@ func (d Downloader) fetchFrom(ctx context.Context, f File, url string, p *part) 
 			if rerr := p.restart(); rerr != nil {
 				return rerr
 			}
-			again = begun > 0 // what was there before may be what is wrong
+			again = begun > 0 // the earlier part may be to blame
 		}
 		if !again || attempt == attempts || ctx.Err() != nil || errors.As(err, new(writeError)) {
 			return err
@@ -111,10 +111,10 @@ func (d Downloader) pause(ctx context.Context) error {
 	}
 }
 
-// request asks once for what is missing.
+// request asks once for the missing bytes.
 func (d Downloader) request(ctx context.Context, f File, url string, p *part) error {
 	if p.size == f.Size {
-		return nil // it was killed before it could be checked
+		return nil // complete, but an earlier process was killed before it checked it
 	}
 	if p.size > f.Size {
 		return errRange
@@ -134,7 +134,7 @@ func (d Downloader) request(ctx context.Context, f File, url string, p *part) er
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Accept-Encoding", "identity") // Go's client would unpack what is asked for packed
+	req.Header.Set("Accept-Encoding", "identity") // otherwise Go's client would decompress the file
 	if p.size > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.size))
 	}
@@ -150,7 +150,7 @@ func (d Downloader) request(ctx context.Context, f File, url string, p *part) er
 	return because(ctx, p.append(body))
 }
 
-// because is the error of a request that was given up for a reason of its own.
+// because replaces the error of a cancelled request by the cause.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.As(err, new(writeError)) {
 		return cause
@@ -158,8 +158,8 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// begin makes the part ready for an answer: it goes on, or begins anew where the server sends all.
-// What is there stays where the server's file is another one.
+// begin prepares the part for a response: it continues, or starts again if the server sends the whole file.
+// If the server has a different file, the part is kept.
 func (p *part) begin(resp *http.Response, size int64) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -183,7 +183,7 @@ func (p *part) begin(resp *http.Response, size int64) error {
 	return &statusError{resp.Status}
 }
 
-// watchedReader puts off the end of patience whenever something comes.
+// watchedReader resets a timer whenever data arrives.
 type watchedReader struct {
 	r       io.Reader
 	watch   *time.Timer

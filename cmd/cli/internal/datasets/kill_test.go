@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process that is killed in the middle leaves no file under the final name, and the next one goes on.
+// A process that is killed while downloading leaves no file under the final name, and the next one resumes.
 func TestKilledInTheMiddle(t *testing.T) {
 	data, dir := content(), t.TempDir()
 	s := serve(t, func(n int, w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// A disk that is full ends the download, whatever the mirrors; what is there is gone on with.
+// A full disk ends the download without trying other mirrors; a later download resumes.
 func TestFullDisk(t *testing.T) {
 	data, dir := content(), t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=131072"); err != nil {
@@ -99,7 +99,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A full disk without a file system of one's own: no mirror is asked.
+// A full disk, without mounting a file system: no mirror is asked.
 func TestFullDevice(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {

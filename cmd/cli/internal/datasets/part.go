@@ -11,21 +11,21 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/filelock"
 )
 
-// partSuffix is of the name of a file whose download has not ended.
+// partSuffix ends the name of an incomplete file.
 const partSuffix = ".part"
 
-// part is a file that is being downloaded; one process has it at a time.
+// part is a file while it is downloaded. One process holds it at a time.
 type part struct {
 	file *os.File
-	path string // in the end
+	path string // final name
 	size int64
 }
 
-// openPart opens what there is of a file, to go on with it.
+// openPart opens or creates the part of a file and locks it.
 func openPart(path string) (*part, error) {
 	for {
 		if there, err := os.Lstat(path + partSuffix); err == nil && !there.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a file: move it away, or choose another folder", path+partSuffix) // a link leads to a file of somebody's
+			return nil, fmt.Errorf("%s is not a file: move it away, or choose another folder", path+partSuffix) // a link may lead to someone else's file
 		}
 		f, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
 		if err != nil {
@@ -41,11 +41,11 @@ func openPart(path string) (*part, error) {
 		if there, err := os.Stat(f.Name()); err == nil && os.SameFile(mine, there) {
 			return &part{file: f, path: path, size: mine.Size()}, nil
 		}
-		f.Close() // it got its name before it was locked
+		f.Close() // another process renamed it before it was locked
 	}
 }
 
-// append adds what r has, and keeps what came before an error.
+// append appends what r returns, and keeps the bytes read before an error.
 func (p *part) append(r io.Reader) error {
 	if _, err := p.file.Seek(p.size, io.SeekStart); err != nil {
 		return err
@@ -55,12 +55,12 @@ func (p *part) append(r io.Reader) error {
 	return err
 }
 
-// writeError is an error of this machine's, after which no mirror helps.
+// writeError is an error on this machine; another mirror would not help.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// writeMarker distinguishes errors of writing from errors of reading.
+// writeMarker marks write errors, to tell them from read errors.
 type writeMarker struct{ f *os.File }
 
 func (w writeMarker) Write(b []byte) (int, error) {
@@ -71,7 +71,7 @@ func (w writeMarker) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// restart gives up what is there.
+// restart empties the part.
 func (p *part) restart() error {
 	if p.size == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (p *part) restart() error {
 	return p.file.Truncate(0)
 }
 
-// check reports what is wrong with the part as the whole of a file.
+// check verifies that the part is the complete file.
 func (p *part) check(f File) error {
 	if p.size < f.Size {
 		return fmt.Errorf("%w after %d of %d bytes", io.ErrUnexpectedEOF, p.size, f.Size)
@@ -91,7 +91,7 @@ func (p *part) check(f File) error {
 	return verify(p.file, f.Size, f.SHA256)
 }
 
-// commit gives the file its name, durably.
+// commit renames the part to the file's name, durably.
 func (p *part) commit() error {
 	if err := p.file.Sync(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *part) commit() error {
 	return atomicfile.SyncDir(atomicfile.OS{}, filepath.Dir(p.path))
 }
 
-// close lets others have it. A part of nothing is removed.
+// close releases the part. An empty part is removed.
 func (p *part) close() error {
 	if p.size == 0 {
 		_ = os.Remove(p.path + partSuffix)

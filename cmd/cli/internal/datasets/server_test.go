@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// content is what servers send, and size is how much.
+// size is the length of content, the file that servers send.
 const size = 300_000
 
 func content() []byte {
@@ -28,7 +28,7 @@ func content() []byte {
 
 func sumOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
-// fileAt is a file that these servers have.
+// fileAt is a file with these URLs.
 func fileAt(urls ...string) File {
 	for i := range urls {
 		urls[i] += "/a.bin"
@@ -36,7 +36,7 @@ func fileAt(urls ...string) File {
 	return File{Name: "a.bin", Size: size, SHA256: sumOf(content()), URLs: urls}
 }
 
-// archive is a tar.gz of members in a folder, and a file that nobody wants.
+// archive is a tar.gz of members in a folder, and one more file.
 func archive(t *testing.T, members map[string][]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -67,7 +67,7 @@ type server struct {
 	ranges []string
 }
 
-// serve answers each request by f, which gets its number.
+// serve answers each request with f; n counts requests.
 func serve(t *testing.T, f func(n int, w http.ResponseWriter, r *http.Request)) *server {
 	t.Helper()
 	s := &server{}
@@ -89,14 +89,14 @@ func (s *server) asked() string {
 	return strings.Join(s.ranges, ",")
 }
 
-// whole sends what is asked for, as servers do that know of ranges.
+// whole serves the requested bytes, like servers that support ranges.
 func whole(data []byte) func(int, http.ResponseWriter, *http.Request) {
 	return func(_ int, w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "a.bin", time.Time{}, bytes.NewReader(data))
 	}
 }
 
-// broken sends so many bytes of what is asked for, then hangs up.
+// broken sends n of the requested bytes, then closes the connection.
 func broken(w http.ResponseWriter, r *http.Request, data []byte, ranges bool, n int) {
 	from := 0
 	if ranges && r.Header.Get("Range") != "" {

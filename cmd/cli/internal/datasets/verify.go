@@ -10,10 +10,10 @@ import (
 	"os"
 )
 
-// ErrChecksum is in the chain of errors that say that bytes are not those that were published.
+// ErrChecksum is wrapped by errors that report bytes that differ from the published ones.
 var ErrChecksum = errors.New("wrong checksum")
 
-// verify reads to the end and reports whether what was read has this size and checksum.
+// verify reads r to the end and checks its size and checksum.
 func verify(r io.Reader, size int64, sum string) error {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -33,7 +33,7 @@ func compare(n int64, got []byte, size int64, sum string) error {
 	return nil
 }
 
-// present reports whether a file is there and whole. One with other bytes is an error: it is the user's.
+// present reports whether a file is there and complete. A file with other content is an error, since it belongs to the user.
 func present(path string, size int64, sum string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -42,7 +42,7 @@ func present(path string, size int64, sum string) (bool, error) {
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, notPublished(path, errors.New("it is not a file")) // to open a pipe would wait for a writer
+		return false, notPublished(path, errors.New("it is not a file")) // opening a pipe would wait for a writer
 	case info.Size() != size:
 		return false, notPublished(path, compare(info.Size(), nil, size, sum))
 	}

@@ -6,39 +6,39 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// Description is what is known of a table.
+// Description describes a table.
 type Description struct {
 	Path   string `json:"path"`
 	Format string `json:"format"`
 	Rows   int64  `json:"rows"`
-	// Duplicates are the rows that are equal to an earlier one, among Compared rows.
+	// Duplicates counts rows that equal an earlier one, among Compared rows.
 	Duplicates int64 `json:"duplicates"`
 	Compared   int64 `json:"compared"`
-	// Sampled is how many rows, drawn at random, histograms and relations to the label are computed of.
+	// Sampled is the number of randomly drawn rows from which histograms and relations to the label are computed.
 	Sampled int      `json:"sampled"`
 	Columns []Column `json:"columns"`
 	Label   *Label   `json:"label,omitempty"`
 	Hints   []string `json:"hints"`
 }
 
-// Column is what is known of a column.
+// Column describes a column.
 type Column struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
-	Use     string `json:"use"`              // what it is to a model
+	Use     string `json:"use"`              // how models use it
 	Reason  string `json:"reason,omitempty"` // why it is left out
 	Missing int64  `json:"missing"`
-	// Marks are the cells, besides empty ones, that stand for missing values.
+	// Marks are the texts, besides the empty one, that stand for missing values.
 	Marks []string `json:"marks,omitempty"`
-	// Distinct is the number of different values, at least so many where it is not Exact.
+	// Distinct is the number of different values; a lower bound unless Exact.
 	Distinct int      `json:"distinct"`
 	Exact    bool     `json:"exact"`
 	Numbers  *Numbers `json:"numbers,omitempty"`
-	Top      []Value  `json:"top"` // the most frequent values; of more values than are counted about so often
+	Top      []Value  `json:"top"` // the most frequent values; approximate if there are too many to count
 	Relation *Related `json:"relation,omitempty"`
 }
 
-// Numbers are the statistics of numbers. Quantiles are approximate where there are many numbers.
+// Numbers are statistics of numbers. Quantiles are approximate for many numbers.
 type Numbers struct {
 	Min       float64     `json:"min"`
 	Max       float64     `json:"max"`
@@ -48,7 +48,7 @@ type Numbers struct {
 	Histogram []Histogram `json:"histogram"` // of the sample
 }
 
-// Histogram is a bar: how many numbers lie from From on, below To.
+// Histogram is a bar: the count of numbers in [From, To).
 type Histogram struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
@@ -63,8 +63,8 @@ type Value struct {
 
 // Related says how a column relates to the label.
 type Related struct {
-	Correlation *float64 `json:"correlation,omitempty"` // Pearson's, where both are numbers or one has two classes
-	Alone       float64  `json:"alone"`                 // share of right classes, or of explained variance, by the column alone
+	Correlation *float64 `json:"correlation,omitempty"` // Pearson's, if both are numbers or one has two classes
+	Alone       float64  `json:"alone"`                 // share of right classes, or of explained variance, with only this column
 	Guess       float64  `json:"guess"`                 // the same without any column
 }
 
@@ -75,10 +75,10 @@ type Label struct {
 	Classes []Value `json:"classes,omitempty"`
 }
 
-// bars is how many bars a histogram has.
+// bars is the number of bars in a histogram.
 const bars = 24
 
-// uses are the words for uses of columns.
+// uses are the names for uses of columns.
 var uses = map[tabular.Use]string{tabular.LeftOut: "left out", tabular.Numeric: "number", tabular.Category: "category", tabular.Texts: "texts", tabular.Dates: "date", tabular.LabelUse: "label"}
 
 // New describes a table.
@@ -120,7 +120,7 @@ func readable(k tabular.Kind) bool {
 	return k != tabular.Nested && k != tabular.Unreadable && k != tabular.Empty
 }
 
-// finiteNumbers is n, or nil where a sum of very large numbers is not finite.
+// finiteNumbers is n, or nil if a statistic is not finite, as with very large numbers.
 func finiteNumbers(n *Numbers) *Numbers {
 	for _, v := range append([]float64{n.Min, n.Max, n.Mean, n.Std}, n.Quantiles[:]...) {
 		if math.IsInf(v, 0) || math.IsNaN(v) {

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// described is a table of 200 rows: a number, its double as the label, a word, a hostile one, and a constant.
+// described is a table of 200 rows with five columns: a number, its double as the label, a word, a hostile text and a constant.
 func described(t *testing.T, label string) *describe.Description {
 	t.Helper()
 	var b strings.Builder
@@ -34,7 +34,7 @@ func described(t *testing.T, label string) *describe.Description {
 	return describe.New(p)
 }
 
-// TestNew: counts, statistics, histogram and relation are those of the rows.
+// TestNew: counts, statistics, histogram and relation agree with the rows.
 func TestNew(t *testing.T) {
 	d := described(t, "y")
 	x, word := d.Columns[0], d.Columns[1]
@@ -65,7 +65,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestWrite: each form holds what is known, and a table cannot bring code into the page.
+// TestWrite: each format has the description, and a table cannot inject code into the page.
 func TestWrite(t *testing.T) {
 	d := described(t, "y")
 	var text, doc, page strings.Builder

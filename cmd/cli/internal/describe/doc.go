@@ -1,2 +1,2 @@
-// Package describe says what is in a table: as text, as JSON and as an HTML page that loads nothing from anywhere.
+// Package describe describes a table as text, as JSON or as a self-contained HTML page.
 package describe

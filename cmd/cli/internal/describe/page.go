@@ -22,16 +22,16 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"short": short, "brief": brief, "percent": func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) },
 }).Parse(pageText))
 
-// chart is a picture: an element's id and the options that ECharts draws there.
+// chart is a chart: an element's id and the options that ECharts draws there.
 type chart struct {
 	ID      string
 	Options any
 }
 
-// mostCharts is how many columns are drawn.
+// mostCharts is the largest number of columns to draw.
 const mostCharts = 200
 
-// WriteHTML writes a page with everything inside.
+// WriteHTML writes a self-contained page.
 func (d *Description) WriteHTML(w io.Writer) error {
 	var list []chart
 	add := func(title string, names []string, values []float64) error {
@@ -70,7 +70,7 @@ func (d *Description) WriteHTML(w io.Writer) error {
 	return page.Execute(w, map[string]any{"D": d, "Charts": list, "ECharts": template.JS(echarts.Script)}) //nolint:gosec // ours, not of the data
 }
 
-// heights are the names and heights of values.
+// heights returns the names and counts of values.
 func heights(list []Value) (names []string, values []float64) {
 	for _, v := range list[:min(len(list), 50)] {
 		names, values = append(names, brief(v.Value)), append(values, float64(v.Count))
@@ -78,7 +78,7 @@ func heights(list []Value) (names []string, values []float64) {
 	return names, values
 }
 
-// strongest are the columns that tell most of the label.
+// strongest are the columns that predict the label best.
 func (d *Description) strongest() (names []string, values []float64) {
 	var list []Column
 	for _, c := range d.Columns {
@@ -93,7 +93,7 @@ func (d *Description) strongest() (names []string, values []float64) {
 	return names, values
 }
 
-// bar draws bars.
+// bar makes a bar chart.
 func bar(id, title string, names []string, values []float64) (chart, error) {
 	b := charts.NewBar()
 	b.SetGlobalOptions(

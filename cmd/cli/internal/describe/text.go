@@ -17,7 +17,7 @@ func (d *Description) WriteJSON(w io.Writer) error {
 	return e.Encode(d)
 }
 
-// WriteText writes a table of the columns, and what else there is to know.
+// WriteText writes a table of the columns, and the other facts.
 func (d *Description) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d rows, %d columns, %s\n", printable.Text(d.Path), d.Rows, len(d.Columns), d.Format)
@@ -57,7 +57,7 @@ func (d *Description) WriteText(w io.Writer) error {
 	return err
 }
 
-// balance are the shares of the classes.
+// balance shows the shares of the classes.
 func (d *Description) balance() string {
 	var parts []string
 	for i, c := range d.Label.Classes {
@@ -73,7 +73,7 @@ func (d *Description) balance() string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// cells are the row of a column.
+// cells is the row of the table for a column.
 func (d *Description) cells(c Column) []string {
 	at := ""
 	if !c.Exact {
@@ -105,7 +105,7 @@ func (d *Description) cells(c Column) []string {
 
 func short(v float64) string { return fmt.Sprintf("%.5g", v) }
 
-// brief is a text in one line that can be shown, cut where it is long.
+// brief is a text on one printable line, cut if it is long.
 func brief(s string) string {
 	s = printable.Text(strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > 24 {

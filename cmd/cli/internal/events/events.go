@@ -16,7 +16,7 @@ import (
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 )
 
-// Kind is what a tag's values are.
+// Kind is the kind of a tag's values.
 type Kind string
 
 // The kinds.
@@ -29,17 +29,17 @@ const (
 	Graph     Kind = "graph"
 )
 
-// Run is the events of one folder.
+// Run has the events of one folder.
 type Run struct {
-	Name string // path below the folder that was read, "." for itself
+	Name string // path below the folder that was read; "." for that folder
 	Tags []Tag  // by name
 }
 
-// Tag is what was written under one name.
+// Tag has the values written under one name.
 type Tag struct {
 	Name   string
 	Kind   Kind
-	Points []Point // by step; of the values of one step the last
+	Points []Point // by step; the last value of each step
 }
 
 // Point is one value.
@@ -50,7 +50,7 @@ type Point struct {
 	Histogram *summarypb.HistogramProto
 	Text      string
 	Bytes     int            // of an image, tensor or graph
-	Matrix    *tensor.Tensor // a tensor of numbers that is a small matrix
+	Matrix    *tensor.Tensor // a numeric tensor that is a small matrix
 }
 
 // Tag returns the tag of that name.
@@ -70,11 +70,11 @@ func (r Run) Tag(name string) (Tag, bool) {
 	return r.Tags[i], true
 }
 
-// Last returns the point of the highest step.
+// Last returns the point with the highest step.
 func (t Tag) Last() Point { return t.Points[len(t.Points)-1] }
 
-// Load reads the event files of a folder and of those below it, or one file.
-// Where files are damaged it returns what could be read together with the error.
+// Load reads the event files of a folder and its subfolders, or one file.
+// If files are damaged, it returns what could be read, and an error.
 func Load(path string) ([]Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c collector) add(e *summary.Event) {
 	}
 }
 
-// restart drops what an earlier process wrote for that step and later ones.
+// restart drops points of an earlier process from that step on.
 func (c collector) restart(step int64) {
 	for _, t := range c {
 		maps.DeleteFunc(t.points, func(s int64, _ Point) bool { return s >= step })
@@ -171,7 +171,7 @@ func (c collector) run(name string) Run {
 	return r
 }
 
-// point reads a value as TensorFlow 1 or 2 writes it.
+// point reads a value as written by TensorFlow 1 or 2.
 func point(v *summary.Value) (Kind, Point) {
 	switch x := v.Value.(type) {
 	case *summarypb.Summary_Value_SimpleValue:
@@ -203,5 +203,5 @@ func point(v *summary.Value) (Kind, Point) {
 	return Tensor, p
 }
 
-// mostElements is how many a matrix may have that is kept.
+// mostElements limits the elements of a matrix that is kept.
 const mostElements = 1 << 16

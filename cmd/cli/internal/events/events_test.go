@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write makes an event file of what fill adds.
+// write writes an event file filled by fill.
 func write(t *testing.T, dir string, fill func(w *summary.FileWriter) error) string {
 	t.Helper()
 	w := summary.NewFileWriter(dir, summary.Options{})
@@ -33,7 +33,7 @@ func TestLoad(t *testing.T) {
 	}
 	write(t, dir, func(w *summary.FileWriter) error {
 		return errors.Join(w.Scalar(1, "loss", 3), w.Scalar(5, "loss", 2), w.Scalar(9, "loss", 1), w.Add(summary.GraphEvent(0, []byte("abc"))),
-			// A restart from step 5 makes 9 void.
+			// A restart from step 5 discards 9.
 			w.Add(summary.SessionStart(6)), w.Scalar(7, "loss", 1.5), w.Values(7, histogram, summary.Text("note", "hello")))
 	})
 	write(t, filepath.Join(dir, "eval"), func(w *summary.FileWriter) error { return w.Scalar(5, "accuracy", 0.5) })

@@ -42,7 +42,7 @@ func ExampleLoad() {
 	// eval accuracy scalar 1 points, at step 2 0.875
 }
 
-// A Follower has what was written since it looked last.
+// A Follower reads what was written since the last Poll.
 func ExampleFollow() {
 	dir, err := os.MkdirTemp("", "events")
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	eventpb "github.com/wamuir/graft/tensorflow/core/util/event_go_proto"
 )
 
-// mostPoints is how many points a Curve keeps: of one that grows beyond, every
+// mostPoints is the largest number of points in a Curve: when it is exceeded, every
 // second point is dropped.
 const mostPoints = 1 << 16
 
-// Curve is the values of a scalar by step.
+// Curve has the values of a scalar by step.
 type Curve struct {
-	Run    string // path of its folder below the model_dir, "." for itself
+	Run    string // path of its folder below the model_dir; "." for the model_dir
 	Tag    string
 	Steps  []int64 // ascending
 	Values []float64
 }
 
-// put adds a value, or replaces that of the same step.
+// put adds a value, or replaces the value of the same step.
 func (c *Curve) put(step int64, x float64) {
 	i, found := len(c.Steps), false
 	if i > 0 && c.Steps[i-1] >= step {
@@ -41,7 +41,7 @@ func (c *Curve) put(step int64, x float64) {
 	}
 }
 
-// thin drops every second point but the last.
+// thin drops every second point, but keeps the last.
 func (c *Curve) thin() {
 	n := 0
 	for i := range c.Steps {
@@ -59,14 +59,14 @@ func (c *Curve) drop(step int64) {
 	c.Steps, c.Values = c.Steps[:i], c.Values[:i]
 }
 
-// Follower reads the scalars of a model_dir while its event files grow: its own
-// files, and those of the folders in it.
+// Follower reads the scalars of a model_dir while its event files grow: the files in the
+// model_dir, and in its folders.
 type Follower struct {
 	dir     string
 	folders map[string]*followed
 }
 
-// span is from the first event of a file to its last, in seconds since 1970.
+// span is the times of a file's first and last event, in seconds since 1970.
 type span struct{ first, last float64 }
 
 // followed is one folder.
@@ -77,14 +77,14 @@ type followed struct {
 	damage map[string]error // by file
 }
 
-// Follow returns a Follower of a model_dir, which need not be there yet.
+// Follow returns a Follower of a model_dir, which need not exist yet.
 func Follow(dir string) *Follower {
 	return &Follower{dir: dir, folders: map[string]*followed{}}
 }
 
 // Poll reads what was written since the last call, and reports whether curves
-// changed. Where event files were removed or replaced, their folder is read anew. Where files are
-// damaged the error says so; what could be read is there.
+// changed. A folder whose event files were removed or replaced is read again from the start. For
+// damaged files it returns an error, and keeps what could be read.
 func (f *Follower) Poll() (changed bool, err error) {
 	names := map[string]bool{".": true}
 	entries, err := readDir(f.dir)
@@ -146,7 +146,7 @@ func (f *Follower) poll(name string) (changed bool, err error) {
 	return changed, errors.Join(errs...)
 }
 
-// time notes when an event of a file was written.
+// time records the time of an event in a file.
 func (d *followed) time(file string, at float64) {
 	s, ok := d.spans[file]
 	if !ok {
@@ -156,8 +156,8 @@ func (d *followed) time(file string, at float64) {
 	d.spans[file] = s
 }
 
-// Seconds is the time between the first and the last event of the model_dir's own files, without the pauses between
-// files: how long was trained.
+// Seconds is the training time: the time between the first and the last event of each of the model_dir's own files, summed
+// without the pauses between files.
 func (f *Follower) Seconds() (total float64) {
 	if d := f.folders["."]; d != nil {
 		for _, s := range d.spans {
@@ -167,7 +167,7 @@ func (f *Follower) Seconds() (total float64) {
 	return total
 }
 
-// replaced reports whether a file that was read is gone or another one.
+// replaced reports whether a file that was read has been removed or replaced.
 func (d *followed) replaced(files []string) bool {
 	for file, t := range d.files {
 		if !slices.Contains(files, file) || t.Replaced() {
@@ -177,7 +177,7 @@ func (d *followed) replaced(files []string) bool {
 	return false
 }
 
-// add notes the scalars of an event.
+// add adds the scalars of an event.
 func (d *followed) add(run string, e *summary.Event) (changed bool) {
 	if l := e.GetSessionLog(); l != nil && l.Status == eventpb.SessionLog_START && e.Step > 0 {
 		for _, c := range d.curves {
@@ -201,7 +201,7 @@ func (d *followed) add(run string, e *summary.Event) (changed bool) {
 	return changed
 }
 
-// Curves are what was read, by folder and tag. They are the Follower's: valid until the next Poll.
+// Curves returns the curves by folder and tag. They belong to the Follower and are valid until the next Poll.
 func (f *Follower) Curves() []*Curve {
 	var out []*Curve
 	for _, d := range f.folders {
@@ -220,7 +220,7 @@ func (f *Follower) Curves() []*Curve {
 	return out
 }
 
-// readDir lists a folder, nothing where there is none.
+// readDir lists a folder; it is empty if it does not exist.
 func readDir(dir string) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

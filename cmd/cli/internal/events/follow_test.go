@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// curve is the steps and values of a tag of the model_dir itself.
+// curve returns the steps and values of a tag in the model_dir itself.
 func curve(f *Follower, tag string) (out []float64) {
 	for _, c := range f.Curves() {
 		for i := range c.Steps {
@@ -31,7 +31,7 @@ func poll(t *testing.T, f *Follower, want bool) {
 	}
 }
 
-// A file is read as it grows: at every length of it a Follower has the whole records, and no error.
+// A file is read as it grows: at any length, a Follower has the complete records, and no error.
 func TestFollowGrowing(t *testing.T) {
 	source := write(t, t.TempDir(), func(w *summary.FileWriter) error {
 		return errors.Join(w.Scalar(1, "loss", 3), w.Scalar(2, "loss", 2), w.Scalar(3, "loss", 1))
@@ -70,7 +70,7 @@ func TestFollowGrowing(t *testing.T) {
 	poll(t, f, false)
 }
 
-// A restart voids the steps that it repeats; a folder that is written anew is read anew.
+// A restart discards the steps that it repeats; a folder that is written again is read again.
 func TestFollowRestart(t *testing.T) {
 	dir := t.TempDir()
 	first := write(t, dir, func(w *summary.FileWriter) error {
@@ -98,7 +98,7 @@ func TestFollowRestart(t *testing.T) {
 	}
 }
 
-// Damage is told, and does not hide what comes before it or is in other files.
+// Damage is reported, and hides neither earlier values nor other files.
 func TestFollowDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, dir, func(w *summary.FileWriter) error { return errors.Join(w.Scalar(1, "loss", 3), w.Scalar(2, "loss", 2)) })

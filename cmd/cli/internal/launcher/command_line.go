@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// commandLine is a command of a manifest. Words of several lines are in quotes: the library would write them as blocks, which it
-// cannot read where a line begins with a space or a tab.
+// commandLine is a command in a manifest. Words with several lines are quoted: the YAML library would write them as blocks, which it
+// cannot read back if a line begins with a space or a tab.
 type commandLine []string
 
 // MarshalYAML returns a list of words.

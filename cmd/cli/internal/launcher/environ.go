@@ -37,7 +37,7 @@ func (l Local) environs(ports *freeport.Reservation) []([]string) {
 	base = append(base, l.coreEnv()...)
 	var out [][]string
 	trains := func(t replica.Task) bool { return t.Type != "ps" && t.Type != "evaluator" }
-	all, trainers := 0, 0 // who divide the machine's GPUs, and those so far
+	all, trainers := 0, 0 // tasks that share the machine's GPUs, and how many so far
 	for _, t := range tasks {
 		if trains(t) {
 			all++
@@ -65,7 +65,7 @@ func (j Job) coreEnv() []string {
 	return []string{fmt.Sprintf("GOMAXPROCS=%d", j.CoresPerTask), fmt.Sprintf("OMP_NUM_THREADS=%d", j.CoresPerTask)}
 }
 
-// random returns so many random bytes in hexadecimal.
+// random returns n random bytes in hexadecimal.
 func random(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails

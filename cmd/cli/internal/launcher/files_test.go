@@ -139,7 +139,7 @@ func TestSbatchErrors(t *testing.T) {
 	}
 }
 
-// A word that is quoted is the same to a shell.
+// A shell reads a quoted word back unchanged.
 func TestQuote(t *testing.T) {
 	for _, word := range []string{"", "plain", "a b", "it's", `"$HOME"`, "`x`", "a\\b", "*", "~", "#", "a\nb", "ä", "a=b", "{x,y}"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+quote(word)).Output()

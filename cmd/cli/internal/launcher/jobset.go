@@ -66,16 +66,16 @@ type exitCodes struct {
 	Values   []int  `yaml:"values,flow"`
 }
 
-// taskIndex is the variable with the index of a task, which Kubernetes puts into its TF_CONFIG.
+// taskIndex is the variable with the index of a task. Kubernetes substitutes it in TF_CONFIG.
 const taskIndex = "TASK_INDEX"
 
-// defaultJobRestarts is how often a task of a JobSet is started again, where nothing is said.
+// defaultJobRestarts is the default number of restarts for each task of a JobSet.
 const defaultJobRestarts = 10
 
 // WriteJobSet writes the manifest of a JobSet (jobset.x-k8s.io/v1alpha2): an
-// indexed Job for each type of task, whose pods find each other by the names that
-// JobSet gives them. It has succeeded when the chief has, or else all workers have;
-// the pods that still run are deleted then.
+// indexed Job for each type of task, whose pods find each other by JobSet's host
+// names. The JobSet succeeds when the chief does or, without a chief, when all workers do;
+// pods that still run are then deleted.
 func WriteJobSet(w io.Writer, k Kubernetes) error {
 	spec, err := k.jobSet()
 	if err != nil {
@@ -84,7 +84,7 @@ func WriteJobSet(w io.Writer, k Kubernetes) error {
 	return k.write(w, jobSet{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Metadata: metadata{k.Name, k.Namespace}, Spec: spec})
 }
 
-// jobSet is the job as JobSet has it.
+// jobSet is the job as a JobSet.
 func (k Kubernetes) jobSet() (spec jobSetSpec, err error) {
 	// The controller appends a dash and five letters to the names of pods.
 	if err := k.validate(func(t replica.Task) string { return k.hostname(t) + "-abcde" }); err != nil {
@@ -105,12 +105,12 @@ func (k Kubernetes) jobSet() (spec jobSetSpec, err error) {
 	return spec, nil
 }
 
-// hostname is that of a task's pod.
+// hostname is the host name of a task's pod.
 func (k Kubernetes) hostname(t replica.Task) string {
 	return fmt.Sprintf("%s-%s-0-%d", k.Name, t.Type, t.Index)
 }
 
-// batchJob is the Job of all tasks of a type.
+// batchJob is the Job for all tasks of a type.
 func (k Kubernetes) batchJob(c count) batchJob {
 	j := batchJob{Parallelism: c.n, Completions: c.n, CompletionMode: "Indexed"}
 	if j.BackoffLimit = defaultJobRestarts * c.n; k.MaxRestarts >= 0 {
@@ -129,7 +129,7 @@ func (k Kubernetes) batchJob(c count) batchJob {
 	return j
 }
 
-// exitCodePolicy ends a Job at once by exit codes that another start would not
+// exitCodePolicy fails a Job at once for exit codes that a restart would not
 // change, and does not count pods that were lost with their nodes.
 func exitCodePolicy() *podFailurePolicy {
 	final := &exitCodes{Operator: "In"}
@@ -142,8 +142,8 @@ func exitCodePolicy() *podFailurePolicy {
 	}}
 }
 
-// tfConfig are the variables that tell the tasks of a type their place in the
-// cluster; a job of one task has none.
+// tfConfig are the variables that give the tasks of a type their place in the
+// cluster; none for a job with one task.
 func (k Kubernetes) tfConfig(c count) []envVar {
 	cluster := map[string][]string{}
 	for _, t := range k.Tasks() {

@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Kubernetes is how a job is handed to Kubernetes, to Kubeflow's TFJob or to JobSet.
+// Kubernetes describes a job for Kubernetes, as a TFJob of Kubeflow or as a JobSet.
 type Kubernetes struct {
 	Job
 	Name        string
@@ -24,15 +24,15 @@ type Kubernetes struct {
 	Image       string
 	VolumeClaim string // mounted at ModelDir; empty: none
 	ModelDir    string // tasks get it as GOESTIMATOR_MODEL_DIR; empty: the config's
-	GPUs        int    // of each task but parameter servers
-	MaxRestarts int    // negative: as the operator has it
-	CleanPods   string // None, Running or All; of TFJob
+	GPUs        int    // of each task except parameter servers
+	MaxRestarts int    // negative: the operator's default
+	CleanPods   string // None, Running or All; TFJob only
 
-	TokenSecret string // an existing Secret whose key token tasks share; empty: the manifest brings one
-	Token       string // of that one; empty: a new one
+	TokenSecret string // an existing Secret with the shared token under the key token; empty: the manifest has one
+	Token       string // value in the manifest's Secret; empty: random
 
-	// EvaluatorWait is how long a leader that is done waits for the evaluator,
-	// which is deleted with the other pods when the leader has ended.
+	// EvaluatorWait is how long a finished leader waits for the evaluator,
+	// whose pod is deleted with the others when the leader exits.
 	EvaluatorWait time.Duration
 }
 
@@ -114,8 +114,8 @@ type volume struct {
 	} `yaml:"persistentVolumeClaim"`
 }
 
-// names of Kubernetes: a label, which TFJob and JobSet want to begin with a letter, that of a namespace, and the name
-// of another object, as a Secret or a claim.
+// Names in Kubernetes: a label, which must begin with a letter for TFJob and JobSet, the name of a namespace, and the name
+// of another object, such as a Secret or a claim.
 var (
 	jobName    = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 	namespace  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -125,7 +125,7 @@ var (
 // maxPodName bounds the name of a pod, which is its host name too.
 const maxPodName = 63
 
-// validate reports what is wrong with a job whose pods are called as podName says.
+// validate checks a job whose pods are named by podName.
 func (k Kubernetes) validate(podName func(replica.Task) string) error {
 	if err := k.Validate(); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (k Kubernetes) validate(podName func(replica.Task) string) error {
 	return nil
 }
 
-// write writes the manifests of objects. Before the first one, it writes the
-// manifest of the Secret that the job's tasks share.
+// write writes the manifests of objects, after the manifest of the Secret
+// that the job's tasks share.
 func (k Kubernetes) write(w io.Writer, objects ...any) error {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -178,7 +178,7 @@ func (k Kubernetes) write(w io.Writer, objects ...any) error {
 	return err
 }
 
-// secret is the name of that with the token.
+// secret is the name of the Secret with the token.
 func (k Kubernetes) secret() string {
 	if k.TokenSecret != "" {
 		return k.TokenSecret
@@ -186,10 +186,10 @@ func (k Kubernetes) secret() string {
 	return k.Name + "-token"
 }
 
-// pod is what the tasks of a type run, with environment variables besides the common ones.
+// pod is the pod for the tasks of a type; env is added to the common environment variables.
 func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	c := container{
-		Name: "tensorflow", Image: k.Image, Command: k.command(), // TFJob wants this name
+		Name: "tensorflow", Image: k.Image, Command: k.command(), // TFJob requires this name
 		Env:   append(k.env(typ), env...),
 		Ports: []containerPort{{"tfjob-port", taskPort}},
 	}
@@ -207,7 +207,7 @@ func (k Kubernetes) pod(typ string, env ...envVar) podSpec {
 	return spec
 }
 
-// command is the job's, as Kubernetes wants it.
+// command is the job's command, escaped for Kubernetes.
 func (k Kubernetes) command() []string {
 	out := make([]string, len(k.Command))
 	for i, word := range k.Command {
@@ -216,7 +216,7 @@ func (k Kubernetes) command() []string {
 	return out
 }
 
-// env are the variables of a type's tasks.
+// env are the environment variables of a type's tasks.
 func (k Kubernetes) env(typ string) []envVar {
 	token := envVar{Name: TokenEnv, From: &envSource{Secret: &keyOf{Name: k.secret(), Key: tokenKey}}}
 	out := []envVar{token, {Name: JobIDEnv, Value: path.Join(k.Namespace, k.Name)}}
@@ -229,7 +229,7 @@ func (k Kubernetes) env(typ string) []envVar {
 	return out
 }
 
-// resources are those that each task of a type asks for and is bound to.
+// resources are the requests and limits of each task of a type.
 func (k Kubernetes) resources(typ string) map[string]string {
 	out := map[string]string{}
 	if k.CoresPerTask > 0 {
@@ -241,5 +241,5 @@ func (k Kubernetes) resources(typ string) map[string]string {
 	return out
 }
 
-// literal keeps Kubernetes from replacing $(NAME) and $$ in a command and in the values of variables.
+// literal keeps Kubernetes from expanding $(NAME) and $$ in commands and in the values of variables.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }

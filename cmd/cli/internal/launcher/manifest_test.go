@@ -32,7 +32,7 @@ func documents(t *rapid.T, text []byte) (out []map[string]any) {
 	}
 }
 
-// schema is what an API knows: by the path of a field its type, whether it must be there, and its values.
+// schema is an API's fields: by the path of a field its type, whether it is required, and its values.
 type schema map[string][]string
 
 func readSchema(t *testing.T, path string) schema {
@@ -49,7 +49,7 @@ func readSchema(t *testing.T, path string) schema {
 	return out
 }
 
-// check reports what the API would refuse of the fields of an object, or of each in a list.
+// check returns an error if the API would reject the fields of an object, or of an object in a list.
 func (s schema) check(path string, v any) error {
 	switch v := v.(type) {
 	case []any:
@@ -70,7 +70,7 @@ func (s schema) check(path string, v any) error {
 			switch f, ok := fields[name]; {
 			case ok && !fits(f, x):
 				return fmt.Errorf("%s: got %v, expected %v", at, x, f)
-			case !ok && len(s.fieldsOf(path+"{}")) > 0: // a map whose keys are free
+			case !ok && len(s.fieldsOf(path+"{}")) > 0: // a map with arbitrary keys
 				at = path + "{}"
 			case !ok && len(fields) > 0:
 				return fmt.Errorf("%s: there is no such field", at)
@@ -83,7 +83,7 @@ func (s schema) check(path string, v any) error {
 	return nil
 }
 
-// fieldsOf are the fields of an object by name; none where they are not known.
+// fieldsOf are the fields of an object by name; none if unknown.
 func (s schema) fieldsOf(path string) map[string][]string {
 	out := map[string][]string{}
 	for p, f := range s {
@@ -98,7 +98,7 @@ func (s schema) fieldsOf(path string) map[string][]string {
 	return out
 }
 
-// fits reports whether a value has a field's type and is one of its values.
+// fits reports whether a value has a field's type and is one of its allowed values.
 func fits(field []string, v any) bool {
 	kind := ""
 	switch v.(type) {
@@ -117,7 +117,7 @@ func fits(field []string, v any) bool {
 	return kind == field[0] && (!strings.Contains(values, "|") || slices.Contains(strings.Split(values, "|"), fmt.Sprint(v)))
 }
 
-// What an API would refuse is found.
+// The schema rejects what the API would reject.
 func TestSchema(t *testing.T) {
 	s := schema{"kind": {"string"}, "spec": {"object", "required"}, "spec.n": {"integer", "required"}, "spec.on": {"boolean"}, "spec.op": {"string", "required", "All|Any"},
 		"spec.list": {"array"}, "spec.list[].a": {"string"}, "spec.map": {"object"}, "spec.map{}.b": {"integer"}}
@@ -146,7 +146,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// drawJob is any job that a manifest may be of.
+// drawJob is any job that a manifest can describe.
 func drawJob(t *rapid.T) Kubernetes {
 	k := Kubernetes{
 		Job: Job{Chiefs: rapid.IntRange(0, 1).Draw(t, "chiefs"), Workers: rapid.IntRange(0, 12).Draw(t, "workers"), PS: rapid.IntRange(0, 3).Draw(t, "ps"),
@@ -168,8 +168,8 @@ func drawJob(t *rapid.T) Kubernetes {
 	return k
 }
 
-// Every manifest parses, has fields that the API knows, of the types that it
-// wants, and says of each task what the job says.
+// Every manifest parses, has only fields of the API with the types that it
+// expects, and describes each task as the job does.
 func TestManifests(t *testing.T) {
 	runtimeFields, jobSetFields := readSchema(t, "testdata/trainingruntime_fields.txt"), readSchema(t, "testdata/jobset_fields.txt")
 	for name, write := range map[string]func(io.Writer, Kubernetes) error{"tfjob": WriteTFJob, "jobset": WriteJobSet, "trainjob": WriteTrainJob} {
@@ -202,7 +202,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// jobSetOf plays Kubeflow's trainer: it makes the JobSet of a TrainJob from the TrainingRuntime that this names.
+// jobSetOf acts as Kubeflow's trainer: it makes the JobSet of a TrainJob from the TrainingRuntime that the TrainJob names.
 func jobSetOf(t *rapid.T, runtimeFields, jobSetFields schema, docs []map[string]any) []map[string]any {
 	rest, runtime, job := docs[:len(docs)-2], docs[len(docs)-2], docs[len(docs)-1]
 	if err := runtimeFields.check("", runtime); err != nil {
@@ -220,7 +220,7 @@ func jobSetOf(t *rapid.T, runtimeFields, jobSetFields schema, docs []map[string]
 	return append(slices.Clone(rest), set)
 }
 
-// checkSecret: the manifest has the Secret that its tasks name, with the token as text, unless there is one.
+// checkSecret: the manifest has the Secret that its tasks name, with the token as text, unless the Secret exists already.
 func checkSecret(t *rapid.T, k Kubernetes, docs []map[string]any) {
 	if k.TokenSecret != "" {
 		if len(docs) > 0 {
@@ -235,7 +235,7 @@ func checkSecret(t *rapid.T, k Kubernetes, docs []map[string]any) {
 	}
 }
 
-// pod is what the kubelet makes of a task: its container, environment and host name.
+// pod is a task as the kubelet starts it: container, environment and host name.
 type pod struct {
 	container map[string]any
 	env       map[string]string
@@ -243,7 +243,7 @@ type pod struct {
 	host      string
 }
 
-// podsOf plays the operators: it makes the pods of a job.
+// podsOf acts as the operators: it makes the pods of a job.
 func podsOf(job map[string]any) map[replica.Task]pod {
 	out := map[replica.Task]pod{}
 	spec, name := job["spec"].(map[string]any), job["metadata"].(map[string]any)["name"].(string)
@@ -266,7 +266,7 @@ func podsOf(job map[string]any) map[replica.Task]pod {
 	return out
 }
 
-// newPod makes pod i of a template; $(NAME) in values stands for variables before.
+// newPod makes pod i of a template; $(NAME) in a value refers to earlier variables.
 func newPod(of map[string]any, i int, host string) pod {
 	spec := of["template"].(map[string]any)["spec"].(map[string]any)
 	p := pod{container: spec["containers"].([]any)[0].(map[string]any), env: map[string]string{}, host: host}
@@ -285,7 +285,7 @@ func newPod(of map[string]any, i int, host string) pod {
 	return p
 }
 
-// expanded is what Kubernetes makes of a text: $(NAME) is the value of a variable that there is, $$ a $.
+// expanded expands a text like Kubernetes: $(NAME) is the value of a variable that exists, $$ is $.
 func expanded(text string, env map[string]string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -306,8 +306,8 @@ func expanded(text string, env map[string]string) string {
 	return out.String()
 }
 
-// checkPod: a task runs the command in its place of the cluster, with the token,
-// GPUs where it computes, and a leader that waits for the evaluator.
+// checkPod: a task runs the command at its place in the cluster, with the token,
+// with GPUs if it computes, and a leader waits for the evaluator.
 func checkPod(t *rapid.T, k Kubernetes, task replica.Task, p pod) {
 	if p.secret["name"] != k.secret() || p.secret["key"] != "token" || p.container["image"] != k.Image {
 		t.Fatalf("%v: %v", task, p)

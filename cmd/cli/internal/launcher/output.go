@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sink is where the lines of all tasks go; each is written whole.
+// sink receives the lines of all tasks; each is written whole.
 type sink struct {
 	mu  sync.Mutex
 	out io.Writer
@@ -31,21 +31,21 @@ func (s *sink) hold() (release func()) {
 	return s.mu.Unlock
 }
 
-// maxLine is how long a line may become before it is written in parts.
+// maxLine is the length at which a line is written in parts.
 const maxLine = 64 << 10
 
-// lineWriter tells what one stream of a task writes line by line, with the
-// task's name before each, and keeps a copy.
+// lineWriter writes one stream of a task line by line, each after the
+// task's name, and keeps a copy.
 type lineWriter struct {
 	prefix []byte
-	record string // the task's name; empty: lines are written as they are
+	record string // the task's name; empty: lines are written unchanged
 	to     *sink
 	tail   *tail
 	file   io.Writer // nil: no log file
-	part   []byte    // of a line that has no end yet
+	part   []byte    // of a line that has not ended
 }
 
-// Write never fails: a task continues where its output cannot be shown or stored.
+// Write never fails: a task continues if its output cannot be shown or stored.
 func (w *lineWriter) Write(p []byte) (int, error) {
 	if w.file != nil {
 		_, _ = w.file.Write(p)
@@ -65,7 +65,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end tells the line that has been collected.
+// end writes the line that has been collected.
 func (w *lineWriter) end() {
 	line := bytes.TrimRight(w.part, "\r")
 	if w.record != "" {
@@ -77,8 +77,8 @@ func (w *lineWriter) end() {
 	w.part = w.part[:0]
 }
 
-// recordOf is a line of a task as a JSON object that says whose it is: its own
-// object, or else one as log lines are, with the line as its message.
+// recordOf is a line of a task as a JSON object with the task's name: the line's own
+// object, or else a log record with the line as its message.
 func recordOf(task string, line []byte) []byte {
 	line = bytes.TrimSpace(line)
 	if fields, ok := bytes.CutPrefix(line, []byte("{")); ok && json.Valid(line) {
@@ -98,14 +98,14 @@ func recordOf(task string, line []byte) []byte {
 	return whole
 }
 
-// flush tells a last line that has no end.
+// flush writes a last line without a line end.
 func (w *lineWriter) flush() {
 	if len(w.part) > 0 {
 		w.end()
 	}
 }
 
-// The size of the tail that an error quotes.
+// The size of the tail that errors quote.
 const (
 	tailLines = 5
 	tailWidth = 300 // bytes of a line
@@ -137,10 +137,10 @@ func (t *tail) last() []string {
 }
 
 // colors are the colours of names on a terminal, in the order of tasks: cyan, yellow,
-// green, magenta, blue, and the bright ones of these.
+// green, magenta, blue, and their bright variants.
 var colors = []int{36, 33, 32, 35, 34, 96, 93, 92, 95, 94}
 
-// prefixes returns what stands before the lines of each task.
+// prefixes returns the prefix of each task's lines.
 func prefixes(names []string, color bool) [][]byte {
 	var out [][]byte
 	for i, name := range names {

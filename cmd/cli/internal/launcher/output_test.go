@@ -58,7 +58,7 @@ func TestTailKeepsTheLast(t *testing.T) {
 	}
 }
 
-// Every line of a task becomes an object that names it; what is one already stays as it is.
+// Every line of a task becomes an object that names the task; a line that is an object keeps its fields.
 func TestRecords(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"level":"WARN","msg":"a \"b\"","n":1}`: `{"from":"ps-0","level":"WARN","msg":"a \"b\"","n":1}`,

@@ -12,20 +12,20 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// Ray is how a job is handed to Ray.
+// Ray describes a job for Ray.
 type Ray struct {
 	Job
 	Name          string
 	ModelDir      string        // tasks get it as GOESTIMATOR_MODEL_DIR; empty: the config's
-	GPUs          int           // of each task but parameter servers
+	GPUs          int           // of each task except parameter servers
 	MaxRestarts   int           // of the whole job
-	FinishTimeout time.Duration // how long the others may go on once the leader is done
+	FinishTimeout time.Duration // how long the others may continue once the leader is done
 }
 
 //go:embed ray_driver.py
 var rayDriver string
 
-// rayJob is what the driver knows of a job.
+// rayJob is the job as JSON for the driver.
 type rayJob struct {
 	Name     string               `json:"name"`
 	Tasks    [][2]any             `json:"tasks"`
@@ -59,7 +59,7 @@ func WriteRay(w io.Writer, r Ray) error {
 	return err
 }
 
-// job is the job as the driver reads it.
+// job converts the job for the driver.
 func (r Ray) job() rayJob {
 	pair := func(t replica.Task) [2]any { return [2]any{t.Type, t.Index} }
 	j := rayJob{Name: r.Name, Leader: pair(r.Leader()), Command: r.Command, Env: map[string]string{}, Grace: r.Grace.Seconds(), Finish: r.FinishTimeout.Seconds()}

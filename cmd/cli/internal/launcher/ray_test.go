@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// The driver has the job, and Python can read it.
+// The driver contains the job, and Python can parse it.
 func TestRayDriver(t *testing.T) {
 	r := Ray{Job: fashion, Name: `a "job"`, ModelDir: "/m", GPUs: 1, MaxRestarts: 3, FinishTimeout: 5e9}
 	r.Command = []string{"goestimator", "train", `""" \ ''' é`}
@@ -52,7 +52,7 @@ func TestRayDriver(t *testing.T) {
 	}
 }
 
-// fullRay stands for a Ray that never has room. As Ray does, it handles SIGTERM itself.
+// fullRay simulates a Ray cluster that never has room. Like Ray, it handles SIGTERM itself.
 const fullRay = `
 import signal, sys, time
 class exceptions:
@@ -68,7 +68,7 @@ def wait(refs, timeout, **_):
     return [], refs
 `
 
-// A job that there is never room for ends by a signal.
+// A job that never gets room ends by a signal.
 func TestRayDriverWaitsForRoom(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// ErrInterrupted tells that a signal ended the job before it was done.
+// ErrInterrupted reports that a signal ended the job before it was done.
 var ErrInterrupted = errors.New("interrupted")
 
-// ErrKilled tells that the job was killed at the user's wish.
+// ErrKilled reports that the user killed the job.
 var ErrKilled = errors.New("interrupted twice: all tasks were killed")
 
-// TaskError tells that a task failed, and with it the job.
+// TaskError reports that a task failed, and so the job.
 type TaskError struct {
 	Task     replica.Task
 	Code     int      // its exit code
-	Restarts int      // how often it had been started again
-	Lines    []string // the last that it wrote
+	Restarts int      // number of restarts before
+	Lines    []string // the last lines of its output
 }
 
 // Error returns one line.
@@ -42,8 +42,8 @@ type Outcome struct {
 	Task     string `json:"task"`
 	ExitCode int    `json:"exit_code"`
 	Restarts int    `json:"restarts"`
-	// End is "exited" where the task ended by itself, "terminated" where it ended
-	// after a SIGTERM of the launcher and "killed" where that did not help.
+	// End is "exited" if the task ended by itself, "terminated" if it ended
+	// after a SIGTERM from the launcher, and "killed" if it had to be killed.
 	End string `json:"end"`
 }
 

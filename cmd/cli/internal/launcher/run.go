@@ -10,23 +10,23 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/freeport"
 )
 
-// event is what the supervisor of a job reacts to.
+// event is a change that the supervisor of a job handles.
 type event struct {
 	task   *task
-	exited bool // else: start it again
+	exited bool // the process has ended; otherwise: start it again
 }
 
-// phase is where a job is.
+// phase is the phase of a running job.
 type phase int
 
 const (
 	working     phase = iota
-	finishing         // the leader is done; the others may end by themselves
-	terminating       // the others have got SIGTERM
-	killing           // and SIGKILL
+	finishing         // the leader is done; the others may still end by themselves
+	terminating       // SIGTERM was sent to the others
+	killing           // SIGKILL was sent to the others
 )
 
-// cluster is a local job while it runs.
+// cluster is a running local job.
 type cluster struct {
 	Local
 	tasks  []*task
@@ -34,8 +34,8 @@ type cluster struct {
 	stderr *sink
 	events chan event
 	phase  phase
-	timer  *time.Timer // of the phase; its end leads to the next one
-	failed error       // what the job failed of; nil: it has not
+	timer  *time.Timer // of the phase; when it fires, the next phase begins
+	failed error       // why the job failed; nil: it has not
 	done   bool        // the leader has succeeded
 }
 
@@ -44,8 +44,8 @@ type cluster struct {
 // ended with exit code 0. It is a [*TaskError] when a task failed, [ErrInterrupted]
 // when ctx ended first, or [ErrKilled].
 //
-// By the rules of TFJob, a task that ends is started again as the restart policy
-// says. If any task fails permanently, including a parameter server or evaluator,
+// As in TFJob, the restart policy says whether a task that ends is started again.
+// If any task fails permanently, including a parameter server or evaluator,
 // the job fails. Unlike in TFJob, exit code 0 of the leader is success under every
 // policy, and MaxRestarts bounds the restarts of a task. Failures after the
 // leader's success are logged as warnings.
@@ -63,7 +63,7 @@ func Run(ctx context.Context, l Local) (outcomes []Outcome, err error) {
 	if err := c.prepare(ports); err != nil {
 		return nil, errors.Join(err, c.closeLogs())
 	}
-	c.events = make(chan event, 2*len(c.tasks)) // each has one end and one restart under way at most
+	c.events = make(chan event, 2*len(c.tasks)) // each task has at most one exit and one restart pending
 	c.supervise(ctx)
 	return c.outcomes(), errors.Join(c.result(), c.closeLogs())
 }

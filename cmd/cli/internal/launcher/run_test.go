@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// buffer is a bytes.Buffer that several may write to.
+// buffer is a bytes.Buffer for concurrent writers.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -42,7 +42,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// local is a job of puppets in a folder of its own.
+// local is a job of puppets with its own folder.
 func local(t *testing.T, j Job, parts ...string) (Local, *buffer, string) {
 	dir, out := t.TempDir(), &buffer{}
 	j.Command = puppet.Command(parts...)
@@ -59,7 +59,7 @@ func local(t *testing.T, j Job, parts ...string) (Local, *buffer, string) {
 	}, out, dir
 }
 
-// outcome is the task's, as code/restarts/end.
+// outcome is the outcome of a task.
 func outcome(t *testing.T, outcomes []Outcome, task string) Outcome {
 	t.Helper()
 	for _, o := range outcomes {
@@ -124,7 +124,7 @@ func TestWhoDoesNotListenIsKilled(t *testing.T) {
 	}
 }
 
-// The evaluator gets its time also where parameter servers never end.
+// The evaluator gets its full time even if parameter servers never end.
 func TestEvaluatorIsWaitedFor(t *testing.T) {
 	l, _, _ := local(t, Job{Chiefs: 1, PS: 1, Evaluators: 1}, "chief=touch:trained", "evaluator=await:trained+say:best", "ps=term:143")
 	l.PSTimeout = time.Millisecond
@@ -174,7 +174,7 @@ func TestRestarts(t *testing.T) {
 		if c.restarts == 0 && !c.fails {
 			l.Command = puppet.Command("worker-0=await:once-worker-1", "worker-1=once:0")
 		}
-		if c.policy == replica.Always { // else worker 1 would end and start again until worker 0 is done
+		if c.policy == replica.Always { // otherwise worker 1 would restart until worker 0 is done
 			l.MaxRestarts = 1
 		}
 		outcomes, err := Run(context.Background(), l)

@@ -49,7 +49,7 @@ func TestSbatchScriptRuns(t *testing.T) {
 	}
 }
 
-// requireScript checks what srun was given.
+// requireScript checks the arguments and environment of srun.
 func requireScript(t *testing.T, lines, command []string) {
 	t.Helper()
 	env := map[string]string{}

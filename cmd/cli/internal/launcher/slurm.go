@@ -10,24 +10,24 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// Slurm is how a job is handed to Slurm.
+// Slurm describes a job for Slurm.
 type Slurm struct {
 	Job
 	Name        string
-	LogDir      string // a file for each task; empty: one file for all, lines with their rank before them
+	LogDir      string // one file for each task; empty: one file for all, lines begin with the rank
 	ModelDir    string // tasks get it as GOESTIMATOR_MODEL_DIR; empty: the config's
 	MaxRestarts int    // of the whole job
 }
 
-// Ports of a Slurm job are chosen by the job's number from those that the system
-// gives to nobody who asks for any port.
+// A Slurm job derives its ports from its job number. They lie below the system's
+// ephemeral ports.
 const (
 	firstPort = 12000
 	portRange = 20000
 )
 
-// WriteSbatch writes a script for sbatch. It starts all tasks by one srun, in
-// blocks, so that each finds its role by its rank as the Slurm resolver does.
+// WriteSbatch writes a script for sbatch. A single srun starts all tasks, in
+// blocks, so that each finds its role from its rank like the Slurm resolver.
 func WriteSbatch(w io.Writer, s Slurm) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s Slurm) head(b *strings.Builder) {
 	b.WriteString("set -euo pipefail\n\n")
 }
 
-// restarts reports whether a job that may succeed at another start is queued again.
+// restarts reports whether Slurm queues the job again after a failure that a restart may fix.
 func (s Slurm) restarts() bool { return s.Restart != replica.Never && s.MaxRestarts > 0 }
 
 func (s Slurm) exports(b *strings.Builder) {
@@ -113,7 +113,7 @@ func (s Slurm) run(b *strings.Builder) {
 	b.WriteString("exit \"$code\"\n")
 }
 
-// quote makes a word of a shell out of any text.
+// quote quotes a text as one word for a shell.
 func quote(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)

@@ -10,17 +10,17 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// Job is which tasks a job has and what each of them runs.
+// Job is the tasks of a job and the command that each runs.
 type Job struct {
 	Chiefs, Workers, PS, Evaluators int
 
 	Command      []string
 	Restart      replica.RestartPolicy
-	CoresPerTask int           // 0: tasks find out themselves
+	CoresPerTask int           // 0: tasks decide themselves
 	Grace        time.Duration // from SIGTERM to SIGKILL
 }
 
-// Validate reports what is wrong with a job.
+// Validate returns an error if the job is invalid.
 func (j Job) Validate() error {
 	for _, c := range j.counts() {
 		if c.n < 0 {
@@ -46,8 +46,8 @@ func (j Job) Validate() error {
 	return nil
 }
 
-// maxTasks bounds the tasks of a job, so that a slip of the keyboard starts no
-// million processes.
+// maxTasks bounds the tasks of a job, so that a typing error does not start
+// millions of processes.
 const maxTasks = 1024
 
 type count struct {
@@ -55,7 +55,7 @@ type count struct {
 	n   int
 }
 
-// counts lists the jobs in the order in which tasks are started and reported.
+// counts lists the number of tasks of each type, in the order in which tasks are started and reported.
 func (j Job) counts() []count {
 	return []count{{replica.Chief, j.Chiefs}, {replica.Worker, j.Workers}, {replica.PS, j.PS}, {replica.Evaluator, j.Evaluators}}
 }
@@ -71,8 +71,8 @@ func (j Job) Tasks() []replica.Task {
 	return tasks
 }
 
-// Leader returns the task whose success is the job's success: the chief, else worker
-// 0.
+// Leader returns the task whose success is the job's success: the chief or, without one,
+// worker 0.
 func (j Job) Leader() replica.Task {
 	if j.Chiefs > 0 {
 		return replica.Task{Type: replica.Chief}
@@ -80,19 +80,19 @@ func (j Job) Leader() replica.Task {
 	return replica.Task{Type: replica.Worker}
 }
 
-// Local is how a job runs on this machine.
+// Local is a job to run on this machine.
 type Local struct {
 	Job
-	Environ       []string      // NAME=VALUE, what tasks inherit
+	Environ       []string      // NAME=VALUE, inherited by all tasks
 	MaxRestarts   int           // of one task
-	FirstDelay    time.Duration // before the first restart of a task; doubles up to 32 times that
-	FinishTimeout time.Duration // how long the others may go on once the leader is done
-	PSTimeout     time.Duration // how long parameter servers may go on once all others are done
-	LogDir        string        // a file for each task; empty: none
+	FirstDelay    time.Duration // before the first restart of a task; doubles, up to 32 times that
+	FinishTimeout time.Duration // how long the others may continue once the leader is done
+	PSTimeout     time.Duration // how long parameter servers may continue once all others are done
+	LogDir        string        // one file for each task; empty: none
 
-	Stdout, Stderr io.Writer // what tasks write, line by line with their names before it
+	Stdout, Stderr io.Writer // output of tasks, each line after the task's name
 	Color          bool      // names are coloured
-	Records        bool      // what tasks write to standard error becomes JSON objects, a line each
+	Records        bool      // each line on the tasks' standard error becomes a JSON object
 	Log            *slog.Logger
-	Kill           <-chan struct{} // closed: kill all at once; may be nil
+	Kill           <-chan struct{} // close it to kill all tasks at once; may be nil
 }

@@ -39,7 +39,7 @@ func (c *cluster) supervise(ctx context.Context) {
 	c.timer.Stop()
 }
 
-// start starts a task; what it writes comes after the line about its start.
+// start starts a task. The line about its start comes before its output.
 func (c *cluster) start(t *task) bool {
 	defer c.stdout.hold()()
 	defer c.stderr.hold()()
@@ -63,7 +63,7 @@ func (c *cluster) alive() bool {
 	return false
 }
 
-// exited decides what follows from the end of a task's process.
+// exited decides what to do after a task's process has ended.
 func (c *cluster) exited(t *task) {
 	t.state, t.code = ended, t.process.ExitCode()
 	t.out.flush()
@@ -86,7 +86,7 @@ func (c *cluster) exited(t *task) {
 	}
 }
 
-// endedLate reports a task that ended after the result of the job was decided.
+// endedLate logs a task that ended after the result of the job was decided.
 func (c *cluster) endedLate(t *task) {
 	switch {
 	case t.wasKilled():
@@ -101,7 +101,7 @@ func (c *cluster) endedLate(t *task) {
 	}
 }
 
-// restart starts a task again after a while, which doubles each time.
+// restart starts a task again after a delay, which doubles each time.
 func (c *cluster) restart(t *task) {
 	delay := c.FirstDelay << min(t.restarts(), 5)
 	c.Log.Warn(fmt.Sprintf("%s ended with exit code %d: restart %d of at most %d in %v", t, t.code, t.restarts()+1, c.MaxRestarts, delay))
@@ -118,7 +118,7 @@ func (c *cluster) onlyPSLeft() bool {
 	return true
 }
 
-// finish lets the others end by themselves: the evaluator may still evaluate the
+// finish waits for the other tasks: the evaluator may still evaluate the
 // last checkpoint, and parameter servers end when training is over.
 func (c *cluster) finish() {
 	c.phase = finishing
@@ -130,7 +130,7 @@ func (c *cluster) finish() {
 	c.timer.Reset(c.FinishTimeout)
 }
 
-// interrupted passes a signal to this process on to all tasks.
+// interrupted forwards a signal that this process received to all tasks.
 func (c *cluster) interrupted(ctx context.Context) {
 	c.fail(fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx)))
 	if c.phase < terminating {
@@ -139,7 +139,7 @@ func (c *cluster) interrupted(ctx context.Context) {
 	}
 }
 
-// fail keeps the first reason.
+// fail records the first error.
 func (c *cluster) fail(err error) {
 	if c.failed == nil {
 		c.failed = err

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/proc"
 )
 
-// state is where a task is.
+// state is the state of a task.
 type state int
 
 const (
@@ -29,13 +29,13 @@ type task struct {
 	file    *os.File // nil: no log file
 	process *proc.Process
 	state   state
-	code    int // of its last end
+	code    int // last exit code
 	starts  int
 	killed  bool // we sent it SIGKILL
 	stopped bool // we sent it SIGTERM
 }
 
-// openLog opens the task's log file; what earlier runs wrote is kept.
+// openLog opens the task's log file for appending.
 func (t *task) openLog(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, t.String()+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -63,13 +63,13 @@ func (t *task) start(l Local, events chan<- event) error {
 	return nil
 }
 
-// restarts is how often the task was started again.
+// restarts is the number of times the task was started again.
 func (t *task) restarts() int { return max(0, t.starts-1) }
 
-// wasKilled reports whether our SIGKILL came before its end.
+// wasKilled reports whether the task ended by our SIGKILL.
 func (t *task) wasKilled() bool { return t.killed && t.code == killedCode }
 
-// Exit codes of processes that a signal ended.
+// Exit codes of processes that were ended by a signal.
 const (
 	killedCode     = 128 + int(syscall.SIGKILL)
 	terminatedCode = 128 + int(syscall.SIGTERM)

@@ -56,7 +56,7 @@ func WriteTFJob(w io.Writer, k Kubernetes) error {
 	return k.write(w, j)
 }
 
-// replicas is the spec of n replicas of a type; none where n is 0.
+// replicas is the spec of n replicas of a type; nil if n is 0.
 func (k Kubernetes) replicas(typ string, n int) *replicaSpec {
 	if n == 0 {
 		return nil

@@ -2,7 +2,7 @@ package launcher
 
 import "io"
 
-// trainerAPI is that of Kubeflow Trainer v2.
+// The API of Kubeflow Trainer v2.
 const (
 	trainerGroup = "trainer.kubeflow.org"
 	trainerAPI   = trainerGroup + "/v1alpha1"
@@ -34,8 +34,8 @@ type runtimeRef struct {
 	Name  string `yaml:"name"`
 }
 
-// WriteTrainJob writes the manifests of a TrainJob of Kubeflow Trainer v2 and of the TrainingRuntime that it names, whose
-// template is the job as JobSet has it: the trainer makes a JobSet of the TrainJob's name, as WriteJobSet would.
+// WriteTrainJob writes the manifests of a TrainJob of Kubeflow Trainer v2 and of the TrainingRuntime that it names. The runtime's
+// template is the job as a JobSet: the trainer makes a JobSet with the TrainJob's name, like the one of WriteJobSet.
 func WriteTrainJob(w io.Writer, k Kubernetes) error {
 	spec, err := k.jobSet()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 // Layout says which tasks run on which hosts.
 type Layout struct {
 	Name     string
-	Summary  string // what runs where, for help
+	Summary  string // which tasks run where, for help
 	MinHosts int    // with one parameter server
 
 	CountsServers bool // the number of parameter servers can be chosen
 
-	// roles returns the types of the tasks of each host.
+	// roles returns the task types on each host.
 	roles func(hosts, servers int) [][]string
 }
 

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The tasks of a layout on four hosts.
+// TestLayouts: the tasks of each layout on four hosts.
 func TestLayouts(t *testing.T) {
 	for name, want := range map[string]string{
 		"chief-workers":              "a chief-0 a:1, b worker-0 b:1, c worker-1 c:1, d worker-2 d:1",
@@ -34,7 +34,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Every task of every layout finds itself, and one task is the chief.
+// Every task of every layout can parse its TF_CONFIG, and exactly one task is the chief.
 func TestEveryTaskIsUnderstood(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := rapid.SampledFrom(Layouts()).Draw(t, "layout")

@@ -20,15 +20,15 @@ type Placed struct {
 	TFConfig string
 }
 
-// Options are what a placement needs beside the layout.
+// Options are the parameters of a placement.
 type Options struct {
-	Hosts   []string // names or IP addresses, each with :port or without
-	Port    int      // of the first task of a host without one; the next tasks there have the next ports
-	Servers int      // parameter servers, where the layout counts them
+	Hosts   []string // names or IP addresses, with or without :port
+	Port    int      // port of the first task on a host without :port; further tasks there get the next ports
+	Servers int      // number of parameter servers, if the layout counts them
 }
 
-// Place places tasks on hosts, in the order of the hosts. Every TF_CONFIG was read
-// back by [runconfig.FromTFConfig], as its task will read it.
+// Place places tasks on hosts, in the order of the hosts. It checks every TF_CONFIG by
+// reading it with [runconfig.FromTFConfig], as its task will.
 func (l Layout) Place(o Options) ([]Placed, error) {
 	least := l.MinHosts
 	if l.CountsServers {
@@ -97,10 +97,10 @@ func splitHost(text string, port int) (string, int, error) {
 
 var (
 	hostName = regexp.MustCompile(`^[A-Za-z0-9_][-A-Za-z0-9._]*$`)
-	zone     = regexp.MustCompile(`^[^%]*(%[A-Za-z0-9._-]+)?$`) // of an IPv6 address, which may be anything
+	zone     = regexp.MustCompile(`^[^%]*(%[A-Za-z0-9._-]+)?$`) // of an IPv6 address; the zone may be any name
 )
 
-// canonical is the one form of addresses that are written in several.
+// canonical is the canonical form of an address that can be written in several ways.
 func canonical(address string) string {
 	if a, err := netip.ParseAddrPort(address); err == nil {
 		return a.String()

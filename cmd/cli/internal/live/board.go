@@ -10,22 +10,22 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/report"
 )
 
-// mostDrawn is how many points of a curve a page gets: of more, the least and the greatest
-// of equal parts.
+// mostDrawn is the largest number of points drawn of a curve. Of a longer one, the least and the greatest
+// value of equal parts are drawn.
 const mostDrawn = 500
 
-// Run is what the page shows of a run.
+// Run is the state of a run as the page shows it.
 type Run struct {
 	Name    string  `json:"name"`
 	State   string  `json:"state"`
 	Reason  string  `json:"reason,omitempty"`
-	Step    int64   `json:"step"`    // -1: none is known
+	Step    int64   `json:"step"`    // -1: unknown
 	Seconds float64 `json:"seconds"` // of training
 	Damage  string  `json:"damage,omitempty"`
 	Curves  []Curve `json:"curves"`
 }
 
-// Curve is a scalar of a run as it is drawn.
+// Curve is a scalar of a run, to be drawn.
 type Curve struct {
 	Run    string     `json:"run"` // "train", or the folder of an evaluation
 	Tag    string     `json:"tag"`
@@ -33,7 +33,7 @@ type Curve struct {
 	Values []*float64 `json:"values"` // nil: not finite
 }
 
-// Draw makes the Curves of what was read.
+// Draw makes Curves with few enough points to draw.
 func Draw(curves []*events.Curve) []Curve {
 	out := make([]Curve, 0, len(curves))
 	for _, c := range curves {
@@ -51,7 +51,7 @@ func Draw(curves []*events.Curve) []Curve {
 	return out
 }
 
-// chosen are the indices of the values that are drawn: all, or the first, the last, and the least and greatest of each of the parts between.
+// chosen are the indices of the values to draw: all, or the first, the last, and the least and greatest of each part between them.
 func chosen(values []float64) []int {
 	n := len(values)
 	var out []int
@@ -82,8 +82,8 @@ func chosen(values []float64) []int {
 	return append(out, n-1)
 }
 
-// Board holds the newest state of all runs, as text that all readers share. It is
-// safe for concurrent use; NewBoard makes one.
+// Board holds the newest state of all runs, encoded once for all readers. It is
+// safe for concurrent use; use NewBoard to make one.
 type Board struct {
 	mu      sync.Mutex
 	names   []string
@@ -102,7 +102,7 @@ func NewBoard() *Board {
 	return &Board{runs: map[string]posted{}, changed: make(chan struct{})}
 }
 
-// Post sets the runs that there are, in their order, and the state of those that
+// Post sets the names of all runs, in order, and the state of the runs that
 // have changed.
 func (b *Board) Post(names []string, changed []Run) error {
 	texts := make([][]byte, len(changed))
@@ -132,8 +132,8 @@ func (b *Board) Post(names []string, changed []Run) error {
 	return nil
 }
 
-// news are the runs that there are and the texts of those after a serial number;
-// wait is closed when there is more.
+// news returns the names of all runs and the texts of runs posted after serial number after;
+// wait is closed at the next change.
 func (b *Board) news(after int64) (names []string, texts [][]byte, serial int64, wait <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package live is a web page of runs while they train: their states and scalars,
-// several runs in one chart. A browser gets what is new by server-sent events.
+// Package live serves a web page of runs while they train: their states and scalars,
+// with several runs in one chart. Browsers receive changes as server-sent events.
 package live

@@ -46,7 +46,7 @@ func listen(t *testing.T, url string) (lines *bufio.Scanner, status int, end fun
 	return bufio.NewScanner(reply.Body), reply.StatusCode, func() { cancel(); reply.Body.Close() }
 }
 
-// next is the data of the next event of a kind.
+// next returns the data of the next event of a kind.
 func next(t *testing.T, lines *bufio.Scanner, kind string) string {
 	t.Helper()
 	for found := false; lines.Scan(); {
@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// More readers than the page has room for are refused; when one goes, the next is let in.
+// Readers beyond the limit are refused; when one leaves, another is let in.
 func TestReaders(t *testing.T) {
 	s := server(t, live.NewBoard())
 	var ends []func()
@@ -121,7 +121,7 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// The page loads nothing from elsewhere, and takes nothing.
+// The page loads nothing from elsewhere, and accepts no uploads.
 func TestPage(t *testing.T) {
 	p, err := live.NewPage(live.NewBoard())
 	if err != nil {
@@ -145,7 +145,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A long curve is drawn by few points, which have its ends and its extremes.
+// A long curve is drawn with few points, among them its ends and its extremes.
 func TestDraw(t *testing.T) {
 	c := &events.Curve{Run: "eval", Tag: "x"}
 	for i := range 100_000 {
@@ -183,14 +183,14 @@ func Example() {
 	// Output: 200 true
 }
 
-// discards is a reply that nobody reads.
+// discards is a ResponseWriter that discards what is written.
 type discards struct{ http.ResponseWriter }
 
 func (discards) Write(b []byte) (int, error)      { return len(b), nil }
 func (discards) SetWriteDeadline(time.Time) error { return nil }
 func (discards) FlushError() error                { return nil }
 
-// Readers share the text of a run: what one takes does not grow with it.
+// Readers share the encoded text of a run: serving one more reader does not copy it.
 func TestReadersShareTexts(t *testing.T) {
 	const size = 8 << 20
 	b := live.NewBoard()

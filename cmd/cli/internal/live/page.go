@@ -30,8 +30,8 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 const (
 	mostReaders = 32               // at a time
-	patience    = 10 * time.Second // for a reader to take what is sent
-	silence     = 15 * time.Second // after which a comment shows whether the reader is there
+	patience    = 10 * time.Second // for a reader to receive a message
+	silence     = 15 * time.Second // between comments that detect a lost connection
 )
 
 // Page serves a Board.
@@ -66,8 +66,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// events sends the state of all runs and then what changes, until the reader goes, is too slow, or the request's context ends.
-// A reader that is behind gets the newest state, not all states between.
+// events sends the state of all runs and then changes, until the reader disconnects or is too slow, or the request's context ends.
+// A slow reader gets the newest state, and skips the states before it.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	defer p.readers.Add(-1)
 	if p.readers.Add(1) > mostReaders {
@@ -92,13 +92,13 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is the answer to one reader.
+// stream is the response to one reader.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
-// send sends what is new after a serial number.
+// send sends what was posted after a serial number.
 func (s stream) send(b *Board, after int64) (int64, <-chan struct{}, error) {
 	names, texts, serial, wait := b.news(after)
 	if names == nil {
@@ -116,7 +116,7 @@ func (s stream) send(b *Board, after int64) (int64, <-chan struct{}, error) {
 	return serial, wait, err
 }
 
-// wait waits for a change, and shows meanwhile that the connection lives.
+// wait waits for a change, and sends comments meanwhile to detect a lost connection.
 func (s stream) wait(ctx context.Context, changed <-chan struct{}, ping <-chan time.Time) error {
 	for {
 		select {
@@ -132,12 +132,12 @@ func (s stream) wait(ctx context.Context, changed <-chan struct{}, ping <-chan t
 	}
 }
 
-// event sends one event; JSON has no line breaks. The data, which all readers share, is not copied for this one.
+// event sends one event; JSON has no line breaks. All readers share data, so it is not copied.
 func (s stream) event(kind string, data []byte) error {
 	return s.write([]byte("event: "+kind+"\ndata: "), data, []byte("\n\n"))
 }
 
-// write sends texts at once, within the time that a reader has for them.
+// write sends texts at once, within the time limit for a reader.
 func (s stream) write(texts ...[]byte) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// record is what is written at a time.
+// record is the metrics of one phase and step.
 type record struct {
 	step   int64
 	phase  string
@@ -19,9 +19,9 @@ type record struct {
 	values []Value
 }
 
-// form is how records are written.
+// form is a file format for records.
 type form struct {
-	head   string // the first line, "" for none
+	head   string // first line; empty: none
 	append func(text []byte, r record) ([]byte, error)
 	parse  func(line []byte) (step int64, phase string, err error)
 }
@@ -31,7 +31,7 @@ var forms = map[string]form{
 	"jsonl": {"", appendJSON, parseJSON},
 }
 
-// appendCSV writes a line for each metric.
+// appendCSV appends a line for each metric.
 func appendCSV(text []byte, r record) ([]byte, error) {
 	out := bytes.NewBuffer(text)
 	w := csv.NewWriter(out)

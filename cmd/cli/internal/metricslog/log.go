@@ -17,22 +17,22 @@ type Value struct {
 	Number float64
 }
 
-// Log is the open files of a run. It is not safe for concurrent use.
+// Log writes the metric files of a run. It is not safe for concurrent use.
 type Log struct {
 	now   func() time.Time
 	files []*file
 }
 
-// file is one of them.
+// file is one of the files of a Log.
 type file struct {
 	f    *os.File
 	form form
 	last map[string]int64 // step of the last record, by phase
-	size int64            // of the whole lines
+	size int64            // of the complete lines
 }
 
-// Open opens the files of a model_dir of these kinds, csv or jsonl, and makes what is not there. A last line that
-// was cut short is removed. A line that is no record is an error.
+// Open opens or creates the files of these kinds, csv or jsonl, in a model_dir. An incomplete last line
+// is removed. A line that is no record is an error.
 func Open(dir string, kinds []string) (*Log, error) {
 	l := &Log{now: time.Now}
 	for _, kind := range kinds {
@@ -52,7 +52,7 @@ func Open(dir string, kinds []string) (*Log, error) {
 	return l, nil
 }
 
-// Resume removes the records after a step, which training is about to repeat.
+// Resume removes the records after step, since training will repeat these steps.
 func (l *Log) Resume(step int64) error {
 	var errs []error
 	for _, f := range l.files {
@@ -61,7 +61,7 @@ func (l *Log) Resume(step int64) error {
 	return errors.Join(errs...)
 }
 
-// Add appends a record of a phase, such as train or eval, unless the phase has that step or a later one already.
+// Add appends a record of a phase, such as train or eval, unless the phase already has a record of that or a later step.
 func (l *Log) Add(phase string, step int64, values []Value) error {
 	var errs []error
 	for _, f := range l.files {
@@ -80,7 +80,7 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// cut reads the file, and cuts it before the first record after a step and before a line without an end.
+// cut reads the file, and truncates it before the first record after step or an incomplete line.
 func (f *file) cut(step int64) error {
 	if _, err := f.f.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (f *file) cut(step int64) error {
 	return f.f.Truncate(f.size)
 }
 
-// add appends a record by one write, so that a process that is killed leaves all of it or nothing.
+// add appends a record with a single write, so that a killed process leaves all of it or nothing.
 func (f *file) add(r record) error {
 	if last, ok := f.last[r.phase]; ok && r.step <= last {
 		return nil

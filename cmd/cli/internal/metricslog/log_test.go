@@ -12,7 +12,7 @@ import (
 
 var kinds = []string{"csv", "jsonl"}
 
-// open opens the logs of a folder with a clock that stands still.
+// open opens the logs of a folder with a fixed clock.
 func open(t *testing.T, dir string) *Log {
 	t.Helper()
 	l, err := Open(dir, kinds)
@@ -42,7 +42,7 @@ func read(t *testing.T, dir, kind string) string {
 	return string(b)
 }
 
-// Whatever a killed process left at the end, a run that goes on from step 2 leaves what one run leaves.
+// Whatever a killed process left at the end: resuming from step 2 gives the same files as one uninterrupted run.
 func TestResume(t *testing.T) {
 	whole := t.TempDir()
 	l := open(t, whole)
@@ -83,7 +83,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A log that is opened without Resume, as where nothing is left to train, takes no step twice.
+// A log opened without Resume, as when there is nothing left to train, records no step twice.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir)

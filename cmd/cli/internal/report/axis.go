@@ -14,19 +14,19 @@ import (
 // linear is the axis of most charts.
 var linear = opts.YAxis{Type: "value", Scale: opts.Bool(true)}
 
-// isLoss reports whether a tag is of a loss: loss, average_loss, head/loss.
+// isLoss reports whether a tag names a loss, such as loss, average_loss or head/loss.
 func isLoss(tag string) bool {
 	words := strings.FieldsFunc(strings.ToLower(tag), func(r rune) bool { return !unicode.IsLetter(r) })
 	return slices.Contains(words, "loss") && !slices.Contains(words, "scale")
 }
 
-// decades is how many times its least value a loss has at its greatest where the
-// axis is logarithmic.
+// decades is the least ratio between the greatest and the least value of a loss
+// that makes the axis logarithmic.
 const decades = 100
 
-// lossAxis is a logarithmic axis where a loss spans decades, which tells what it
-// leaves out. Zeros have no place on it, and a loss that is negative anywhere is
-// on a linear one; what is not finite does not count.
+// lossAxis returns a logarithmic axis if a loss spans decades; the axis name says what is
+// left out, such as zeros. A loss with a negative value is drawn on a linear axis.
+// Values that are not finite do not count.
 func lossAxis(tags []events.Tag) (y opts.YAxis, logarithmic bool) {
 	least, most, zeros := math.Inf(1), 0.0, 0
 	for _, t := range tags {
@@ -42,7 +42,7 @@ func lossAxis(tags []events.Tag) (y opts.YAxis, logarithmic bool) {
 			}
 		}
 	}
-	if most/least < decades { // or there is nothing positive
+	if most/least < decades { // also if no value is positive
 		return linear, false
 	}
 	name := "logarithmic: positive values only"

@@ -17,13 +17,13 @@ func scalars(values ...float64) events.Tag {
 	return t
 }
 
-// A loss that spans decades has a logarithmic axis, which says so and holds positive values alone.
+// A loss that spans decades has a logarithmic axis, whose name says that only positive values are drawn.
 func TestLossAxis(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		name string
 		tags []events.Tag
-		want string // name of the axis; empty: a linear one
+		want string // name of the axis; empty: linear
 	}{
 		{"two decades", []events.Tag{scalars(5, 0.5, 0.05)}, "logarithmic: positive values only"},
 		{"a little less", []events.Tag{scalars(5, 0.5, 0.0501)}, ""},
@@ -53,7 +53,7 @@ func TestIsLoss(t *testing.T) {
 	}
 }
 
-// On a logarithmic axis zeros leave gaps, as values that are not finite do; on a linear one they are points.
+// On a logarithmic axis zeros leave gaps, like values that are not finite; on a linear axis they are points.
 func TestScalarChart(t *testing.T) {
 	draw := func(name string, values ...float64) (axis, points string) {
 		c, err := scalarChart("x", tagged{name: name, runs: []string{"train"}, tags: []events.Tag{scalars(values...)}})

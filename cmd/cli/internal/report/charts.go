@@ -11,7 +11,7 @@ import (
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 
-// chart is a picture of the page: an element's id and the options that ECharts draws there.
+// chart is a chart on the page: an element's id and the options that ECharts draws there.
 type chart struct {
 	ID      string
 	Options any
@@ -45,7 +45,7 @@ func scalarChart(id string, t tagged) (chart, error) {
 	return lineChart(id, t.name, curves, y)
 }
 
-// histogramCurves show how a distribution moves: least, greatest and three quantiles.
+// histogramCurves show how a distribution changes: minimum, maximum and three quantiles.
 func histogramCurves(tag events.Tag) []curve {
 	out := []curve{{name: "max"}, {name: "95%"}, {name: "median"}, {name: "5%"}, {name: "min"}}
 	for _, p := range tag.Points {
@@ -57,14 +57,14 @@ func histogramCurves(tag events.Tag) []curve {
 	return out
 }
 
-// quantile is the value below which a part q of a histogram lies, linear within a bucket.
+// quantile is the value below which a share q of a histogram lies, interpolated linearly within a bucket.
 func quantile(h *summarypb.HistogramProto, q float64) float64 {
 	want, below := q*h.GetNum(), 0.0
 	low := h.GetMin()
 	limits := h.GetBucketLimit()
 	for i, n := range h.GetBucket() {
 		if i == len(limits) {
-			break // of a file that is not ours
+			break // a malformed file of another program
 		}
 		high := min(limits[i], h.GetMax())
 		if n > 0 && below+n >= want {
@@ -76,7 +76,7 @@ func quantile(h *summarypb.HistogramProto, q float64) float64 {
 	return h.GetMax()
 }
 
-// add appends a point; what is not finite leaves a gap.
+// add appends a point; a value that is not finite leaves a gap.
 func (c *curve) add(step int64, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		c.gap(step)
@@ -94,7 +94,7 @@ func (c *curve) gap(step int64) {
 func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
 	left := "70"
 	if y.Name != "" {
-		left = "100" // labels such as 0.000001, and the name beside them
+		left = "100" // room for labels such as 0.000001, and the name beside them
 	}
 	l := charts.NewLine()
 	l.SetGlobalOptions(
@@ -116,7 +116,7 @@ func lineChart(id, title string, curves []curve, y opts.YAxis) (chart, error) {
 	return marshal(id, title, l.JSON())
 }
 
-// EmptyChart is the ECharts options, as JSON, of a chart without curves, which a page draws curves into as they come.
+// EmptyChart returns the ECharts options, as JSON, of a chart without curves; a page adds curves as they arrive.
 func EmptyChart() (json.RawMessage, error) {
 	c, err := lineChart("", "", nil, linear)
 	if err != nil {
@@ -129,7 +129,7 @@ func EmptyChart() (json.RawMessage, error) {
 	return options, nil
 }
 
-// charts draws everything that the events hold; the second list is of histograms.
+// charts draws everything in the events; the second list has the histograms.
 func (r *Run) charts() (curves, histograms []chart, err error) {
 	for i, t := range r.byTag(events.Scalar) {
 		if isTimeShare(t.name) {

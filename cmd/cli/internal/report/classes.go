@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// classTable is what the last evaluation of a run says of each class.
+// classTable has the metrics of each class in the last evaluation of a run.
 type classTable struct {
 	Title string
 	Rows  []classRow
@@ -22,10 +22,10 @@ type classTable struct {
 // classRow is a row of a classTable.
 type classRow struct{ Name, Precision, Recall, F1, Support string }
 
-// mostDrawn is the greatest number of classes whose confusion matrix is drawn.
+// mostDrawn is the greatest number of classes for which a confusion matrix is drawn.
 const mostDrawn = 100
 
-// classTables are made of the confusion matrices in the events, where the evaluation data gives none.
+// classTables come from the confusion matrices in the events; none if the report evaluated the model itself.
 func (r *Run) classTables() ([]classTable, error) {
 	var out []classTable
 	if r.Evaluation != nil && len(r.Evaluation.Heads) > 0 {
@@ -72,7 +72,7 @@ func (r *Run) classTable(id string, matrix *tensor.Tensor) (t classTable, err er
 	return t, err
 }
 
-// heatMap draws a confusion matrix: predictions to the right, labels downwards.
+// heatMap draws a confusion matrix: predictions from left to right, labels from top to bottom.
 func heatMap(id string, names []string, matrix []float64) (*chart, error) {
 	n, most := len(names), 1.0
 	var cells []opts.HeatMapData

@@ -16,23 +16,23 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// ErrNothing is wrapped where a folder holds neither events nor checkpoints.
+// ErrNothing is wrapped if a folder has neither events nor checkpoints.
 var ErrNothing = errors.New("nothing to report")
 
-// Run is what a model_dir holds.
+// Run is the content of a model_dir.
 type Run struct {
 	Dir         string
 	Events      []events.Run
 	Checkpoints []checkpoint.Entry
-	Config      string   // config.yaml, "" where there is none
-	Damage      error    // of event files that could be read in part only
-	ClassNames  []string // what the classes are called; nil: their numbers
+	Config      string   // config.yaml; empty if there is none
+	Damage      error    // of event files that could only be read in part
+	ClassNames  []string // names of the classes; nil: their numbers
 	Step        *StepTime
-	Embeddings  []Embedding // tables that run.projector wrote
+	Embeddings  []Embedding // tables written by run.projector
 
-	Evaluation *assess.Result // what the model does on data; nil: it was not run
-	DataName   string         // of the data
-	Checkpoint string         // that was run
+	Evaluation *assess.Result // the model evaluated on data; nil: it was not evaluated
+	DataName   string         // name of the data
+	Checkpoint string         // that was evaluated
 }
 
 // Collect reads a model_dir.
@@ -68,7 +68,7 @@ func Collect(dir string) (*Run, error) {
 
 func number(x float64) string { return fmt.Sprintf("%.5g", x) }
 
-// RunLabel names a folder of events: the model_dir itself is training.
+// RunLabel names a folder of events: the model_dir itself is "train".
 func RunLabel(run string) string {
 	if run == "." {
 		return "train"
@@ -76,7 +76,7 @@ func RunLabel(run string) string {
 	return run
 }
 
-// saved is a row of the table of checkpoints.
+// saved is a row in the table of checkpoints.
 type saved struct {
 	Name string
 	Step int64
@@ -95,14 +95,14 @@ func (r *Run) saved() []saved {
 	return out
 }
 
-// tagged is a tag with the runs that have it.
+// tagged is a tag and the runs that have it.
 type tagged struct {
 	name string
 	runs []string
 	tags []events.Tag
 }
 
-// byTag groups the tags of a kind over the runs, loss and learning rate first.
+// byTag groups the tags of a kind across runs, loss and learning rate first.
 func (r *Run) byTag(kind events.Kind) []tagged {
 	at := map[string]int{}
 	var out []tagged
@@ -125,7 +125,7 @@ func (r *Run) byTag(kind events.Kind) []tagged {
 	return out
 }
 
-// order is a key that sorts what people look at first to the front.
+// order is a sort key that puts the most important tags first.
 func order(tag string) string {
 	switch tag {
 	case "loss":

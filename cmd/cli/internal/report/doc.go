@@ -1,4 +1,4 @@
-// Package report makes one offline HTML page of what a model_dir holds: learning
+// Package report writes the content of a model_dir as an HTML page: learning
 // curves, final metrics, histograms, checkpoints and the run's config. The page
-// has everything inside; it loads nothing from anywhere.
+// is self-contained and works offline.
 package report

@@ -20,26 +20,26 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Embedding is a table of vectors in the plane of its first two principal components.
+// Embedding is a table of vectors, projected onto its first two principal components.
 type Embedding struct {
 	Table     string     `json:"table"`
-	Rows      int        `json:"rows"`      // that are drawn
-	Width     int        `json:"width"`     // numbers of a vector
+	Rows      int        `json:"rows"`      // number of rows drawn
+	Width     int        `json:"width"`     // length of a vector
 	Explained [2]float64 `json:"explained"` // share of the variance along each component
-	words     []string   // of the rows; nil: unknown
+	words     []string   // one for each row; nil: unknown
 	points    [][2]float64
 }
 
-// Bounds of what is read and drawn of a table.
+// Limits on the part of a table that is read and drawn.
 const (
-	mostVectors  = 1000 // the first rows, which in a vocabulary adapted to data are the most frequent
+	mostVectors  = 1000 // the first rows: in a vocabulary adapted to data, the most frequent words
 	widestVector = 1024
 )
 
 // Entries of projector_config.pbtxt, as run.projector writes them.
 var projectorEntry = regexp.MustCompile(`tensor_name: ("(?:[^"\\]|\\.)*")\s*tensor_path: ("(?:[^"\\]|\\.)*")\s*(?:metadata_path: ("(?:[^"\\]|\\.)*"))?`)
 
-// readEmbeddings reads the tables that run.projector left in a folder; none where it left nothing.
+// readEmbeddings reads the tables that run.projector wrote to a folder; nil if there are none.
 func readEmbeddings(dir string) ([]Embedding, error) {
 	list, err := atomicfile.ReadFile(atomicfile.OS{}, filepath.Join(dir, "projector_config.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func readEmbeddings(dir string) ([]Embedding, error) {
 		return nil, err
 	}
 	var out []Embedding
-	var wrong error // of tables beside which others are drawn
+	var wrong error // errors of some tables; the others are drawn
 	for _, entry := range projectorEntry.FindAllStringSubmatch(string(list), -1) {
 		e, err := readEmbedding(dir, unquoted(entry[1]), unquoted(entry[2]), unquoted(entry[3]))
 		if err != nil {
@@ -69,7 +69,7 @@ func unquoted(s string) string {
 	return plain
 }
 
-// readEmbedding reads a table and finds its plane; nil where it has fewer than three vectors or two numbers in each, or more than are drawn.
+// readEmbedding reads a table and projects it; nil if it has fewer than three vectors, fewer than two columns or too many columns.
 func readEmbedding(dir, table, vectors, words string) (*Embedding, error) {
 	if !filepath.IsLocal(vectors) || words != "" && !filepath.IsLocal(words) {
 		return nil, fmt.Errorf("projector_config.pbtxt: %s: expected files below model_dir, got %q and %q", table, vectors, words)
@@ -87,7 +87,7 @@ func readEmbedding(dir, table, vectors, words string) (*Embedding, error) {
 	return e, e.project(rows)
 }
 
-// readVectors reads the first rows of a table of numbers that tabs separate; none where they are too wide.
+// readVectors reads the first rows of a table of numbers separated by tabs; nil if they are too wide.
 func readVectors(path string) ([][]float64, error) {
 	lines, err := firstLines(path, mostVectors)
 	if err != nil {
@@ -112,7 +112,7 @@ func readVectors(path string) ([][]float64, error) {
 	return rows, nil
 }
 
-// firstLines are up to n lines of a file.
+// firstLines returns up to n lines of a file.
 func firstLines(path string, n int) (lines []string, err error) {
 	f, err := atomicfile.Open(path)
 	if err != nil {
@@ -130,8 +130,8 @@ func firstLines(path string, n int) (lines []string, err error) {
 	return lines, nil
 }
 
-// project finds the two directions along which the rows differ most, and where the rows lie on them. Of the two signs that a direction may
-// have it takes the one that makes the greatest of its numbers positive, so that pages do not differ.
+// project finds the two directions along which the rows vary most, and the coordinates of the rows. The sign of a direction
+// makes its component of greatest magnitude positive, so that pages do not differ.
 func (e *Embedding) project(rows [][]float64) error {
 	n, width := len(rows), e.Width
 	centred := mat.NewDense(n, width, nil)
@@ -150,7 +150,7 @@ func (e *Embedding) project(rows [][]float64) error {
 	if !eigen.Factorize(&covariance, true) {
 		return fmt.Errorf("embedding %s: its principal components were not found", e.Table)
 	}
-	variances, total := eigen.Values(nil), 0.0 // ascending
+	variances, total := eigen.Values(nil), 0.0 // in ascending order
 	for _, v := range variances {
 		total += max(v, 0)
 	}
@@ -203,7 +203,7 @@ func (r *Run) embeddingSection() ([]section, error) {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 
-// draw makes the chart of a table.
+// draw draws a table.
 func (e Embedding) draw(id string) (chart, error) {
 	axis := func(n int) string { return fmt.Sprintf("component %d (%s)", n+1, percent(e.Explained[n])) }
 	s := charts.NewScatter()
@@ -233,11 +233,11 @@ func (e Embedding) draw(id string) (chart, error) {
 	return marshal(id, e.Table, s.JSON())
 }
 
-// title is the part of a table's name that tells it from others, which has room above a chart: the column or the layer.
+// title is the part of a table's name that distinguishes it, and fits above a chart: the column or the layer.
 func (e Embedding) title() string {
 	parts := strings.Split(e.Table, "/")
 	return parts[max(len(parts)-2, 0)]
 }
 
-// mostLabelled is how many points have their words beside them. Of larger tables, words appear under the pointer.
+// mostLabelled is the largest number of points whose words are always shown. In larger tables, words appear under the mouse pointer.
 const mostLabelled = 60

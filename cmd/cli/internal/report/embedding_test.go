@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// projected writes a folder as run.projector leaves it.
+// projected makes a folder like the ones that run.projector writes.
 func projected(t *testing.T, vectors, words string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,11 +32,11 @@ func projected(t *testing.T, vectors, words string) string {
 	return dir
 }
 
-// TestEmbeddings: vectors on a plane in space lie on it as they are, the longer direction first.
+// TestEmbeddings: vectors in a plane keep their distances, and the longer direction comes first.
 func TestEmbeddings(t *testing.T) {
 	var vectors, words strings.Builder
 	for i := range 8 {
-		u, v := 3*float64(i%4)-4.5, float64(i/4)-0.5 // along (0, 0.6, 0.8) and (1, 0, 0), about (10, 20, 30)
+		u, v := 3*float64(i%4)-4.5, float64(i/4)-0.5 // along (0, 0.6, 0.8) and (1, 0, 0), around (10, 20, 30)
 		fmt.Fprintf(&vectors, "%g\t%g\t%g\n", 10+v, 20+0.6*u, 30+0.8*u)
 		fmt.Fprintf(&words, "w%d\n", i)
 	}
@@ -65,7 +65,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// TestEmbeddingsLeftOut: tables without a plane have none, equal rows lie in one point, and wrong files are errors.
+// TestEmbeddingsLeftOut: tables that are too small are left out, equal rows coincide in one point, and malformed files are errors.
 func TestEmbeddingsLeftOut(t *testing.T) {
 	for name, c := range map[string]struct {
 		vectors string

@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 )
 
-// mostCurves is how many classes are drawn in one chart; tables have all.
+// mostCurves is the largest number of classes in one chart; tables have all classes.
 const mostCurves = 10
 
-// evaluation is the part of the page that is made of the evaluation's data.
+// evaluation is the part of the page about the evaluation on data.
 func (r *Run) evaluation() ([]section, error) {
 	e := r.Evaluation
 	if e == nil {
@@ -115,7 +115,7 @@ func classSections(prefix, title string, c *assess.Classes) ([]section, error) {
 	return []section{s, matrix}, err
 }
 
-// mostFrequent are the classes with most examples, in their order.
+// mostFrequent are the classes with the most examples, in their original order.
 func mostFrequent(all []assess.Curves) []assess.Curves {
 	list := slices.Clone(all)
 	slices.SortStableFunc(list, func(a, b assess.Curves) int { return cmp.Compare(b.Positives, a.Positives) })
@@ -240,7 +240,7 @@ type exampleRow struct {
 	Inputs                 []inputCell
 }
 
-// inputCell is an input of an example: a picture, or a text.
+// inputCell is an input of an example: a picture or a text.
 type inputCell struct {
 	Picture template.URL
 	Text    string
@@ -257,7 +257,7 @@ func worstSection(title string, h assess.Head) section {
 		for _, v := range w.Inputs {
 			cell := inputCell{Text: v.Text}
 			if len(v.PNG) > 0 {
-				cell.Picture = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(v.PNG)) //nolint:gosec // letters of base64 alone
+				cell.Picture = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(v.PNG)) //nolint:gosec // only base64 characters
 			}
 			row.Inputs = append(row.Inputs, cell)
 		}
@@ -267,7 +267,7 @@ func worstSection(title string, h assess.Head) section {
 	return s
 }
 
-// mostBars is how many inputs are drawn; the table has all.
+// mostBars is the largest number of inputs drawn; the table has all.
 const mostBars = 25
 
 func importanceSection(im *assess.Importance) (section, error) {
@@ -295,7 +295,7 @@ func importanceSection(im *assess.Importance) (section, error) {
 	return s, err
 }
 
-// brief bounds a name on an axis.
+// brief limits the length of a name on an axis.
 func brief(s string) string {
 	if r := []rune(strings.TrimSpace(s)); len(r) > 24 {
 		return string(r[:23]) + "…"
@@ -303,7 +303,7 @@ func brief(s string) string {
 	return s
 }
 
-// num is a measurement, a dash where there is none.
+// num formats a measurement; a dash if there is none.
 func num(n assess.Number) string {
 	if !n.Finite() {
 		return "–"

@@ -15,7 +15,7 @@ import (
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 
-// TestEvaluation: curves, tables, worst predictions and importance are in the page; texts of the data are no code.
+// TestEvaluation: curves, tables, worst predictions and importance are on the page, and texts from the data are escaped.
 func TestEvaluation(t *testing.T) {
 	dir := modelDir(t)
 	trace := `{"traceEvents":[{"name":"input and hooks","cat":"loop","dur":500},{"name":"step","cat":"loop","dur":2000},{"name":"a","cat":"MatMul","dur":1000},{"name":"b","cat":"MatMul","dur":500}]}`
@@ -58,7 +58,7 @@ func TestEvaluation(t *testing.T) {
 	}
 }
 
-// A trace that cannot be read leaves the rest of the report.
+// A trace that cannot be read does not affect the rest of the report.
 func TestDamagedTrace(t *testing.T) {
 	dir := modelDir(t)
 	if err := os.WriteFile(filepath.Join(dir, "profile.json"), []byte("[1,"), 0o644); err != nil {
@@ -73,7 +73,7 @@ func TestDamagedTrace(t *testing.T) {
 	}
 }
 
-// A column of a heat map is all of a histogram, spread evenly over the rows of its buckets.
+// A column of a heat map contains the whole histogram; each bucket is spread evenly over its rows.
 func TestHeatColumn(t *testing.T) {
 	for name, c := range map[string]struct {
 		h         *summarypb.HistogramProto

@@ -10,14 +10,14 @@ import (
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
 
-// The most columns and the rows of a heat map of histograms.
+// The largest number of columns, and the number of rows, of a heat map of histograms.
 const (
 	heatSteps = 60
 	heatRows  = 32
 )
 
-// histogramHeat draws how a distribution moves: steps to the right, values upwards, the darker the more of a step's values lie
-// there. Of many steps some are drawn, the last among them; values beyond the middle 98 % count to the outer rows.
+// histogramHeat draws how a distribution changes: steps from left to right, values upwards, darker where more of a step's values
+// lie. If there are too many steps it draws some, including the last. Values beyond the middle 98 % count for the outer rows.
 func histogramHeat(id string, tag events.Tag) (chart, error) {
 	points := tag.Points
 	if every := (len(points) + heatSteps - 1) / heatSteps; every > 1 {
@@ -60,10 +60,10 @@ func histogramHeat(id string, tag events.Tag) (chart, error) {
 	return marshal(id, tag.Name, m.JSON())
 }
 
-// blues go from nothing to all.
+// blues are the colours from the lowest to the highest share.
 var blues = []string{"#f7fbff", "#6baed6", "#08306b"}
 
-// heatRange are the values that the rows span.
+// heatRange is the range of values that the rows cover.
 func heatRange(points []events.Point) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, p := range points {
@@ -81,7 +81,7 @@ func heatRange(points []events.Point) (low, high float64) {
 	return low, high
 }
 
-// heatColumn is the share of a histogram's values in each row; values of a bucket are spread evenly over it.
+// heatColumn is the share of a histogram's values in each row; the values of a bucket are spread evenly over it.
 func heatColumn(h *summarypb.HistogramProto, low, high float64) [heatRows]float64 {
 	var out [heatRows]float64
 	row := func(x float64) float64 { return (x - low) / (high - low) * heatRows }
@@ -90,7 +90,7 @@ func heatColumn(h *summarypb.HistogramProto, low, high float64) [heatRows]float6
 	limits := h.GetBucketLimit()
 	for i, n := range h.GetBucket() {
 		if i == len(limits) {
-			break // of a file that is not ours
+			break // a malformed file of another program
 		}
 		to := min(limits[i], h.GetMax())
 		if n > 0 {
@@ -105,7 +105,7 @@ func heatColumn(h *summarypb.HistogramProto, low, high float64) [heatRows]float6
 	return out
 }
 
-// spread adds n to the rows from a to b by their parts of it; what lies beyond the rows belongs to the first and the last.
+// spread distributes n over the rows from a to b by overlap. What lies beyond the rows counts for the first and the last row.
 func spread(out *[heatRows]float64, a, b, n float64) {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return

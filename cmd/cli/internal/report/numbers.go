@@ -7,12 +7,12 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 )
 
-// Numbers is what a page shows, for programs.
+// Numbers is the content of a page, for programs.
 type Numbers struct {
-	Report     string         `json:"report"` // the file
+	Report     string         `json:"report"` // path of the page
 	ModelDir   string         `json:"model_dir"`
 	GlobalStep int64          `json:"global_step"`
-	Checkpoint string         `json:"checkpoint,omitempty"` // that was run on the data
+	Checkpoint string         `json:"checkpoint,omitempty"` // evaluated on the data
 	Metrics    []MetricRange  `json:"metrics"`
 	Time       []TimeShare    `json:"training_time,omitempty"`
 	Step       *StepTime      `json:"step_time,omitempty"`
@@ -20,7 +20,7 @@ type Numbers struct {
 	Evaluation *assess.Result `json:"evaluation,omitempty"`
 }
 
-// MetricRange is a scalar of the events: its last, lowest and highest value, and their steps.
+// MetricRange is a scalar of the events: its last, lowest and highest value, and the steps of these.
 type MetricRange struct {
 	Run         string        `json:"run"`
 	Name        string        `json:"name"`
@@ -32,12 +32,12 @@ type MetricRange struct {
 	HighestStep int64         `json:"highest_step"`
 }
 
-// Numbers are those of the page that is written to out.
+// Numbers returns the numbers of the page that is written to out.
 func (r *Run) Numbers(out string) Numbers {
 	return Numbers{Report: out, ModelDir: r.Dir, GlobalStep: r.lastStep(), Checkpoint: r.Checkpoint, Metrics: r.metrics(), Time: r.trainingTime(), Step: r.Step, Embeddings: r.Embeddings, Evaluation: r.Evaluation}
 }
 
-// metrics are the scalars of the evaluations, or, without any, of training.
+// metrics are the scalars of the evaluations; of training if there are no evaluations.
 func (r *Run) metrics() []MetricRange {
 	out := []MetricRange{}
 	for _, evaluations := range []bool{true, false} {

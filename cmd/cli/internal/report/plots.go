@@ -17,7 +17,7 @@ var plotsText string
 
 var plotsPage = template.Must(template.New("plots").Parse(plotsText))
 
-// Plots is a page of charts and tables with everything inside.
+// Plots is a self-contained page of charts and tables.
 type Plots struct {
 	Title, Note string
 	Tables      []Table
@@ -31,20 +31,20 @@ type Table struct {
 	Rows   [][]string
 }
 
-// Points are a line of a chart.
+// Points is a line in a chart.
 type Points struct {
 	Name string
 	XY   [][2]float64
 }
 
-// Axis is one axis of parallel coordinates: of numbers, or of names where it has some.
+// Axis is one of several parallel axes; it has names as values if Names is set, else numbers.
 type Axis struct {
 	Name        string
 	Names       []string
 	Logarithmic bool
 }
 
-// AddLines adds lines over numbers, along a logarithmic axis where asked for.
+// AddLines adds a chart of lines; its horizontal axis may be logarithmic.
 func (p *Plots) AddLines(title, x string, logarithmic bool, lines ...Points) error {
 	kind := "value"
 	if logarithmic {
@@ -64,7 +64,7 @@ func (p *Plots) AddLines(title, x string, logarithmic bool, lines ...Points) err
 	return p.add(title, l.JSON())
 }
 
-// AddBars adds a bar for each name.
+// AddBars adds a chart with a bar for each name.
 func (p *Plots) AddBars(title string, names []string, values []float64) error {
 	b := charts.NewBar()
 	b.SetGlobalOptions(append(p.shared(title), charts.WithXAxisOpts(opts.XAxis{Type: "category"}), charts.WithYAxisOpts(opts.YAxis{Type: "value"}))...)
@@ -77,7 +77,7 @@ func (p *Plots) AddBars(title string, names []string, values []float64) error {
 	return p.add(title, b.JSON())
 }
 
-// AddParallel adds a line for each row through its values on parallel axes; a value is a number, a name of the axis, or "-" for none.
+// AddParallel adds a chart with a line for each row across parallel axes; a value is a number, a name of the axis, or "-" for none.
 func (p *Plots) AddParallel(title string, axes []Axis, rows [][]any) error {
 	c := charts.NewParallel()
 	var list []opts.ParallelAxis
@@ -101,7 +101,7 @@ func (p *Plots) AddParallel(title string, axes []Axis, rows [][]any) error {
 	return p.add(title, c.JSON())
 }
 
-// shared are the options of all charts of the page.
+// shared are the options common to all charts of the page.
 func (p *Plots) shared(title string) []charts.GlobalOpts {
 	return []charts.GlobalOpts{charts.WithInitializationOpts(opts.Initialization{ChartID: fmt.Sprintf("plot%d", len(p.charts))}),
 		charts.WithTitleOpts(opts.Title{Title: title}), charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),

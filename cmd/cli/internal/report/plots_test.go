@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPlots: charts and tables are in the page, what is text there is escaped, and nothing is loaded.
+// TestPlots: charts and tables are on the page, texts in them are escaped, and nothing is loaded from elsewhere.
 func TestPlots(t *testing.T) {
 	p := Plots{Title: "A <b>", Note: "note", Tables: []Table{{Title: "T", Header: []string{"h"}, Rows: [][]string{{"</script>"}}}}}
 	for _, err := range []error{p.AddLines("L", "x", true, Points{"one", [][2]float64{{1, 2}, {10, 3}}}), p.AddBars("B", []string{"a", "b</script>"}, []float64{0.25, 0.5}),

@@ -12,24 +12,24 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// OpTime is what the nodes of one op took in the step of a trace.
+// OpTime is the time that all nodes of one op took in the traced step.
 type OpTime struct {
 	Op    string  `json:"op"`
 	Nodes int     `json:"nodes"`
 	MS    float64 `json:"ms"`
 }
 
-// StepTime is where the time of one step went.
+// StepTime says where the time of one step went.
 type StepTime struct {
 	StepMS  float64  `json:"step_ms"`
-	InputMS float64  `json:"input_and_hooks_ms"` // between the step before and this one
-	Ops     []OpTime `json:"ops"`                // the longest first
+	InputMS float64  `json:"input_and_hooks_ms"` // between the previous step and this one
+	Ops     []OpTime `json:"ops"`                // the slowest first
 }
 
-// mostTrace bounds a trace that is read.
+// mostTrace limits the size of a trace.
 const mostTrace = 64 << 20
 
-// readStepTime reads the trace of a step, as training with --profile leaves it; nil where there is none.
+// readStepTime reads the trace of a step that training with --profile wrote; nil if there is none.
 func readStepTime(path string) (*StepTime, error) {
 	f, err := atomicfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

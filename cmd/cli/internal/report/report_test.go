@@ -19,7 +19,7 @@ import (
 
 const evil = `</script><script>alert("x")</script>`
 
-// modelDir makes a folder as training leaves it.
+// modelDir makes a folder like the ones that training writes.
 func modelDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +68,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestClasses: the page has a table and a picture of the last confusion matrix, with the names of classes as text.
+// TestClasses: the page has a table and a chart of the last confusion matrix; class names are escaped.
 func TestClasses(t *testing.T) {
 	dir := modelDir(t)
 	matrix := func(v ...float64) *summary.Value {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 )
 
-// section is a part of the page: what it shows in words, tables and pictures.
+// section is a part of the page: notes, tables and charts.
 type section struct {
 	Title    string
 	Notes    []string
@@ -18,19 +18,19 @@ type section struct {
 	Examples *examples
 }
 
-// table is numbers or texts. Those of the columns behind Left are aligned to the right.
+// table is a table of numbers and texts. Columns after the first Left are aligned to the right.
 type table struct {
 	Title  string
-	Folded bool // the reader opens it
+	Folded bool // collapsed until the reader opens it
 	Left   int
 	Head   []string
 	Rows   [][]string
 }
 
-// diagonal is the line of what is right on average.
+// diagonal is the line of random guesses (ROC) or of perfect agreement.
 var diagonal = [][2]float64{{0, 0}, {1, 1}}
 
-// pen says how a series is drawn.
+// pen is how a series is drawn.
 type pen int
 
 const (
@@ -39,24 +39,24 @@ const (
 	dots
 )
 
-// series is points of a plane.
+// series is a series of points.
 type series struct {
 	name   string
 	pen    pen
 	points [][2]float64
 }
 
-// plane is a chart of two numbers.
+// plane is a chart with two numeric axes.
 type plane struct {
 	id, title, x, y string
 	unit            bool // both axes go from 0 to 1
 	list            []series
 }
 
-// most series whose names are in a legend.
+// mostNamed is the largest number of series for which the chart has a legend.
 const mostNamed = 12
 
-// grey is the colour of what only guides the eye.
+// grey is the colour of guide lines.
 const grey = "#999"
 
 // draw makes the chart.
@@ -101,7 +101,7 @@ func (p plane) draw() (chart, error) {
 	return marshal(p.id, p.title, l.JSON())
 }
 
-// bars draws a bar for each name; across: to the right, so that long names have room.
+// bars draws a bar for each name; horizontal bars, if across is set, leave room for long names.
 func bars(id, title, axis string, names []string, values []float64, across bool) (chart, error) {
 	b := charts.NewBar()
 	b.SetGlobalOptions(

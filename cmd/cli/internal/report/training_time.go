@@ -6,14 +6,14 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 )
 
-// TimeShare is a part of the time of training.
+// TimeShare is a share of the training time.
 type TimeShare struct {
 	Part  string  `json:"part"`
-	Share float64 `json:"share"` // of the time, 0 to 1
-	MS    float64 `json:"ms"`    // of a step, in the mean
+	Share float64 `json:"share"` // of the training time, 0 to 1
+	MS    float64 `json:"ms"`    // mean per step
 }
 
-// timeTags are the scalars of shares of the time, and what they are of.
+// timeTags are the scalars with shares of the training time, and their meanings.
 var timeTags = []struct{ tag, part string }{
 	{"data_wait", "waiting for data"},
 	{"step_time/compute", "computing"},
@@ -22,7 +22,7 @@ var timeTags = []struct{ tag, part string }{
 	{"step_time/evaluations", "evaluations between steps"},
 }
 
-// isTimeShare reports whether a scalar is in the table of times, and needs no chart.
+// isTimeShare reports whether a scalar is in the table of times, and so needs no chart.
 func isTimeShare(tag string) bool {
 	for _, t := range timeTags[1:] {
 		if t.tag == tag {
@@ -32,8 +32,8 @@ func isTimeShare(tag string) bool {
 	return false
 }
 
-// trainingTime is where the time of training went, by the events: the means of the shares, weighted by the time that each is of. It is
-// nil where events do not tell.
+// trainingTime computes from the events where the training time went: the means of the shares, weighted by the time that each covers.
+// It is nil if the events do not say.
 func (r *Run) trainingTime() []TimeShare {
 	for _, run := range r.Events {
 		rate, ok := run.Tag("global_step/sec")
@@ -51,7 +51,7 @@ func timeShares(run events.Run, rate []events.Point) (out []TimeShare) {
 		n := float64(p.Step)
 		if i > 0 {
 			n = float64(p.Step - rate[i-1].Step)
-		} else if len(rate) > 1 { // the first ones are not measured
+		} else if len(rate) > 1 { // the time before the first rate was not measured
 			n = min(n, float64(rate[1].Step-p.Step))
 		}
 		if p.Scalar > 0 {
@@ -77,7 +77,7 @@ func timeShares(run events.Run, rate []events.Point) (out []TimeShare) {
 	return out
 }
 
-// timeSection is the table of where the time of training went.
+// timeSection is the table of training time by part.
 func (r *Run) timeSection() []section {
 	shares := r.trainingTime()
 	if shares == nil {

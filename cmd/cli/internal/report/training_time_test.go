@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 )
 
-// TestTrainingTime: shares are weighted by the time that they are of, and what is left is the rest.
+// TestTrainingTime: shares are weighted by the time that they cover, and the rest is what remains.
 func TestTrainingTime(t *testing.T) {
 	scalar := func(name string, values ...float64) events.Tag {
 		tag := events.Tag{Name: name, Kind: events.Scalar}

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// readConfig reads the leaves of a config file by key; nil where there is no file.
-// The file may be of another version of the program, so nothing is validated.
+// readConfig reads the leaves of a config file by key; nil if there is no file.
+// Another version of the program may have written the file, so nothing is validated.
 func readConfig(path string) (map[string]string, error) {
 	text, err := atomicfile.ReadFile(atomicfile.OS{}, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func flatten(out map[string]string, key string, v any) {
 		return
 	}
 	if list, ok := v.([]any); ok {
-		if b, err := json.Marshal(list); err == nil { // not of maps with keys of other kinds
+		if b, err := json.Marshal(list); err == nil { // fails for maps whose keys are not strings
 			out[key] = string(b)
 			return
 		}
@@ -60,8 +60,8 @@ func flatten(out map[string]string, key string, v any) {
 	out[key] = fmt.Sprint(v)
 }
 
-// Differing are the keys of the configs, other than model_dir, that have another
-// value in some run that has a config, sorted.
+// Differing returns the keys, sorted, whose values differ between the runs that have a config.
+// A missing key differs from any value; model_dir is left out.
 func Differing(all []Run) []string {
 	values, count, configs := map[string]string{}, map[string]int{}, 0
 	differ := map[string]bool{}

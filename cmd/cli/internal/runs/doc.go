@@ -1,3 +1,3 @@
-// Package runs finds the model_dirs below a folder and tells what became of them:
-// their state, steps, metrics, config, time and size.
+// Package runs finds the model_dirs below a folder and reads their state, steps,
+// metrics, config, time and size.
 package runs

@@ -12,19 +12,19 @@ import (
 	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// The limits of a search: what is beyond them is not looked at.
+// The limits of a search; Find does not look beyond them.
 const (
 	mostFolders = 20_000
 	mostRuns    = 1000
 	mostDepth   = 8
 )
 
-// ErrMany is wrapped where a folder holds more than a search looks at.
+// ErrMany is wrapped if a folder exceeds the limits of a search.
 var ErrMany = errors.New("too much to look at")
 
-// Find returns the model_dirs at and below a folder, sorted by name: folders that hold checkpoints, the state of a
-// run, or event files. Evaluations and exports inside a model_dir are no runs of their own. A folder that is not there holds none. Where a limit is reached, the error wraps
-// ErrMany, and the runs are those found before.
+// Find returns the model_dirs at and below a folder, sorted by name: folders with checkpoints, the state of a run, or event files.
+// Evaluations and exports inside a model_dir are not runs. A folder that does not exist has no runs. If a limit is reached, the error
+// wraps ErrMany, and the runs found so far are returned.
 func Find(root string) ([]string, error) {
 	info, err := os.Stat(root)
 	switch {
@@ -45,7 +45,7 @@ type search struct {
 	folders int
 }
 
-// look looks at a folder and those in it; within says that it lies in a model_dir.
+// look looks at a folder and its subfolders; within reports whether the folder lies in a model_dir.
 func (s *search) look(dir string, depth int, within bool) error {
 	if s.folders++; s.folders > mostFolders {
 		return fmt.Errorf("%w: more than %d folders: name a folder further down", ErrMany, mostFolders)
@@ -55,7 +55,7 @@ func (s *search) look(dir string, depth int, within bool) error {
 		if depth == 0 {
 			return err
 		}
-		return nil // removed meanwhile, or not ours to read
+		return nil // removed meanwhile, or not readable
 	}
 	if isRun(dir, entries, within) {
 		if len(s.found) == mostRuns {

@@ -14,22 +14,22 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 )
 
-// Run is what is known of a model_dir.
+// Run describes a model_dir.
 type Run struct {
 	Name string // path below the folder that was searched
 	Dir  string
 	State
-	Metrics map[string]Metric // of its evaluations; of training where there are none
-	Config  map[string]string // the leaves of config.yaml as text, by key; nil: none
+	Metrics map[string]Metric // of its evaluations; of training if there are none
+	Config  map[string]string // leaves of config.yaml as text, by key; nil: no config
 	Size    int64             // bytes
 	Changed time.Time
-	Damage  error // of event files that could be read in part only
+	Damage  error // of event files that could only be read in part
 }
 
-// Metric is a scalar over the steps of a run. Values that are not finite count as the last alone.
+// Metric is a scalar over the steps of a run. Values that are not finite count only for Last.
 type Metric struct {
 	Last, Best, Least, Most     float64
-	At, BestAt, LeastAt, MostAt int64 // the steps of these
+	At, BestAt, LeastAt, MostAt int64 // steps of these values
 }
 
 // Load reads a model_dir below a folder that was searched.
@@ -54,7 +54,7 @@ func Load(root, dir string) (Run, error) {
 	return r, nil
 }
 
-// Name is the name of a model_dir below a folder that was searched.
+// Name is the name of a model_dir relative to the folder that was searched.
 func Name(root, dir string) string {
 	if name, err := filepath.Rel(root, dir); err == nil && name != "." {
 		return filepath.ToSlash(name)
@@ -65,7 +65,7 @@ func Name(root, dir string) string {
 	return filepath.Base(dir)
 }
 
-// LastStep is the greatest step of curves, -1 for none.
+// LastStep is the greatest step of the curves; -1 if there are none.
 func LastStep(curves []*events.Curve) int64 {
 	step := int64(-1)
 	for _, c := range curves {
@@ -74,8 +74,8 @@ func LastStep(curves []*events.Curve) int64 {
 	return step
 }
 
-// metricsOf are the metrics of evaluations, of training where there are none. Of two evaluations with the same metric
-// the one whose name sorts first counts.
+// metricsOf are the metrics of evaluations; of training if there are none. If several evaluations have the same metric,
+// the first by name counts.
 func metricsOf(curves []*events.Curve) map[string]Metric {
 	out := map[string]Metric{}
 	for _, evaluations := range []bool{true, false} {
@@ -115,15 +115,15 @@ func metricOf(c *events.Curve) Metric {
 	return m
 }
 
-// lower reports whether a lower value of a metric is better, by its name: of losses, errors and the like.
+// lower reports by its name whether lower values of a metric are better, as for losses and errors.
 func lower(metric string) bool {
 	name := strings.ToLower(metric)
 	return slices.ContainsFunc([]string{"loss", "error", "rmse", "mse", "mae", "perplexity", "false_", "divergence", "hinge", "crossentropy", "cross_entropy"},
 		func(word string) bool { return strings.Contains(name, word) })
 }
 
-// MainMetric is the metric that tells runs apart: the one that a config stops early or sweeps by, else accuracy, else
-// loss, else the first by name of what any run has; "" where no run has metrics.
+// MainMetric is the metric to compare runs by: the metric of a config's sweep or early stopping, else accuracy, else
+// loss, else the first metric by name; "" if no run has metrics.
 func MainMetric(all []Run) string {
 	have := map[string]bool{}
 	for _, r := range all {
@@ -152,7 +152,7 @@ func MainMetric(all []Run) string {
 }
 
 // All loads every run below the folders, in the order of the folders and names. Runs that cannot be
-// read are in the error; the others are there.
+// read are reported in the error; the others are returned.
 func All(roots []string) ([]Run, error) {
 	var out []Run
 	var errs []error

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// put makes files with contents below a folder.
+// put writes files with contents below a folder.
 func put(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -25,7 +25,7 @@ func put(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// scalars writes events of a tag.
+// scalars writes events with values of a tag.
 func scalars(t *testing.T, dir, tag string, values ...float64) {
 	t.Helper()
 	w := summary.NewFileWriter(dir, summary.Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Phase is what a run is doing.
+// Phase is the phase of a run.
 type Phase string
 
 // The phases.
@@ -20,14 +20,14 @@ const (
 	Running  Phase = "running"
 	Finished Phase = "finished"
 	Failed   Phase = "failed"
-	Stopped  Phase = "stopped" // interrupted or killed: training goes on where it is started again
+	Stopped  Phase = "stopped" // interrupted or killed: starting it again resumes training
 )
 
-// State is how a run stands.
+// State is the state of a run.
 type State struct {
 	Phase   Phase
 	Reason  string // why it finished, or failed
-	Step    int64  // of the end, or of the newest checkpoint; -1: none is known
+	Step    int64  // at the end, or of the newest checkpoint; -1: unknown
 	Seconds float64
 }
 
@@ -56,7 +56,7 @@ func ReadState(dir string) (State, error) {
 	return s, err
 }
 
-// measure returns the bytes of the files of a folder and when the newest was changed.
+// measure returns the total size of a folder's files and the time of the last change.
 func measure(dir string) (size int64, changed time.Time, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Table is runs as a person wants to see them.
+// Table is a table of runs to print.
 type Table struct {
 	Runs   []Run
-	Metric string // whose best value "best" is
+	Metric string // the metric that "best" shows
 }
 
-// Condition is what a run must meet.
+// Condition is a condition on a field of a run.
 type Condition struct {
 	name, op, value string
 }
 
-// operators are those of conditions, the longer ones first.
+// operators are the operators of conditions, longer ones first.
 var operators = []string{"!=", "<=", ">=", "=", "<", ">"}
 
 // ParseConditions reads conditions such as accuracy>0.9.
@@ -57,7 +57,7 @@ func (t *Table) Filter(conditions []Condition) error {
 	return nil
 }
 
-// holds compares as numbers where both are, else as texts. What a run does not have, and NaN, meets only !=.
+// holds compares numbers if both values are numbers, else texts. A missing value satisfies only !=, and so does NaN unless compared with NaN.
 func (t *Table) holds(r Run, c Condition) bool {
 	f, ok := t.field(r, c.name)
 	if !ok {
@@ -87,7 +87,7 @@ func (t *Table) holds(r Run, c Condition) bool {
 	return order >= 0
 }
 
-// Sort sorts by a name; "" leaves the order. Runs that do not have it are last.
+// Sort sorts by a field; "" keeps the order. Runs without the field come last.
 func (t *Table) Sort(name string, reverse bool) error {
 	if name == "" {
 		if reverse {
@@ -122,7 +122,7 @@ func (t *Table) Sort(name string, reverse bool) error {
 	return nil
 }
 
-// known is an error where no run has a field of that name. Without runs all names are known.
+// known returns an error if no run has a field with that name. Without runs, all names are known.
 func (t *Table) known(name string) error {
 	names := map[string]bool{}
 	for _, r := range t.Runs {
@@ -144,7 +144,7 @@ func (t *Table) known(name string) error {
 	return fmt.Errorf("no run has %q: expected a key of the config, or one of %s", name, strings.Join(list, ", "))
 }
 
-// field is a value of a run by name.
+// field is the value of a run's field.
 type field struct {
 	text   string
 	value  float64

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// openArrow reads Parquet and Arrow files by the readers of training, all single values as texts and null as an empty one.
+// openArrow reads Parquet and Arrow files with the readers of training. Single values become texts, null an empty one.
 func openArrow(ctx context.Context, files []string, format string) (*rowSource, error) {
 	path := files[0]
 	columns, err := inputs.FileColumns(format, path)
@@ -22,7 +22,7 @@ func openArrow(ctx context.Context, files []string, format string) (*rowSource, 
 	}
 	s := &rowSource{unreadable: map[string]string{}}
 	var specs []inputs.ColumnSpec
-	var from []int // the column of the file of each that is read
+	var from []int // index in the file of each column that is read
 	for i, c := range columns {
 		kind := Number
 		switch {
@@ -44,7 +44,7 @@ func openArrow(ctx context.Context, files []string, format string) (*rowSource, 
 	}
 	for _, c := range inputs.PartitionColumns(files) {
 		if slices.Contains(s.names, c.Name) {
-			continue // its own column is read
+			continue // the file's own column takes precedence
 		}
 		kind := Number
 		if c.DType == tensor.String {
@@ -65,7 +65,7 @@ func openArrow(ctx context.Context, files []string, format string) (*rowSource, 
 	return s, s.records(ctx, inputs.Batch(arrowRows, false)(ds), arrowBatch{to: from})
 }
 
-// openDataset reads the rows of a dataset whose records hold several rows.
+// openDataset reads the rows of a dataset whose records have several rows each.
 func openDataset(ctx context.Context, ds inputs.Dataset) (*rowSource, error) {
 	s := &rowSource{}
 	var from []int
@@ -85,7 +85,7 @@ func openDataset(ctx context.Context, ds inputs.Dataset) (*rowSource, error) {
 	return s, s.records(ctx, ds, arrowBatch{to: from, from: from})
 }
 
-// records makes s the rows of a dataset.
+// records makes s read the rows of a dataset.
 func (s *rowSource) records(ctx context.Context, ds inputs.Dataset, b arrowBatch) error {
 	it, err := ds.Iterate(ctx)
 	if err != nil {
@@ -107,13 +107,13 @@ func (s *rowSource) records(ctx context.Context, ds inputs.Dataset, b arrowBatch
 	return nil
 }
 
-// arrowRows are read at a time.
+// arrowRows is the number of rows in a batch.
 const arrowRows = 4096
 
-// arrowBatch gives the rows of one record.
+// arrowBatch iterates over the rows of one record.
 type arrowBatch struct {
-	to       []int // places of the columns that are read in a row,
-	from     []int // and in a record; nil: it has no others
+	to       []int // positions of the columns that are read, in a row
+	from     []int // and in a record; nil: the record has only these columns
 	row      []string
 	columns  [][]string
 	at, rows int
@@ -150,7 +150,7 @@ func (b *arrowBatch) next() []string {
 	return b.row
 }
 
-// arrowText is a value of an array as text: a copy, since the array is released.
+// arrowText is a value of an array as text. It is a copy, since the array is released.
 func arrowText(a arrow.Array, row int) string {
 	switch a := a.(type) {
 	case *array.String:

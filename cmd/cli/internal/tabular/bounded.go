@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// longestRow is how many bytes a row of a text may have. A quote that is never closed makes a row of all that follows.
+// longestRow is the greatest length of a row in bytes. Without a limit, a quote that is never closed would read the rest of the file as one row.
 const longestRow = 16 << 20
 
-// bounded reads until the context ends or a row is too long: read is set to 0 where a row begins.
+// bounded is a Reader that fails when the context ends or a row is too long. Its user sets read to 0 at the start of each row.
 type bounded struct {
 	ctx  context.Context
 	in   io.Reader

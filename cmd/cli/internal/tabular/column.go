@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 )
 
-// Kind is what the values of a column are.
+// Kind is the kind of a column's values.
 type Kind int
 
 // The kinds of columns.
@@ -31,36 +31,36 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "number", "text", "date", "empty", "nested", "unreadable"}[k]
 }
 
-// Column is what is known of a column.
+// Column describes a column.
 type Column struct {
 	Name     string
 	Kind     Kind
 	Rows     int64
 	Missing  int64
-	Distinct int  // different values
-	Exact    bool // whether Distinct is exact, else there are more
-	Integers bool // of numbers: all are whole
+	Distinct int  // number of different values
+	Exact    bool // Distinct is exact; otherwise there are more
+	Integers bool // of numbers: all are integers
 	Min, Max float64
 	Mean     float64
 	Std      float64
-	// Quantiles are the numbers at 5, 25, 50, 75 and 95 %.
+	// Quantiles are the 5, 25, 50, 75 and 95 % quantiles of numbers.
 	Quantiles [5]float64
 	// Top are the most frequent values.
 	Top []frequent.Entry[string]
-	// Marks are cells that stand for missing values, the empty one left out.
+	// Marks are the cells, besides empty ones, that stand for missing values.
 	Marks []string
 	// Words is the mean number of words of texts.
 	Words float64
-	// Steady says that whole numbers follow each other by a step of one.
+	// Steady reports whether each number exceeds the one before by one.
 	Steady bool
-	// Duplicate says that another column has the name.
+	// Duplicate reports whether another column has the same name.
 	Duplicate bool
-	// Reading says what its texts are read as: numbers with units, or dates.
+	// Reading says how texts are parsed: as numbers with units, or as dates.
 	Reading textvalue.Reading
-	// Odd are how many texts of a column of numbers are none, Missing included, and OddText is one of them.
+	// Odd counts the texts in a numeric column that are not numbers; Missing includes them. OddText is one of them.
 	Odd     int64
 	OddText string
-	// Unreadable says why the values cannot be read; empty: they can.
+	// Unreadable says why the values cannot be read; empty if they can.
 	Unreadable string
 	dropped    bool // see Profile.Drop
 	text       bool // see Profile.TakeForText
@@ -76,13 +76,13 @@ type watcher struct {
 	numbers            int64
 	others             int64
 	written            *written
-	slashes            bool // some texts have one
+	slashes            bool // some texts contain a slash
 	points, commas     bool // in a file with decimal commas: some numbers have a decimal point, or a comma
 	words              int64
 	strangers          *frequent.Counter[string] // values that are neither numbers nor marks
-	stranger           string                    // the last of them
+	stranger           string                    // the last of strangers
 	values             *frequent.Counter[string] // nil once there are too many numbers
-	limit              int                       // of values
+	limit              int                       // on the number of values
 	long               bool                      // some cells are longer than longestCell
 	integers, steady   bool
 	last               float64
@@ -90,7 +90,7 @@ type watcher struct {
 	sketch             *trees.Sketch
 }
 
-// limits of the memory of a column, by the number of columns.
+// newWatcher limits the memory of a column by the number of columns.
 func newWatcher(name string, told Kind, decimal string, columns int) *watcher {
 	limit := min(max((1<<21)/max(columns, 1), 128), 1<<15)
 	epsilon := 0.005
@@ -101,11 +101,11 @@ func newWatcher(name string, told Kind, decimal string, columns int) *watcher {
 		values: frequent.New[string](limit), limit: limit, integers: true, steady: true, min: math.Inf(1), max: math.Inf(-1), sketch: trees.NewSketch(epsilon)}
 }
 
-// longestCell is how many bytes of a cell are kept, so that memory does not grow with long texts.
+// longestCell is the number of bytes kept of a cell, so that memory does not grow with long texts.
 const longestCell = 128
 
-// brief is a copy of a cell of at most longestCell bytes: of a longer one its beginning and a hash of all. A copy, since
-// a part of a row would keep the whole row in memory.
+// brief copies a cell. A cell longer than longestCell is cut, and ends with a hash of the whole cell. Without the copy, a
+// cell would keep its whole row in memory.
 func brief(cell string) string {
 	if len(cell) <= longestCell {
 		return strings.Clone(cell)
@@ -176,7 +176,7 @@ func (w *watcher) number(v float64) {
 	w.sketch.Push([]float32{float32(v)}, 1, nil)
 }
 
-// column is what was seen.
+// column returns the Column for the cells seen.
 func (w *watcher) column(duplicate bool) Column {
 	c := Column{Name: w.name, Rows: w.rows, Missing: w.empty, Exact: true, Duplicate: duplicate}
 	for _, m := range marks {
@@ -208,7 +208,7 @@ func (w *watcher) column(duplicate bool) Column {
 	return c
 }
 
-// measured sets what is known of the numbers.
+// measured sets the statistics of numbers.
 func (w *watcher) measured(c *Column) {
 	c.Integers, c.Steady = w.integers, w.steady && w.integers && w.numbers > 2
 	c.Min, c.Max, c.Mean = w.min, w.max, w.mean
@@ -218,14 +218,14 @@ func (w *watcher) measured(c *Column) {
 	}
 }
 
-// Words stand for missing values where there are few kinds of them and so many different values besides.
+// Words stand for missing values if there are at most mostMissingWords of them, besides many different values.
 const (
 	mostMissingWords  = 3
 	valuesBesideWords = 30
 )
 
-// kind decides what the values are. A few kinds of words among numbers mean missing ones; where the numbers differ
-// much, there may be many such words.
+// kind decides the kind of the values. A few different words among numbers stand for missing values; if there are many
+// different numbers, such words may be frequent.
 func (w *watcher) kind(c *Column) Kind {
 	switch {
 	case w.told == Nested || w.told == Unreadable:
@@ -256,7 +256,7 @@ func (w *watcher) kind(c *Column) Kind {
 	return Text
 }
 
-// isRead reports whether the texts are numbers with units, or dates, and says in c what they are read as.
+// isRead reports whether the texts are numbers with units, or dates, and sets c.Reading.
 func (w *watcher) isRead(c *Column) bool {
 	others := w.others
 	if w.differ(valuesBesideWords) {
@@ -266,13 +266,13 @@ func (w *watcher) isRead(c *Column) bool {
 	return c.Reading.Part != ""
 }
 
-// differ reports whether there are more values than some: few numbers may be names of categories.
+// differ reports whether there are more than so many different values: fewer numbers may be names of categories.
 func (w *watcher) differ(than int) bool {
 	return w.values == nil || !w.values.Exact() || w.values.Len() > than
 }
 
-// all returns all values with their counts, the most frequent first; false where there are too many to know. Marks that may
-// be words are among them where words says so.
+// all returns all values with their counts, the most frequent first; false if there are too many to know. If words is set,
+// it includes marks that may be words.
 func (w *watcher) all(words bool) ([]frequent.Entry[string], bool) {
 	if w.values == nil || !w.values.Exact() {
 		return nil, false

@@ -1,3 +1,3 @@
-// Package tabular looks at an unknown table: its format, the types of its columns, what they hold,
-// which of them are of use to a model, and what sort of label one of them is. It reads files once, in bounded memory.
+// Package tabular analyses an unknown table: its format, the types and statistics of its columns,
+// which columns a model can use, and the kind of the label. It reads files once, in bounded memory.
 package tabular

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// formats is one table of 200 rows in all formats, by names of files.
+// formats returns the same table of 200 rows in all formats, by file name.
 func formats(t testing.TB) map[string]string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
@@ -59,7 +59,7 @@ func formats(t testing.TB) map[string]string {
 	return map[string]string{"t.csv": csv.String(), "t.jsonl": lines.String(), "t.parquet": parquet.String(), "t.arrow": file.String()}
 }
 
-// TestFormats: one table has one profile in all formats.
+// TestFormats: a table has the same profile in all formats.
 func TestFormats(t *testing.T) {
 	all := formats(t)
 	describe := func(name string) string {
@@ -76,7 +76,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: got\n%s\nexpected, as CSV,\n%s", name, got, want)
 		}
 	}
-	// Parquet and Arrow are known by their first bytes, too.
+	// Parquet and Arrow are also recognised by their first bytes.
 	for name, format := range map[string]string{"t.parquet": "parquet", "t.arrow": "arrow"} {
 		if p := read(t, "data", all[name], tabular.Options{}); p.Form.Format != format {
 			t.Errorf("got %+v, expected %s", p.Form, format)
@@ -84,7 +84,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestJSONLines: lists and objects are no values, strings of digits are words, and new names may come later.
+// TestJSONLines: lists and objects are not values, strings of digits are words, and new names may appear later.
 func TestJSONLines(t *testing.T) {
 	p := read(t, "t.jsonl", `{"list":[1],"code":"1","ok":true}
 {"list":"x","code":"2","ok":null,"late":3}
@@ -101,7 +101,7 @@ null
 	}
 }
 
-// TestLateColumns: a column that comes after thousands of objects is one, and was missing before.
+// TestLateColumns: a column that first appears after thousands of objects is found, and counts as missing before.
 func TestLateColumns(t *testing.T) {
 	content := strings.Repeat(`{"b":1}`+"\n", 3000) + `{"b":2,"a":"x"}` + "\n" + `{"b":2,"a":"y","c":1}` + "\n" + `{"b":2,"a":"y","c":1}` + "\n"
 	p := read(t, "t.jsonl", content, tabular.Options{Label: "b"})
@@ -114,7 +114,7 @@ func TestLateColumns(t *testing.T) {
 	}
 }
 
-// TestUnreadableColumn: a column whose type cannot be read is left out, with the reason; the others are read.
+// TestUnreadableColumn: a column whose type cannot be read is left out with a reason; the others are read.
 func TestUnreadableColumn(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64}, {Name: "span", Type: arrow.FixedWidthTypes.MonthInterval}, {Name: "y", Type: arrow.BinaryTypes.String}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// FuzzRead: files of any bytes give a profile or an error, never a panic, and all questions to the profile have answers.
+// FuzzRead: files with any bytes give a profile or an error, never a panic, and all methods of the profile work.
 func FuzzRead(f *testing.F) {
 	for name, content := range formats(f) {
 		f.Add([]byte(content), filepath.Ext(name) == ".csv", "kind")
@@ -52,7 +52,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestCells: what is written as CSV of any cells is counted as it was written.
+// TestCells: cells written as CSV are counted as they were written, whatever they contain.
 func TestCells(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,7 +84,7 @@ func TestCells(t *testing.T) {
 	})
 }
 
-// TestMemory: what is kept of a file of 60 MB of long, different texts is a small part of it.
+// TestMemory: a profile of a 60 MB file with long, different texts keeps only a small part of it in memory.
 func TestMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	file := create(t, path)

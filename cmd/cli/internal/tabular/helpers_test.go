@@ -20,7 +20,7 @@ func write(t testing.TB, name, content string) string {
 	return path
 }
 
-// read reads a table that must be read.
+// read reads a table and fails the test on errors.
 func read(t testing.TB, name, content string, o tabular.Options) *tabular.Profile {
 	t.Helper()
 	p, err := tabular.Read(t.Context(), write(t, name, content), o)
@@ -30,7 +30,7 @@ func read(t testing.TB, name, content string, o tabular.Options) *tabular.Profil
 	return p
 }
 
-// table is a CSV text of n rows below a header; each cell is made by its column's function.
+// table is a CSV text with a header and n rows; each cell is made by its column's function.
 func table(n int, header string, cells ...func(row int) string) string {
 	var b strings.Builder
 	b.WriteString(header + "\n")
@@ -46,7 +46,7 @@ func table(n int, header string, cells ...func(row int) string) string {
 	return b.String()
 }
 
-// format makes cells of the row's number times factor, modulo m where m > 0.
+// format makes cells from the row number times factor, modulo m if m > 0.
 func format(f string, factor, m int) func(int) string {
 	return func(r int) string {
 		v := r * factor

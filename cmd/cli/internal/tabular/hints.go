@@ -12,19 +12,19 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/splitmix"
 )
 
-// Relation is how a column relates to the label, of the rows of the sample.
+// Relation says how a column relates to the label, in the rows of the sample.
 type Relation struct {
-	// Correlation is Pearson's of the numbers of both; NaN where one of them has none.
+	// Correlation is Pearson's correlation with the label; NaN if either has no numbers.
 	Correlation float64
-	// Alone is how well the column alone predicts the label: the share of right classes, or of the variance that is
-	// explained, on rows that the prediction was not made of. Guess is the same without any column.
+	// Alone says how well the column alone predicts the label on held-out rows: the share of right classes, or of the explained
+	// variance. Guess is the same without any column.
 	Alone, Guess float64
 }
 
-// suspicious is how much of what there is to know a column alone may tell before it looks like the label in disguise.
+// suspicious is the share of the possible gain from which a single column looks like the label in disguise.
 const suspicious = 0.9
 
-// Hints say what looks like a mistake in the data.
+// Hints describe likely mistakes in the data.
 func (p *Profile) Hints() []string {
 	if p.Label == nil {
 		return nil
@@ -60,7 +60,7 @@ func (p *Profile) Hints() []string {
 	return append(out, p.kindHints()...)
 }
 
-// sameButForCase are the first classes that differ in the case of letters alone, nil where there are none.
+// sameButForCase returns the first classes that differ only in case; nil if there are none.
 func sameButForCase(classes []frequent.Entry[string]) []string {
 	like := map[string][]string{}
 	for _, e := range classes {
@@ -75,7 +75,7 @@ func sameButForCase(classes []frequent.Entry[string]) []string {
 	return nil
 }
 
-// Relations are the relations of all columns to the label; of the label's own, zero. They are computed once.
+// Relations returns the relations of all columns to the label, computed once. The label's own is zero.
 func (p *Profile) Relations() []Relation {
 	if p.relations == nil {
 		p.relations = p.relate()
@@ -103,7 +103,7 @@ func (p *Profile) relate() []Relation {
 	return out
 }
 
-// labels are the labels of the sample as numbers: of classes their ids.
+// labels are the labels of the sample as numbers: class ids for classes.
 func (p *Profile) labels() []float64 {
 	ids, numbers := map[string]float64{}, map[float64]float64{}
 	for i, e := range p.Label.Classes {
@@ -119,7 +119,7 @@ func (p *Profile) labels() []float64 {
 			out[r] = id
 			continue
 		}
-		if len(ids) > 0 { // a number in another form
+		if len(ids) > 0 { // the same number in another form
 			v, _ := strconv.ParseFloat(cell, 64)
 			out[r] = numbers[v]
 			continue
@@ -152,8 +152,8 @@ func (p *Profile) correlation(column int, label []float64) float64 {
 	return (sxy - sx*sy/n) / math.Sqrt(v)
 }
 
-// alone predicts the label of half of the rows by the mean, or the most frequent class, of the other rows of the same value.
-// The halves are drawn at random, since neighbours may take turns. Numbers of many values are put into buckets.
+// alone predicts the label in half of the rows by the mean, or most frequent class, of rows with the same value in the other half.
+// The halves are drawn at random, since rows may alternate. Columns with many numbers are divided into buckets.
 func (p *Profile) alone(column int, label []float64) (alone, guess float64) {
 	keys, different := p.keys(column)
 	classes := len(p.Label.Classes)
@@ -203,7 +203,7 @@ func (p *Profile) alone(column int, label []float64) (alone, guess float64) {
 
 func heldOut(row int) bool { return splitmix.Mix(23, uint64(row))&1 == 1 }
 
-// typical is the most frequent class, or the mean.
+// typical is the most frequent class, or the mean of numbers.
 func typical(labels []float64, classes int) float64 {
 	if classes == 0 {
 		sum := 0.0
@@ -223,13 +223,13 @@ func typical(labels []float64, classes int) float64 {
 	return float64(best)
 }
 
-// buckets are of the numbers of a column, and each has at least bucketRows rows.
+// buckets is the largest number of buckets for a column of numbers; each has at least bucketRows rows.
 const (
 	buckets    = 64
 	bucketRows = 16
 )
 
-// keys numbers the values of a column in the sample, of numbers their buckets, and says how many there may be.
+// keys gives each row of the sample a key for its value, or for the bucket of its number. Keys are less than different.
 func (p *Profile) keys(column int) (keys []int, different int) {
 	keys = make([]int, len(p.sample))
 	if p.Columns[column].Kind != Number {
@@ -260,7 +260,7 @@ func (p *Profile) keys(column int) (keys []int, different int) {
 		if i > 0 && x.v != list[i-1].v {
 			bucket = i * most / len(list)
 		}
-		keys[x.row] = bucket + 1 // 0 is a missing number
+		keys[x.row] = bucket + 1 // key 0 is a missing number
 	}
 	return keys, most + 2
 }

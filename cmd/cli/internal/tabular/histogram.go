@@ -1,7 +1,7 @@
 package tabular
 
-// Histogram counts the numbers of a column in bars of equal width, of the rows of the sample: bar k holds those from edges[k] on,
-// the last one its end, too. There are none where the column has no different numbers.
+// Histogram counts the numbers of a column in the sample, in bars of equal width. Bar k counts numbers from edges[k] to below
+// edges[k+1]; the last bar includes its upper edge. It is nil if the column does not have different numbers.
 func (p *Profile) Histogram(column, bars int) (edges []float64, counts []int) {
 	c := p.Columns[column]
 	width := (c.Max - c.Min) / float64(bars)

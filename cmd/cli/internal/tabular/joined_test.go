@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// TestJoinedTexts: a text that ends with its last bytes, as packed ones do, is followed by the next.
+// TestJoinedTexts: a reader that returns io.EOF with its last bytes, as decompressors do, is followed by the next text.
 func TestJoinedTexts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "2.jsonl")
 	if err := os.WriteFile(file, []byte("2"), 0o600); err != nil {

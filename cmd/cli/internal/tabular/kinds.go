@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/textvalue"
 )
 
-// kindHints point out labels and columns that a model of a table takes for something else than they are, each with the way that goes.
+// kindHints point out labels and columns that a model would misinterpret, and say what to do.
 func (p *Profile) kindHints() []string {
 	var out []string
 	if s := p.listLabel(); s != "" {
@@ -41,10 +41,10 @@ func (p *Profile) kindHints() []string {
 	return out
 }
 
-// listMarks separate the classes of a label that has several.
+// listMarks separate the classes of a multi-label column.
 var listMarks = []string{"|", ";", ","}
 
-// listLabel is what separates the classes in a label that lists several. Some lists share a class. "" for none.
+// listLabel returns the separator if the label lists several classes and some lists share a class; otherwise "".
 func (p *Profile) listLabel() string {
 	for _, mark := range listMarks {
 		single, parts, lists := map[string]bool{}, map[string]int{}, 0
@@ -72,7 +72,7 @@ func (p *Profile) listLabel() string {
 	return ""
 }
 
-// share is how many of the sample's values that are there a function reports, from 0 to 1.
+// share is the share of values in the sample, without empty ones, for which a function returns true.
 func (p *Profile) share(column int, is func(string) bool) float64 {
 	n, all := 0, 0
 	for _, row := range p.sample {
@@ -89,18 +89,18 @@ func (p *Profile) share(column int, is func(string) bool) float64 {
 	return float64(n) / float64(all)
 }
 
-// isMediaName reports whether a value is the name of an image or a sound.
+// isMediaName reports whether a value is the file name of an image or a sound.
 func isMediaName(s string) bool {
 	extension := strings.ToLower(path.Ext(s))
 	return slices.Contains(inputs.ImageExtensions(), extension) || slices.Contains([]string{".wav", ".mp3", ".flac"}, extension)
 }
 
-// isList reports whether a value is a list as "a|b" or ["a", "b"] are.
+// isList reports whether a value is a list such as "a|b" or ["a", "b"].
 func isList(s string) bool {
 	return strings.Contains(s, "|") && !strings.Contains(s, " ") || strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") && strings.Contains(s, ",")
 }
 
-// ids are the columns of whole numbers that are named as ids, and have several rows for each.
+// ids are the columns of whole numbers that are named like ids, with several rows for each id.
 func (p *Profile) ids() []int {
 	var out []int
 	for i, c := range p.Columns {
@@ -112,11 +112,11 @@ func (p *Profile) ids() []int {
 	return out
 }
 
-// ascends reports whether the dates of a column go up from row to row, as far as the sample has all rows, and with them the time.
+// ascends reports whether the dates of a column ascend from row to row. It needs a sample of nearly all rows.
 func (p *Profile) ascends(column int) bool {
 	c := p.Columns[column]
 	if int64(len(p.sample)) < (p.Rows-p.Label.Missing)*9/10 || c.Distinct < 20 {
-		return false // a sample of more rows does not keep their order
+		return false // a sample of a longer table is not in order
 	}
 	r, last, down := c.Reading, math.Inf(-1), 0
 	r.Part = textvalue.Days

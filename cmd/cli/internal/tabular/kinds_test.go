@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// TestKindHints: labels and columns that are something else than they look like are pointed out, others are not.
+// TestKindHints: labels and columns that are not what they look like are pointed out, others are not.
 func TestKindHints(t *testing.T) {
 	words := []string{"red", "green", "blue"}
 	for _, c := range []struct {
 		name, header string
 		row          func(r int) string
-		want         string // in a hint; "": none of them
+		want         string // in a hint; empty: no hint
 	}{
 		{"lists of classes", "a,y", func(r int) string { return fmt.Sprintf("%d,%s", r*7%40, []string{"x", "y", "x|y", "y|z"}[r%4]) }, `lists separated by "|"`},
 		{"names with a mark", "a,y", func(r int) string { return fmt.Sprintf("%d,%s", r*7%40, []string{"a|1", "b|2", "c|3"}[r%3]) }, ""},
@@ -53,7 +53,7 @@ func TestKindHints(t *testing.T) {
 	}
 }
 
-// TestSeveralLabels: a list of columns is no label, and the error says what goes.
+// TestSeveralLabels: a list of columns cannot be the label, and the error says what to do instead.
 func TestSeveralLabels(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for label, several := range map[string]bool{"a,b": true, "b;c": true, "a, c ": true, "a,d": false, "a": false, ",": false} {

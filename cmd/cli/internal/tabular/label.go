@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/frequent"
 )
 
-// leastSpread is the least standard deviation of numbers, as part of their mean, of which 32 bits keep three digits.
+// leastSpread is the least ratio of standard deviation to mean at which 32-bit numbers still differ in three digits.
 const leastSpread = 1e-4
 
-// mostClasses is how many classes a label may have.
+// mostClasses is the largest number of classes of a label.
 const mostClasses = 1000
 
-// labelOf infers the task. Beside other words, marks such as None are classes.
+// labelOf infers the task and the classes. Among other words, marks such as None are classes.
 func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 	if c.Kind == Nested || c.Kind == Date || c.Kind == Unreadable {
 		return nil, fmt.Errorf("label %q is of kind %s: expected numbers or classes", c.Name, c.Kind)
@@ -34,7 +34,7 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 	if c.Odd > 0 {
 		return nil, fmt.Errorf("label %q is no number in %d of %d rows, for example %q: correct or remove these rows", c.Name, c.Odd, c.Rows, c.OddText)
 	}
-	if missing == c.Rows || missing > 0 && c.Reading.Part != "" { // a text that is read as a number is no error where it is none
+	if missing == c.Rows || missing > 0 && c.Reading.Part != "" { // a column read as numbers with units must not have missing values
 		return nil, fmt.Errorf("label %q is missing in %d of %d rows: remove these rows", c.Name, missing, c.Rows)
 	}
 	l.Missing = missing
@@ -74,7 +74,7 @@ func labelOf(c Column, w *watcher, task Task) (*Label, error) {
 	return l, nil
 }
 
-// sameNumbers counts numbers that are written in several ways, such as 1 and 1.0, as the one that comes first.
+// sameNumbers adds up the counts of equal numbers written in different ways, such as 1 and 1.0, under the first form.
 func sameNumbers(values []frequent.Entry[string]) []frequent.Entry[string] {
 	at := map[float64]int{}
 	var out []frequent.Entry[string]
@@ -92,7 +92,7 @@ func sameNumbers(values []frequent.Entry[string]) []frequent.Entry[string] {
 	return out
 }
 
-// taskOf: words and few whole numbers are classes. Of more than ten whole numbers some that are very rare are the tails of counts.
+// taskOf: words and few whole numbers are classes. Among more than ten whole numbers, very rare ones suggest the tails of counts.
 func taskOf(c Column, values []frequent.Entry[string], known bool) Task {
 	if c.Kind == Text {
 		return Multiclass
@@ -104,14 +104,14 @@ func taskOf(c Column, values []frequent.Entry[string], known bool) Task {
 	return Regression
 }
 
-// mostCodes is how many whole numbers may be codes of classes, and codeRows how many rows each has then at least.
+// mostCodes is the largest number of class codes, and codeRows the least number of rows for each.
 const (
 	mostCodes = 100
 	codeRows  = 10
 )
 
-// areCodes reports whether whole numbers look like codes of classes: they follow each other from 0 or 1 on, and are about equally frequent, as
-// counts and measurements hardly are.
+// areCodes reports whether whole numbers look like class codes: they are consecutive from 0 or 1, and about equally frequent, unlike most
+// counts and measurements.
 func areCodes(values []frequent.Entry[string]) bool {
 	if len(values) > mostCodes {
 		return false
@@ -139,7 +139,7 @@ func hasTails(values []frequent.Entry[string]) bool {
 	return 10*least*int64(len(values)) < all
 }
 
-// example is a value that is no number.
+// example returns a value that is not a number.
 func (w *watcher) example() string {
 	for _, e := range w.strangers.Top(1) {
 		return quoted(e.Value)
@@ -147,7 +147,7 @@ func (w *watcher) example() string {
 	return quoted(w.stranger)
 }
 
-// compareClasses orders numbers by value, then words by letter; no, n, false and 0 come before their opposites.
+// compareClasses orders numbers by value, then words alphabetically; no, n, false and 0 come before their opposites.
 func compareClasses(a, b string) int {
 	x, ok := strconv.ParseFloat(a, 64)
 	y, ok2 := strconv.ParseFloat(b, 64)

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// TestLabel: the task and classes that follow from a label's values.
+// TestLabel: the task and classes inferred from a label's values.
 func TestLabel(t *testing.T) {
 	of := func(values ...string) func(int) string { return func(r int) string { return values[r%len(values)] } }
 	for _, c := range []struct {
 		name string
 		cell func(int) string
 		task tabular.Task
-		want string // task and classes, or a part of the error
+		want string // task and classes, or part of the error
 	}{
 		{"text", of("setosa", "virginica", "versicolor"), "", "classification [{setosa 34} {versicolor 33} {virginica 33}]"},
 		{"booleans", of("true", "false"), "", "binary classification [{false 50} {true 50}]"},
@@ -57,7 +57,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// TestLabelOfCodes: many whole numbers are classes where they follow each other from 0 or 1 on and are about equally frequent.
+// TestLabelOfCodes: many whole numbers are classes if they are consecutive from 0 or 1 and about equally frequent.
 func TestLabelOfCodes(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -78,7 +78,7 @@ func TestLabelOfCodes(t *testing.T) {
 	}
 }
 
-// TestLabelOfCounts: of more than ten whole numbers some that are very rare are the tails of counts.
+// TestLabelOfCounts: among more than ten whole numbers, very rare ones suggest the tails of counts.
 func TestLabelOfCounts(t *testing.T) {
 	for values, want := range map[int]string{10: "classification", 13: "regression"} {
 		counts := func(r int) string { return fmt.Sprint(map[bool]int{true: r, false: 5 + r%4}[r < values]) }
@@ -88,7 +88,7 @@ func TestLabelOfCounts(t *testing.T) {
 	}
 }
 
-// labelOf is the task and the classes of the column y, or the error.
+// labelOf returns the task and classes of column y, or the error.
 func labelOf(t *testing.T, content string, task tabular.Task) string {
 	t.Helper()
 	p, err := tabular.Read(t.Context(), write(t, "t.csv", content), tabular.Options{Label: "y", Task: task})
@@ -105,7 +105,7 @@ func labelOf(t *testing.T, content string, task tabular.Task) string {
 	return out
 }
 
-// TestLabelOfManyWords: more different words than are counted are an error for both tasks.
+// TestLabelOfManyWords: more different words than the counter holds are an error for both tasks.
 func TestLabelOfManyWords(t *testing.T) {
 	content := table(1<<15+1, "x,y", format("%d", 3, 10), format("w%d", 1, 0))
 	for task, want := range map[tabular.Task]string{
@@ -145,7 +145,7 @@ func TestUnknownLabel(t *testing.T) {
 	}
 }
 
-// TestHints: a column that is the label in other words is named, a good one with errors is not.
+// TestHints: a column that renames the label's values is pointed out, a good predictor with errors is not.
 func TestHints(t *testing.T) {
 	label := func(r int) int { return r * 7919 % 104729 % 2 }
 	content := table(1000, "paid,noisy,other,y",
@@ -164,7 +164,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestHintOfNumbers: a number that is the label in another unit is named.
+// TestHintOfNumbers: a column with the label in another unit is pointed out.
 func TestHintOfNumbers(t *testing.T) {
 	v := func(r int) int { return r * 7919 % 1009 }
 	p := read(t, "t.csv", table(1000, "cents,x,y", func(r int) string { return fmt.Sprint(v(r)*100 + r%3) },
@@ -177,7 +177,7 @@ func TestHintOfNumbers(t *testing.T) {
 	}
 }
 
-// TestHintOfCase: classes that differ in the case of letters alone are pointed out.
+// TestHintOfCase: classes that differ only in case are pointed out.
 func TestHintOfCase(t *testing.T) {
 	classes := func(words ...string) string {
 		p := read(t, "t.csv", table(90, "x,y", format("%d", 7, 31), func(r int) string { return words[r%len(words)] }), tabular.Options{Label: "y"})
@@ -191,7 +191,7 @@ func TestHintOfCase(t *testing.T) {
 	}
 }
 
-// TestHintOfDuplicates: many rows that are equal to earlier ones are pointed out.
+// TestHintOfDuplicates: many duplicate rows are pointed out.
 func TestHintOfDuplicates(t *testing.T) {
 	p := read(t, "t.csv", table(100, "x,y", format("%d", 1, 10), format("%d", 1, 2)), tabular.Options{Label: "y"})
 	if p.Duplicates != 90 || p.Compared != 100 || !strings.Contains(strings.Join(p.Hints(), "\n"), "90 of 100 are equal") {
@@ -202,7 +202,7 @@ func TestHintOfDuplicates(t *testing.T) {
 	}
 }
 
-// TestContext: an ended context stops the reading of each format.
+// TestContext: a cancelled context stops reading in each format.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

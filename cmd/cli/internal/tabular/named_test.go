@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// TestNamed: the errors of an object name it, and its end stays the end.
+// TestNamed: the errors of an object name it, and io.EOF stays io.EOF.
 func TestNamed(t *testing.T) {
 	broken := errors.New("the store sent 5 bytes")
 	_, err := io.ReadAll(&named{iotest.ErrReader(broken), "s3://b/t.csv"})

@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// tableSuffixes are the extensions of files that are tables, unpacked.
+// tableSuffixes are the extensions of uncompressed table files.
 var tableSuffixes = []string{".csv", ".tsv", ".jsonl", ".parquet", ".pq", ".arrow", ".feather", ".ipc"}
 
-// IsFolder reports whether a folder of this machine is one of tables: all files below it are, of one kind, by their names.
+// IsFolder reports whether a local folder is a table: all files below it are tables of one kind, by their names.
 func IsFolder(dir string) bool {
 	files, err := inputs.Expand(dir)
 	if err != nil {
@@ -26,7 +26,7 @@ func IsFolder(dir string) bool {
 	return slices.Contains(tableSuffixes, kind) && !slices.ContainsFunc(files, func(file string) bool { return filepath.Ext(unpackedName(file)) != kind })
 }
 
-// unpackedName is the last element of a file's name without the extension of what packs it, in small letters.
+// unpackedName is the base name of a file in lower case, without the extension of a compression.
 func unpackedName(path string) string {
 	name := strings.ToLower(inputs.BaseName(path))
 	for _, ext := range []string{".gz", ".zst", ".bz2"} {
@@ -35,7 +35,7 @@ func unpackedName(path string) string {
 	return name
 }
 
-// partsOf are the files of a table: one, or those that a folder or a glob stands for.
+// partsOf returns the files of a table: the file itself, or the files that a folder or a glob stands for.
 func partsOf(path string) ([]string, error) {
 	glob := strings.ContainsAny(path, "*[")
 	if !inputs.IsURL(path) {
@@ -48,10 +48,10 @@ func partsOf(path string) ([]string, error) {
 	return inputs.Expand(path)
 }
 
-// followedBy makes the rows of further files follow those of the source. They have the same columns.
+// followedBy appends the rows of further files, which have the same columns.
 func (s *rowSource) followedBy(files []string, first string, open func(file string) (*rowSource, error)) {
 	next, done, names := s.next, s.close, s.names
-	repeated := func() int64 { return s.repeated } // by all files so far
+	repeated := func() int64 { return s.repeated } // in all files so far
 	s.next = func() ([]string, error) {
 		for {
 			row, err := next()
@@ -59,7 +59,7 @@ func (s *rowSource) followedBy(files []string, first string, open func(file stri
 				return row, err
 			}
 			later, err := open(files[0])
-			if errors.Is(err, io.EOF) { // which would look as the end of all
+			if errors.Is(err, io.EOF) { // io.EOF would look like the end of the table
 				return nil, fmt.Errorf("%s is empty: expected a row of names, as in %s: remove it", files[0], first)
 			}
 			if err != nil {
@@ -80,7 +80,7 @@ func (s *rowSource) followedBy(files []string, first string, open func(file stri
 	s.close = func() error { return done() }
 }
 
-// openTexts opens texts that follow each other, with a line's end between them.
+// openTexts opens a concatenation of texts, with a newline between them.
 func openTexts(ctx context.Context, files []string) (text, error) {
 	first, err := openText(ctx, files[0])
 	if err != nil || len(files) == 1 {
@@ -90,7 +90,7 @@ func openTexts(ctx context.Context, files []string) (text, error) {
 	return text{j, j}, nil
 }
 
-// joinedTexts opens each text when it is its turn.
+// joinedTexts opens each text when the one before ends.
 type joinedTexts struct {
 	ctx     context.Context
 	present text
@@ -103,7 +103,7 @@ func (j *joinedTexts) Read(b []byte) (int, error) {
 	if !errors.Is(err, io.EOF) || len(j.files) == 0 || len(b) == 0 {
 		return n, err
 	}
-	if n > 0 { // packed texts may end so
+	if n > 0 { // decompressors may return io.EOF with the last bytes
 		return n, nil
 	}
 	next, err := openText(j.ctx, j.files[0])
@@ -121,7 +121,7 @@ func (j *joinedTexts) Read(b []byte) (int, error) {
 // Close implements io.Closer.
 func (j *joinedTexts) Close() error { return j.present.Close() }
 
-// foldersLeftOut are the keys of folders key=value that are no columns in files of that form.
+// foldersLeftOut returns the keys of folders key=value that are not columns, because the format of the files has none from folders.
 func foldersLeftOut(files []string, form Form) (keys []string) {
 	if form.Format == "parquet" || form.Format == "arrow" {
 		return nil

@@ -22,7 +22,7 @@ func parts(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestParts: the files of a folder or of a glob are one table, in each format; folders key=value are columns of Parquet and Arrow files.
+// TestParts: the files of a folder or a glob are one table, in each format; folders key=value are columns for Parquet and Arrow files.
 func TestParts(t *testing.T) {
 	for name, text := range formats(t) {
 		ext := filepath.Ext(name)
@@ -53,7 +53,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsOfFolders: names of folders are decoded, and a number may be missing.
+// TestPartsOfFolders: folder names are decoded, and a number may be missing.
 func TestPartsOfFolders(t *testing.T) {
 	text := formats(t)["t.parquet"]
 	dir := parts(t, map[string]string{"the%20year=2023/a.parquet": text, "the%20year=__HIVE_DEFAULT_PARTITION__/b.parquet": text})
@@ -64,7 +64,7 @@ func TestPartsOfFolders(t *testing.T) {
 	}
 }
 
-// TestPartsOfTexts: what repeats the names is counted in all files; a text need not end its last line; other columns, and files that are no tables, are errors.
+// TestPartsOfTexts: repeated headers are counted in all files; the last line need not end; different columns and files that are no tables are errors.
 func TestPartsOfTexts(t *testing.T) {
 	rows := "a,b,y\n1,2,x\na,b,y\n"
 	p, err := tabular.Read(t.Context(), parts(t, map[string]string{"1.csv": rows, "2.csv": rows, "3.csv": "a,b,y\n5,6,z"}), tabular.Options{})

@@ -18,40 +18,40 @@ import (
 
 const (
 	sampledRows = 20_000
-	sampledCell = 1 << 21 // cells of the sample at most
-	hashedRows  = 1 << 20 // different rows that are compared for duplicates
+	sampledCell = 1 << 21 // bound on the cells of the sample
+	hashedRows  = 1 << 20 // bound on the rows that are compared for duplicates
 	mostColumns = 1 << 15
 )
 
-// Profile is what is known of a table.
+// Profile describes a table.
 type Profile struct {
 	Path       string
 	Form       Form
 	Rows       int64
 	Columns    []Column
-	Duplicates int64    // rows that are equal to an earlier one
-	Compared   int64    // rows that were compared for it
-	Repeated   int64    // rows that repeat the names of the columns, which are not counted
-	Folders    []string // keys of folders key=value, which are columns of Parquet and Arrow files alone, of other ones
+	Duplicates int64    // rows equal to an earlier one
+	Compared   int64    // rows compared for Duplicates
+	Repeated   int64    // rows that repeat the header; Rows does not count them
+	Folders    []string // keys of folders key=value that are no columns, as for formats other than Parquet and Arrow
 	Label      *Label
-	Sampled    int // rows of the sample that relations to the label are computed of
+	Sampled    int // rows in the sample used for relations to the label
 	sample     [][]string
 	relations  []Relation // nil: not computed yet
 }
 
-// Label is what is known of the column to predict.
+// Label describes the column to predict.
 type Label struct {
 	Column int
 	Task   Task
-	// Classes are the values of a label of classes, in the order of their ids, with their counts.
+	// Classes are the values of a class label with their counts, ordered by id.
 	Classes []frequent.Entry[string]
-	// Missing is how many rows have no label.
+	// Missing is the number of rows without a label.
 	Missing int64
-	// Words are classes that mean a missing value in other columns.
+	// Words are classes that stand for missing values in other columns.
 	Words []string
 }
 
-// Task is what is predicted.
+// Task is the kind of prediction.
 type Task string
 
 // The tasks.
@@ -61,13 +61,13 @@ const (
 	Regression Task = "regression"
 )
 
-// UnknownLabelError says that a table has no such column.
+// UnknownLabelError reports that a table has no column with the name of the label.
 type UnknownLabelError struct {
-	Label string // "": none was named
+	Label string // empty: none was named
 	Names []string
 }
 
-// Error names the candidates.
+// Error lists the candidates.
 func (e *UnknownLabelError) Error() string {
 	list := ""
 	for i, n := range e.Names {
@@ -99,14 +99,14 @@ func (e *UnknownLabelError) Error() string {
 	return fmt.Sprintf("no column %q: the columns are %s", e.Label, list)
 }
 
-// Options say how a table is looked at.
+// Options are the options of Read.
 type Options struct {
-	Label string // name of the column to predict; "": none
-	Task  Task   // "": by the label
-	Form  *Form  // nil: by the file
+	Label string // name of the column to predict; empty: none
+	Task  Task   // empty: inferred from the label
+	Form  *Form  // nil: inferred from the file
 }
 
-// Read looks at a table, in one pass: a file, or the files of a folder or a glob, which have the form of the first.
+// Read analyses a table in one pass: a file, or the files of a folder or a glob. All files have the form of the first.
 func Read(ctx context.Context, path string, o Options) (*Profile, error) {
 	files, err := partsOf(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func Read(ctx context.Context, path string, o Options) (*Profile, error) {
 	return profileOf(ctx, &Profile{Path: path, Form: form, Folders: foldersLeftOut(files, form)}, src, o)
 }
 
-// ReadDataset looks at the rows of a dataset of records, which must have an end; path names it.
+// ReadDataset analyses the rows of a dataset of records, which must be finite; path is its name.
 func ReadDataset(ctx context.Context, ds inputs.Dataset, path string, o Options) (*Profile, error) {
 	src, err := openDataset(ctx, ds)
 	if err != nil {
@@ -135,7 +135,7 @@ func ReadDataset(ctx context.Context, ds inputs.Dataset, path string, o Options)
 	return profileOf(ctx, &Profile{Path: path, Form: Form{Format: "input", Decimal: "."}}, src, o)
 }
 
-// profileOf passes over the rows of a source and closes it.
+// profileOf makes one pass over the rows of a source and closes it.
 func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Profile, error) {
 	watchers, err := p.watch(ctx, src, o.Label)
 	if err = errors.Join(err, src.close()); err != nil {
@@ -182,10 +182,10 @@ func profileOf(ctx context.Context, p *Profile, src *rowSource, o Options) (*Pro
 	return p, err
 }
 
-// Labelled is how many rows have a label.
+// Labelled returns the number of rows with a label.
 func (p *Profile) Labelled() int64 { return p.Rows - p.Label.Missing }
 
-// labelled reports whether a cell of the label is one.
+// labelled reports whether a cell of the label column is a label.
 func (p *Profile) labelled(cell string) bool {
 	number, isNumber := p.number(p.Label.Column, cell)
 	if p.Label.Task == Regression {
@@ -197,7 +197,7 @@ func (p *Profile) labelled(cell string) bool {
 	})
 }
 
-// Names returns the names of the columns that can be told apart.
+// Names returns the column names that are not empty; a name that several columns share appears once.
 func (p *Profile) Names() []string {
 	var out []string
 	for _, c := range p.Columns {
@@ -208,7 +208,7 @@ func (p *Profile) Names() []string {
 	return out
 }
 
-// watch passes over the rows.
+// watch makes a pass over the rows.
 func (p *Profile) watch(ctx context.Context, src *rowSource, label string) ([]*watcher, error) {
 	var out []*watcher
 	most := 0
@@ -224,10 +224,10 @@ func (p *Profile) watch(ctx context.Context, src *rowSource, label string) ([]*w
 		for i := len(out); i < len(src.names); i++ {
 			columns := len(src.names)
 			if src.names[i] == label {
-				columns = 1 // of a label, all classes are wanted
+				columns = 1 // all classes of a label are wanted
 			}
 			w := newWatcher(src.names[i], src.kinds[i], p.Form.Decimal, columns)
-			w.rows, w.empty = p.Rows, p.Rows // a column that came later
+			w.rows, w.empty = p.Rows, p.Rows // the column may appear after earlier rows
 			out = append(out, w)
 			most = min(sampledRows, max(sampledCell/len(src.names), 100))
 		}
@@ -254,7 +254,7 @@ func (p *Profile) watch(ctx context.Context, src *rowSource, label string) ([]*w
 	}
 }
 
-// rowHash is a hash of the cells that are not empty, so that columns which come later do not change it.
+// rowHash hashes the cells that are not empty, so that columns that appear later do not change it.
 func rowHash(row []string) uint64 {
 	h := fnv.New64a()
 	var at [4]byte
@@ -269,7 +269,7 @@ func rowHash(row []string) uint64 {
 	return h.Sum64()
 }
 
-// widen gives rows of the sample the cells of columns that came later.
+// widen adds empty cells to rows of the sample for columns that appeared later.
 func (p *Profile) widen(columns int) {
 	for i, row := range p.sample {
 		if len(row) < columns {
@@ -278,9 +278,9 @@ func (p *Profile) widen(columns int) {
 	}
 }
 
-// keep puts a row into the sample: every row has the same chance.
+// keep samples a row: every row has the same chance to be in the sample.
 func (p *Profile) keep(row []string, most int) {
-	if len(p.sample) > most { // columns came later
+	if len(p.sample) > most { // the limit drops when columns appear later
 		clear(p.sample[most:])
 		p.sample = p.sample[:most]
 	}

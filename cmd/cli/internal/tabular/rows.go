@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// rowSource gives the rows of a file as texts; a missing value is an empty one.
+// rowSource reads the rows of a file as texts; a missing value is empty.
 type rowSource struct {
-	names []string // of JSON lines, more may come with a row
-	kinds []Kind   // what the format says of each; Unknown where it says nothing
+	names []string // for JSON lines, a row may add names
+	kinds []Kind   // kinds by the format; Unknown if the format does not say
 	next  func() ([]string, error)
 	close func() error
-	// unreadable says of columns why they cannot be read.
+	// unreadable says why a column cannot be read, by name.
 	unreadable map[string]string
-	// repeated are the rows so far that repeat the names and were left out.
+	// repeated counts the rows so far that repeat the header; they are left out.
 	repeated int64
 }
 
-// open opens the rows of files, which follow each other. What it cannot read as a table is an error.
+// open opens the rows of several files in turn. It fails for files that are no tables.
 func open(ctx context.Context, files []string, f Form) (*rowSource, error) {
 	switch f.Format {
 	case "csv":
@@ -99,12 +99,12 @@ func openCSV(ctx context.Context, path string, f Form) (*rowSource, error) {
 	return s, nil
 }
 
-// isRepeated reports whether a row has the names of the columns again, as in files that were put together. Two names may be values, too.
+// isRepeated reports whether a row repeats the header, as in concatenated files. With only two columns it may be a row of values.
 func isRepeated(row, names []string) bool {
 	return len(names) > 2 && slices.EqualFunc(row, names, func(cell, name string) bool { return cell == name || strings.TrimSpace(cell) == name })
 }
 
-// sampleLines is how many lines of JSON the columns are found in that are sorted; others come behind them.
+// sampleLines is the number of JSON lines whose names are sorted; names that appear later follow.
 const sampleLines = 1000
 
 func openJSONL(ctx context.Context, files []string) (*rowSource, error) {
@@ -132,7 +132,7 @@ func openJSONL(ctx context.Context, files []string) (*rowSource, error) {
 			}
 		}
 		if len(s.names) > mostColumns {
-			break // the caller says so
+			break // watch reports it
 		}
 	}
 	slices.Sort(s.names)
@@ -177,7 +177,7 @@ func openJSONL(ctx context.Context, files []string) (*rowSource, error) {
 	return s, nil
 }
 
-// jsonCell makes a text of a value, and notes what kind it has.
+// jsonCell converts a value to a text, and records its kind.
 func jsonCell(cell *string, kind *Kind, raw json.RawMessage) error {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":

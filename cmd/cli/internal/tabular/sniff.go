@@ -18,10 +18,10 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// headBytes are what the form of a text is inferred from.
+// headBytes is the length of the beginning of a text from which its form is inferred.
 const headBytes = 1 << 18
 
-// Form says how a file is read.
+// Form says how to read a file.
 type Form struct {
 	Format    string // csv, jsonl, parquet or arrow
 	Delimiter string // csv: a character, or whitespace
@@ -29,10 +29,10 @@ type Form struct {
 	Decimal   string // csv: the decimal mark of numbers, "." or ","
 }
 
-// delimiters are the known ones; of equally good ones the first.
+// delimiters are the known delimiters; among equally good ones, the first is chosen.
 var delimiters = []string{",", ";", "\t", "|"}
 
-// formOf infers the form of a file by name and content. label, where given, is a column that a header must have.
+// formOf infers the form of a file from its name and content. A header must contain label, unless label is empty.
 func formOf(ctx context.Context, path, label string) (Form, error) {
 	name := strings.TrimSuffix(strings.ToLower(inputs.BaseName(path)), ".gz")
 	switch filepath.Ext(name) {
@@ -75,13 +75,13 @@ func formOf(ctx context.Context, path, label string) (Form, error) {
 	return textForm(head, whole, label), nil
 }
 
-// isForSpreadsheets reports whether a line names the delimiter, as "sep=;" does.
+// isForSpreadsheets reports whether a line specifies the delimiter, like "sep=;".
 func isForSpreadsheets(line string) bool {
 	line = strings.Trim(line, "\"\r")
 	return len(line) == len("sep=;") && strings.HasPrefix(line, "sep=")
 }
 
-// headOf returns the beginning of a file, unpacked, and whether it is all.
+// headOf returns the beginning of a file, decompressed, and whether it is the whole file.
 func headOf(ctx context.Context, path string) (head []byte, whole bool, err error) {
 	f, err := openText(ctx, path)
 	if err != nil {
@@ -96,20 +96,20 @@ func headOf(ctx context.Context, path string) (head []byte, whole bool, err erro
 	return head[:n], false, err
 }
 
-// text is a file that is read from its beginning, without a byte order mark.
+// text is a file that is read from the start, without a byte order mark.
 type text struct {
 	io.Reader
 	io.Closer
 }
 
-// openText opens a file or an object, unpacked.
+// openText opens a file or an object, decompressed.
 func openText(ctx context.Context, path string) (text, error) {
 	f, err := inputs.OpenFile(ctx, path)
 	if err != nil {
 		return text{}, err
 	}
 	from := io.Reader(f)
-	if inputs.IsURL(path) { // a store's errors do not name the object
+	if inputs.IsURL(path) { // the store's errors do not name the object
 		from = &named{f, path}
 	}
 	b := bufio.NewReaderSize(from, 1<<16)
@@ -119,7 +119,7 @@ func openText(ctx context.Context, path string) (text, error) {
 	return text{b, f}, nil
 }
 
-// named is a reader whose errors have a name.
+// named is a reader that adds a name to its errors.
 type named struct {
 	io.Reader
 	name string
@@ -134,7 +134,7 @@ func (r *named) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// IsUTF16 reports whether a text begins with the mark of UTF-16, or has a zero in each second byte.
+// IsUTF16 reports whether a text begins with the byte order mark of UTF-16, or has zeros in every second byte.
 func IsUTF16(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return true
@@ -148,7 +148,7 @@ func IsUTF16(head []byte) bool {
 	return n > 3 && (zeros[0] == 0 && zeros[1] > n/3 || zeros[1] == 0 && zeros[0] > n/3)
 }
 
-// trimUTF8 leaves out a character that is cut at the end of a part of a file.
+// trimUTF8 removes an incomplete character at the end, unless b is the whole file.
 func trimUTF8(b []byte, whole bool) []byte {
 	if whole {
 		return b
@@ -168,7 +168,7 @@ func textForm(head []byte, whole bool, label string) Form {
 		rows := firstRows(head, whole, d)
 		score := regularity(rows)
 		if d != "," && score >= 1 && hasDecimalCommas(rows) {
-			score++ // by commas the rows may be as regular, with one cell more
+			score++ // with commas as delimiters, rows may be as regular, with one more cell
 		}
 		if score > bestScore {
 			best.Delimiter, bestScore = d, score
@@ -185,7 +185,7 @@ func textForm(head []byte, whole bool, label string) Form {
 	return best
 }
 
-// isJSONArray reports whether a text is a JSON array, or begins as one of objects or arrays.
+// isJSONArray reports whether a text is a JSON array, or begins like an array of objects or arrays.
 func isJSONArray(text []byte, whole bool) bool {
 	if text[0] != '[' {
 		return false
@@ -194,11 +194,11 @@ func isJSONArray(text []byte, whole bool) bool {
 	return whole && json.Valid(text) || len(inner) > 1 && (inner[0] == '{' && bytes.HasPrefix(bytes.TrimSpace(inner[1:]), []byte{'"'}) || inner[0] == '[')
 }
 
-// whitespace is the delimiter of cells that spaces and tabs separate.
+// whitespace is the delimiter for cells separated by spaces and tabs.
 const whitespace = "whitespace"
 
-// isAligned reports whether spaces and tabs separate the cells of all rows, and no other delimiter does, or a tab makes less
-// than half as many of them, as before names at the end of lines.
+// isAligned reports whether spaces and tabs separate the cells of all rows. Either no other delimiter does, or tabs give less
+// than half as many cells, as in lines whose only tab is before a name.
 func isAligned(head []byte, whole bool, other string, score float64) bool {
 	if score >= 0.5 && other != "\t" {
 		return false
@@ -214,13 +214,13 @@ func isAligned(head []byte, whole bool, other string, score float64) bool {
 	return cells > 1 && (score < 0.5 || cells > 2*len(firstRows(head, whole, other)[0]))
 }
 
-// rowReader reads rows of cells, each valid until the next one, as inputs does.
+// rowReader reads rows of cells as package inputs does; each row is valid until the next Read.
 type rowReader interface {
 	Read() ([]string, error)
 	FieldPos(cell int) (line, column int)
 }
 
-// reader reads rows of a text.
+// reader returns a reader of rows.
 func reader(in io.Reader, delimiter string) rowReader {
 	if delimiter == whitespace {
 		return inputs.NewAlignedRows(in, 0)
@@ -232,7 +232,7 @@ func reader(in io.Reader, delimiter string) rowReader {
 	return r
 }
 
-// firstRows are up to 1000 rows; the last one of a part of a file may be cut and is left out.
+// firstRows returns up to 1000 rows. If head is not the whole file, the last row may be incomplete and is left out.
 func firstRows(head []byte, whole bool, delimiter string) [][]string {
 	r := reader(bytes.NewReader(head), delimiter)
 	var rows [][]string
@@ -253,7 +253,7 @@ func firstRows(head []byte, whole bool, delimiter string) [][]string {
 	return rows
 }
 
-// regularity is the share of rows that have as many cells as most have, more where they have several.
+// regularity is the share of rows with the most common number of cells, slightly more if rows have many cells; 0 for one cell.
 func regularity(rows [][]string) float64 {
 	if len(rows) == 0 {
 		return 0
@@ -273,8 +273,8 @@ func regularity(rows [][]string) float64 {
 	return best
 }
 
-// hasHeader reports whether the first row holds names: it has the label, or texts over numbers, or no text that its column
-// has again. Rows that repeat the first one as a whole say nothing: names come again where files were joined.
+// hasHeader reports whether the first row has names: it contains the label, or it has no numbers and more columns speak for names
+// (numbers below a text) than against (the text occurs again). Rows equal to the first do not count: joined files repeat the header.
 func hasHeader(rows [][]string, label string) bool {
 	if len(rows) == 0 {
 		return false
@@ -314,7 +314,7 @@ func hasHeader(rows [][]string, label string) bool {
 	return votes > 0
 }
 
-// hasDecimalCommas reports whether numbers have decimal commas.
+// hasDecimalCommas reports whether more numbers have decimal commas than decimal points.
 func hasDecimalCommas(rows [][]string) bool {
 	commas, points := 0, 0
 	for _, r := range rows {
@@ -330,7 +330,7 @@ func hasDecimalCommas(rows [][]string) bool {
 	return commas > points
 }
 
-// parseNumber reads a number; decimal "," means a comma before its fraction, "" either.
+// parseNumber parses a number with this decimal mark; an empty mark allows both.
 func parseNumber(cell, decimal string) (float64, bool) {
 	if cell == "" || len(cell) > 64 || !plainNumeral(cell) {
 		return 0, false
@@ -344,7 +344,7 @@ func parseNumber(cell, decimal string) (float64, bool) {
 	return v, err == nil
 }
 
-// hasDecimalPoint reports whether a number has points that do not group three digits each. No group is the first one that begins with 0.
+// hasDecimalPoint reports whether a number has points other than separators of groups of three digits. A first group does not start with 0.
 func hasDecimalPoint(cell string) bool {
 	whole, _, _ := strings.Cut(cell, ",")
 	parts := strings.Split(strings.TrimLeft(whole, "+-"), ".")
@@ -354,7 +354,7 @@ func hasDecimalPoint(cell string) bool {
 	return len(parts[0]) < 1 || len(parts[0]) > 3 || parts[0][0] == '0' || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 || strings.ContainsAny(s, "eE+-") })
 }
 
-// plainNumeral reports whether a cell has digits, and none of the letters that only Go's own numerals have.
+// plainNumeral reports whether a cell has digits, and no letters that are only in Go's numerals.
 func plainNumeral(cell string) bool {
 	digits := false
 	for i := range len(cell) {
@@ -368,10 +368,10 @@ func plainNumeral(cell string) bool {
 	return digits
 }
 
-// marks are cells that mean a missing value, in the order in which configs list them.
+// marks are cells that stand for missing values, in the order in which configs list them.
 var marks = []string{"?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", "."}
 
-// wordMarks are marks that may be names of classes.
+// wordMarks are the marks that may also be class names.
 var wordMarks = []string{"NA", "N/A", "n/a", "NULL", "null", "None"}
 
 func isMark(cell string) bool { return cell == "" || slices.Contains(marks, cell) }

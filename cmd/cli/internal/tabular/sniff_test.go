@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// TestForm: each text is read with the delimiter, header, decimal mark, columns and rows that a person sees in it.
+// TestForm: delimiter, header, decimal mark, columns and rows of each text are the ones that a person sees.
 func TestForm(t *testing.T) {
 	for _, c := range []struct {
 		name, content, label string
@@ -58,7 +58,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no table is refused with a message that says why.
+// TestRefused: files that are no tables are refused with a message that says why.
 func TestRefused(t *testing.T) {
 	long := strings.Repeat("x", 17<<20)
 	for _, c := range []struct{ name, file, content, want string }{
@@ -120,7 +120,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGivenForm: a form that is given is taken, whatever the file looks like.
+// TestGivenForm: a given form is used, whatever the file looks like.
 func TestGivenForm(t *testing.T) {
 	form := tabular.Form{Format: "csv", Delimiter: "|", Decimal: "."}
 	if p := read(t, "t.csv", "a,b\n1,2\n", tabular.Options{Form: &form}); len(p.Columns) != 1 || p.Rows != 2 {
@@ -128,7 +128,7 @@ func TestGivenForm(t *testing.T) {
 	}
 }
 
-// TestNamesAgain: rows that repeat the names are counted by themselves, and no class is the name of the label.
+// TestNamesAgain: rows that repeat the header are counted separately, and the label's name does not become a class.
 func TestNamesAgain(t *testing.T) {
 	part := table(20, "a,b,y", format("%d", 3, 0), format("%d.5", 1, 7), format("k%d", 1, 2))
 	p := read(t, "t.csv", part+" a, b,y\n"+part, tabular.Options{Label: "y"})
@@ -140,8 +140,8 @@ func TestNamesAgain(t *testing.T) {
 	}
 }
 
-// TestPointsBesideCommas: in a file with decimal commas, points group three digits each, and a column that has other points, or 0 before one, and no commas is read
-// with decimal points.
+// TestPointsBesideCommas: in a file with decimal commas, points separate groups of three digits. A column without commas whose points
+// cannot be such separators is read with decimal points.
 func TestPointsBesideCommas(t *testing.T) {
 	p := read(t, "t.csv", "a;b;c;d;e;f;y\n1,5;0.25;1.234;1.234,5;0.123;1,1;k\n2,5;-2.5;12.000;2,5;1.234;1,2;l\n3,5;1000;1;3,5;-0.456;1,3;k\n", tabular.Options{Label: "y"})
 	for i, want := range []string{" 1.5 3.5", "number -2.5 1000", " 1 12000", " 2.5 1234.5", "number -0.456 1.234"} {

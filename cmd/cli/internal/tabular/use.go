@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/spelling"
 )
 
-// Use says what a column is to a model.
+// Use says how models use a column.
 type Use int
 
 // The uses of columns.
@@ -18,14 +18,14 @@ const (
 	Numeric
 	Category
 	LabelUse
-	Texts // of several words, which differ from row to row
+	Texts // several words, which differ from row to row
 	Dates
 )
 
-// identifiers are names of columns that number or name rows.
+// identifiers are names of columns that number or identify rows.
 var identifiers = []string{"id", "index", "idx", "key", "uuid", "guid", "rowid", "row_id", "rownum", "row", "no", "nr", "unnamed: 0"}
 
-// Uses says what each column is to a model, and why those that are left out are.
+// Uses says how models use each column, and why columns are left out.
 func (p *Profile) Uses() (uses []Use, reasons []string) {
 	uses, reasons = make([]Use, len(p.Columns)), make([]string, len(p.Columns))
 	for i, c := range p.Columns {
@@ -37,7 +37,7 @@ func (p *Profile) Uses() (uses []Use, reasons []string) {
 			uses[i], reasons[i] = LeftOut, "its dates are always the same"
 		}
 	}
-	if ids := p.ids(); len(ids) > 1 { // of users and articles, say: as numbers they tell nothing
+	if ids := p.ids(); len(ids) > 1 { // such as users and articles, which are meaningless as numbers
 		for _, i := range ids {
 			if uses[i] == Numeric {
 				uses[i] = Category
@@ -47,7 +47,7 @@ func (p *Profile) Uses() (uses []Use, reasons []string) {
 	return uses, reasons
 }
 
-// TakeForText makes a column texts, if it has a value of its own in most rows: short ones look like names.
+// TakeForText makes a column with a different value in most rows a text column; otherwise short texts count as names.
 func (p *Profile) TakeForText(name string) {
 	for i := range p.Columns {
 		if p.Columns[i].Name == name {
@@ -56,7 +56,7 @@ func (p *Profile) TakeForText(name string) {
 	}
 }
 
-// Drop leaves columns out, by their names. A name that no column has, or that is the label's, is an error.
+// Drop leaves out columns by name. It fails for names that no column has, and for the label.
 func (p *Profile) Drop(names []string) error {
 	for _, name := range names {
 		i := slices.IndexFunc(p.Columns, func(c Column) bool { return c.Name == name })
@@ -70,7 +70,7 @@ func (p *Profile) Drop(names []string) error {
 		case p.Label != nil && p.Label.Column == i:
 			return fmt.Errorf("column %q is the label: expected one that the model would read", name)
 		}
-		p.Columns[i].dropped = true // columns of one name are left out anyway
+		p.Columns[i].dropped = true // further columns with this name are left out anyway
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (c Column) use() (Use, string) {
 	case rare && (c.text || c.Words >= 2.5):
 		return Texts, ""
 	case rare && c.SometimesThere():
-		return Category, "" // that it is there says something
+		return Category, "" // whether there is a value is informative
 	case rare:
 		return LeftOut, fmt.Sprintf("it has %d different values in %d rows, as names and ids have", c.Distinct, present)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/cmd/cli/internal/tabular"
 )
 
-// TestUses: what each sort of column is to a model.
+// TestUses: how models use each sort of column.
 func TestUses(t *testing.T) {
 	words := func(r int) string { return fmt.Sprintf("the %d quick brown foxes", r) }
 	mostly := func(r int) string {
@@ -89,7 +89,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestMissingDates: among dates and times, words that are none count as missing, beside marks and empty cells.
+// TestMissingDates: among dates and times, other words count as missing, like marks and empty cells.
 func TestMissingDates(t *testing.T) {
 	for name, value := range map[string]func(r int) string{
 		"dates":                       func(r int) string { return fmt.Sprintf("2020-%02d-%02d", 1+r%12, 1+r%28) },
@@ -106,7 +106,7 @@ func TestMissingDates(t *testing.T) {
 	}
 }
 
-// TestMissing: marks and empty cells are counted as missing, and words among numbers become marks.
+// TestMissing: marks and empty cells count as missing, and words among numbers become marks.
 func TestMissing(t *testing.T) {
 	cells := []string{"1", "?", "NA", "", "2.5", "null", "-"}
 	p := read(t, "t.csv", table(70, "y,x", format("%d", 1, 2), func(r int) string { return cells[r%7] }), tabular.Options{})
@@ -128,7 +128,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestNumbers: the statistics of 0, 2, ... 198 in another order, with decimal commas.
+// TestNumbers: the statistics of 0, 2, ... 198, shuffled, with decimal commas.
 func TestNumbers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("y;x\n")
@@ -146,7 +146,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestIDsAreCategories: two columns of ids that come again are categories, one alone and ids of few values stay numbers.
+// TestIDsAreCategories: two columns of repeated ids are categories; a single one, and ids with few values, stay numbers.
 func TestIDsAreCategories(t *testing.T) {
 	for _, c := range []struct {
 		names string
@@ -161,7 +161,7 @@ func TestIDsAreCategories(t *testing.T) {
 		for r := range 400 {
 			cells := []int{r * 7 % 41, r * 5 % 31, r * 3 % 29}
 			for i, name := range strings.Split(c.names, ",") {
-				if name == "nine_id" { // too few for ids
+				if name == "nine_id" { // too few values for ids
 					cells[i] %= 9
 				}
 				fmt.Fprintf(&b, "%d,", cells[i])
@@ -181,7 +181,7 @@ func TestIDsAreCategories(t *testing.T) {
 	}
 }
 
-// TestTakeForText: short texts that differ look like names, unless the caller knows better.
+// TestTakeForText: short texts that differ count as names, unless the caller knows better.
 func TestTakeForText(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("text,code,y\n")

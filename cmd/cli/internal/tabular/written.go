@@ -12,25 +12,25 @@ import (
 
 // written counts the texts of a column that are numbers with units or separators, or dates.
 type written struct {
-	decimals     [2]string // the marks that are tried: the file's, then the other one
-	numbers      [2]int64  // texts that are numbers by them
-	plainPoints  int64     // plain numbers that only the file's mark reads
+	decimals     [2]string // decimal marks to try: the file's, then the other one
+	numbers      [2]int64  // texts that are numbers with each mark
+	plainPoints  int64     // plain numbers that contain the file's mark
 	units        map[[2]string]bool
-	bare         bool             // some are without one
-	scaled       bool             // some units are multipliers, as of 1.2K
-	unread       [2]string        // for each mark a text that is no number by it
-	words        map[string]int64 // texts without a digit, one kind more than may be missing values
-	dates        [3]int64         // by the order
-	times, hours int64            // texts that have a time, and those that have nothing else
-	failed       int64            // texts that are none of it
+	bare         bool             // some numbers have no unit
+	scaled       bool             // some units are multipliers, such as K in 1.2K
+	unread       [2]string        // for each mark, a text that is no number with it
+	words        map[string]int64 // texts without digits; one more than can be missing values
+	dates        [3]int64         // texts that are dates, by order
+	times, hours int64            // texts with a time, and texts with only a time
+	failed       int64            // texts that are none of these
 }
 
 const (
-	mostUnits  = 16 // different units of a column of numbers, which are then converted
-	mostFailed = 64 // texts that are none of it, after which no more are looked at
+	mostUnits  = 16 // limit on the different units of a column, which are converted to one
+	mostFailed = 64 // texts that are none of these, after which add gives up
 )
 
-// orders are those of dates, of equally good ones the first.
+// orders are the orders of dates; among equally good ones, the first is chosen.
 var orders = [3]textvalue.Order{textvalue.YMD, textvalue.DMY, textvalue.MDY}
 
 func newWritten(decimal string) *written {
@@ -41,14 +41,14 @@ func newWritten(decimal string) *written {
 	return w
 }
 
-// plain notes a number without anything else.
+// plain counts a plain number.
 func (w *written) plain(cell string) {
 	if strings.ContainsAny(cell, w.decimals[0]) {
 		w.plainPoints++
 	}
 }
 
-// add looks at a text that is no number.
+// add counts a text that is no plain number.
 func (w *written) add(cell string) {
 	if w.failed > mostFailed && w.failed > w.numbers[0]+w.numbers[1]+slices.Max(w.dates[:])+w.hours {
 		return
@@ -93,7 +93,7 @@ func (w *written) add(cell string) {
 	}
 }
 
-// missingWord counts a text without digits, and reports whether it is one of few kinds, which may all stand for missing values.
+// missingWord counts a text without digits, and reports whether there are few enough different ones to stand for missing values.
 func (w *written) missingWord(cell string) bool {
 	if _, known := w.words[cell]; known || len(w.words) <= mostMissingWords {
 		w.words[cell]++
@@ -101,7 +101,7 @@ func (w *written) missingWord(cell string) bool {
 	return len(w.words) <= mostMissingWords
 }
 
-// unit notes the words around a number. M is millions, m may be metres; else the case of letters says nothing.
+// unit records the words around a number. M is millions while m may be metres; otherwise case does not matter.
 func (w *written) unit(before, behind string) {
 	if before == "" && behind == "" {
 		w.bare = true
@@ -121,16 +121,16 @@ func (w *written) unit(before, behind string) {
 	}
 }
 
-// multipliers are units that numbers without one do not have by mere omission: 900 beside 1.2K is not 900K.
+// multipliers are units that are never implied: 900 beside 1.2K is not 900K.
 var multipliers = []string{"k", "m", "M", "mn", "mio", "mil", "mln", "million", "b", "bn", "billion", "t", "thousand", "%", "‰"}
 
-// isCurrency reports whether a word before a number says in what money it is.
+// isCurrency reports whether the word before a number is a currency.
 func isCurrency(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) ||
 		slices.Contains([]string{"USD", "EUR", "GBP", "CHF", "JPY", "CNY", "INR", "Rs", "kr"}, s)
 }
 
-// order is the one that reads the most dates. Where days and months can be told apart in no date, points and dashes stand behind days.
+// order is the order that reads the most dates. If no date distinguishes days from months, days come first; reading corrects that for slashes.
 func (w *written) order() textvalue.Order {
 	best := 0
 	for i, n := range w.dates {
@@ -141,8 +141,8 @@ func (w *written) order() textvalue.Order {
 	return orders[best]
 }
 
-// missing counts the words, such as unknown, that stand for missing values in a column of so many texts and numbers: there are few kinds of
-// them, in less than half of the rows.
+// missing counts the words, such as unknown, that stand for missing values in a column with so many texts and numbers. There must be few
+// different ones, in less than half of the rows.
 func (w *written) missing(all int64) (n int64) {
 	for _, count := range w.words {
 		n += count
@@ -153,9 +153,9 @@ func (w *written) missing(all int64) (n int64) {
 	return n
 }
 
-// reading is what a column of so many plain numbers and other texts is read as; slash says that dates have slashes.
+// reading says how to parse a column with so many plain numbers and other texts; slash reports whether dates have slashes.
 func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
-	enough := func(n int64) bool { return n > 0 && 100*(others-n) <= others+plain } // but for one of a hundred
+	enough := func(n int64) bool { return n > 0 && 100*(others-n) <= others+plain } // all but one in a hundred
 	date := w.order()
 	if date == textvalue.DMY && slash && w.dates[1] == w.dates[2] {
 		date = textvalue.MDY
@@ -178,8 +178,8 @@ func (w *written) reading(plain, others int64, slash bool) textvalue.Reading {
 	return textvalue.Reading{}
 }
 
-// commonUnit is what the units of the numbers are converted into, empty where all have the same one; ok is false where they have nothing in
-// common. Bare numbers, which have no unit, go with thousands and millions alone: 900 beside 1.2K is 900, but beside 5 kg and 3 g it may be either.
+// commonUnit is the unit that numbers are converted to, empty if all have the same; ok is false if units have nothing in common.
+// Numbers without a unit only go with multipliers such as thousands: 900 beside 1.2K is 900, but beside 5 kg and 3 g it is ambiguous.
 func (w *written) commonUnit(bare bool) (unit string, ok bool) {
 	if len(w.units) <= 1 && !(w.scaled && bare) {
 		return "", true
@@ -191,7 +191,7 @@ func (w *written) commonUnit(bare bool) (unit string, ok bool) {
 	money := ""
 	for u := range w.units {
 		if money = cmp.Or(money, u[0]); u[0] != money && u[0] != "" {
-			return "", false // of two currencies
+			return "", false // two currencies
 		}
 		bare = bare || u[1] == ""
 		behind = append(behind, u[1])
@@ -200,7 +200,7 @@ func (w *written) commonUnit(bare bool) (unit string, ok bool) {
 	return unit, ok && (unit == "one" || !bare)
 }
 
-// odd counts the texts, of so many, that the reading of a column of numbers does not read: they are missing.
+// odd counts the texts, out of others, that the reading of a numeric column cannot parse. They are missing.
 func (w *written) odd(c *Column, others int64) {
 	at := 0
 	if decimalKey(w.decimals[0]) != c.Reading.Decimal {
@@ -212,7 +212,7 @@ func (w *written) odd(c *Column, others int64) {
 	c.Missing += c.Odd
 }
 
-// dated counts the texts that the reading of a column of dates reads: the others are missing.
+// dated counts the texts that the reading of a date column can parse. The others are missing.
 func (w *written) dated(r textvalue.Reading) int64 {
 	if r.Part == textvalue.Hour {
 		return w.hours
@@ -220,7 +220,7 @@ func (w *written) dated(r textvalue.Reading) int64 {
 	return slices.Max(w.dates[:])
 }
 
-// decimalKey is the mark as declarations have it.
+// decimalKey is the decimal mark in a column declaration.
 func decimalKey(mark string) string {
 	if mark == "." {
 		return ""
@@ -228,7 +228,7 @@ func decimalKey(mark string) string {
 	return mark
 }
 
-// measure takes the numbers of a column that is read as such from the rows of the sample.
+// measure computes the statistics of a column parsed as numbers, from the rows of the sample.
 func (p *Profile) measure(i int) {
 	c := &p.Columns[i]
 	w := newWatcher(c.Name, Unknown, "", len(p.Columns))
@@ -241,7 +241,7 @@ func (p *Profile) measure(i int) {
 	c.Steady = false
 }
 
-// number is the number of a cell of a column.
+// number is the number in a cell of column i.
 func (p *Profile) number(i int, cell string) (float64, bool) {
 	if r := p.Columns[i].Reading; r.Part == textvalue.Number {
 		v := r.Parse([]byte(cell))
@@ -250,7 +250,7 @@ func (p *Profile) number(i int, cell string) (float64, bool) {
 	return parseNumber(cell, p.Form.Decimal)
 }
 
-// Parts are the parts of the dates of a column that differ from row to row, in the sample.
+// Parts returns the parts of a date column that differ between rows of the sample.
 func (p *Profile) Parts(i int) []textvalue.Part {
 	r := p.Columns[i].Reading
 	parts := []textvalue.Part{textvalue.Days, textvalue.Year, textvalue.Month, textvalue.Day, textvalue.Weekday, textvalue.Hour}

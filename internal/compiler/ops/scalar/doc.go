@@ -1,2 +1,2 @@
-// Package scalar has the functions of one float that ops are defined by where Go's math has none, for the host's kernels too.
+// Package scalar has the functions of one float that ops and the host's kernels need and Go's math package lacks.
 package scalar

@@ -8,7 +8,7 @@ func Sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // Softplus returns log(1+e^x) without overflow.
 func Softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-// Elu returns x where it is positive, else e^x - 1.
+// Elu returns x if it is positive, else e^x - 1.
 func Elu(x float64) float64 {
 	if x < 0 {
 		return math.Expm1(x)
@@ -25,7 +25,7 @@ func Rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 // Reciprocal returns 1/x.
 func Reciprocal(x float64) float64 { return 1 / x }
 
-// beyondExp is where the exponential overflows and half of it does not yet.
+// beyondExp is a bound from which the exponential may overflow although half of it does not.
 const beyondExp = 709
 
 // Cosh returns (e^x+e^-x)/2, up to the largest number.

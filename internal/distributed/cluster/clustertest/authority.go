@@ -17,19 +17,19 @@ import (
 
 // Authority signs certificates for tests.
 type Authority struct {
-	CAFile string // its own certificate
+	CAFile string // the authority's own certificate
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// Certificate says what a certificate is for.
+// Certificate describes the use of a certificate.
 type Certificate struct {
 	Hosts   []string // names and addresses; none: 127.0.0.1 and localhost
 	Expired bool
 }
 
-// NewAuthority makes an authority whose files last as long as the test.
+// NewAuthority makes an authority whose files exist until the test ends.
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{key: newKey(tb), CAFile: filepath.Join(tb.TempDir(), "ca.pem")}

@@ -83,7 +83,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestBlackHoleIsNoticed takes as long as the least peer timeout that gRPC's
+// TestBlackHoleIsNoticed takes as long as the shortest peer timeout that gRPC's
 // pings allow.
 func TestBlackHoleIsNoticed(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {

@@ -1,5 +1,5 @@
-// Package clustertest helps tests of what runs on a cluster: nodes over real
-// sockets (Start), a TCP proxy in front of each that disturbs what is between
-// tasks (Proxy), and certificates (Authority). cluster.NewLocal is the cheaper
-// choice where sockets do not matter.
+// Package clustertest helps tests of programs on a cluster: nodes over real
+// sockets (Start), a TCP proxy in front of each that disturbs the connections
+// between tasks (Proxy), and certificates (Authority). If sockets do not
+// matter, use cluster.NewLocal.
 package clustertest

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster/clustertest"
 )
 
-// A test of its own package gives Start its *testing.T; here one is run.
+// A test in its own package passes Start its *testing.T; here one is run.
 func Example() {
 	test := func(t *testing.T) {
 		worker, ps := cluster.Task{Job: "worker"}, cluster.Task{Job: "ps"}

@@ -67,21 +67,21 @@ const (
 )
 
 // Damage flips a bit of the byte after the next n bytes in a direction, on any
-// connection. It is one fault: call Damage again for the next.
+// connection. It causes one fault: call Damage again for the next.
 func (p *Proxy) Damage(w Way, after int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flips[w] = after + 1
 }
 
-// Damaged reports whether the byte of the last Damage has come.
+// Damaged reports whether the byte of the last Damage has passed.
 func (p *Proxy) Damaged(w Way) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.flips[w] == 0
 }
 
-// flip damages the byte of b that is to be damaged, if it is there.
+// flip damages the marked byte if it is in b.
 func (p *Proxy) flip(w Way, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// hold registers a connection for Cut; it reports whether it may be used.
+// hold registers a connection for Cut, and reports whether it may be used.
 func (p *Proxy) hold(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +176,7 @@ func (p *Proxy) forward(from net.Conn) {
 	for way, ends := range [][2]net.Conn{ToTarget: {from, to}, FromTarget: {to, from}} {
 		both.Go(func() {
 			_, _ = io.Copy(ends[1], &disturbed{ends[0], p, Way(way)})
-			from.Close() // one direction's end ends both: tasks do not half-close
+			from.Close() // the end of one direction ends both: tasks do not half-close
 			to.Close()
 		})
 	}
@@ -212,7 +212,7 @@ func after(d time.Duration) <-chan struct{} {
 	return c
 }
 
-// disturbed reads what the proxy lets pass.
+// disturbed reads the data that the proxy lets pass.
 type disturbed struct {
 	conn  net.Conn
 	proxy *Proxy

@@ -15,14 +15,14 @@ type Cluster struct {
 	Proxies map[cluster.Task]*Proxy // the proxy through which all others reach the task
 
 	spec   runconfig.ClusterSpec
-	listen map[cluster.Task]string // where a task listens, behind its proxy
+	listen map[cluster.Task]string // the task's listen address, behind its proxy
 	change func(*cluster.Config)
 }
 
 // Start opens a node for each task, each behind a proxy; tasks of a job are
-// numbered from 0. Nodes are as cluster.Open returns them: Register, then
-// Serve. change, which may be nil, changes each node's configuration before it
-// is opened. All is closed when the test ends.
+// numbered from 0. The nodes are as from cluster.Open: Register, then Serve.
+// change, which may be nil, modifies each node's configuration before it is
+// opened. Everything is closed when the test ends.
 func Start(tb testing.TB, change func(*cluster.Config), tasks ...cluster.Task) *Cluster {
 	tb.Helper()
 	c := &Cluster{Nodes: map[cluster.Task]*cluster.Node{}, Proxies: map[cluster.Task]*Proxy{}, listen: map[cluster.Task]string{}, change: change}
@@ -48,7 +48,7 @@ func Start(tb testing.TB, change func(*cluster.Config), tasks ...cluster.Task) *
 }
 
 // Restart replaces a task's node, which must have been closed, by a new one at
-// the same address, as a process started again is.
+// the same address, like a restarted process.
 func (c *Cluster) Restart(tb testing.TB, t cluster.Task) *cluster.Node {
 	tb.Helper()
 	return c.open(tb, t, nil)

@@ -1,5 +1,5 @@
-// Command gen writes the Go code of a .proto file. It is protoc and protoc-gen-go
-// in one, at the versions that its go.mod pins, so that nothing has to be installed.
+// Command gen writes the Go code of a .proto file. It combines protoc and protoc-gen-go, at the versions that its go.mod pins, so that nothing
+// has to be installed.
 package main
 
 import (
@@ -42,13 +42,13 @@ func run(in, out string) error {
 	return os.WriteFile(out, []byte(code), 0o644)
 }
 
-// registered finds the imports among the files whose Go code this program has.
+// registered resolves imports among the files whose Go code is in this program.
 func registered(path string) (protocompile.SearchResult, error) {
 	d, err := protoregistry.GlobalFiles.FindFileByPath(path)
 	return protocompile.SearchResult{Desc: d}, err
 }
 
-// generate returns the Go code of a .proto file. It may import what is registered.
+// generate returns the Go code of a .proto file. It may import registered files.
 func generate(path string) (string, error) {
 	name := filepath.Base(path)
 	c := protocompile.Compiler{
@@ -77,7 +77,7 @@ func generate(path string) (string, error) {
 	return response.File[0].GetContent(), nil
 }
 
-// withImports returns a file after all that it imports.
+// withImports returns a file after all its imports.
 func withImports(f protoreflect.FileDescriptor, seen map[string]bool) (all []*descriptorpb.FileDescriptorProto) {
 	if seen[f.Path()] {
 		return nil
@@ -88,7 +88,7 @@ func withImports(f protoreflect.FileDescriptor, seen map[string]bool) (all []*de
 	}
 	p := protodesc.ToFileDescriptorProto(f)
 	if name, ok := strings.CutPrefix(p.GetOptions().GetGoPackage(), "github.com/tensorflow/tensorflow/tensorflow/go/"); ok {
-		p.Options.GoPackage = proto.String("github.com/wamuir/graft/tensorflow/" + name) // where their Go code is
+		p.Options.GoPackage = proto.String("github.com/wamuir/graft/tensorflow/" + name) // the package with their Go code
 	}
 	return append(all, p)
 }

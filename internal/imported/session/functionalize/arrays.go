@@ -12,10 +12,10 @@ import (
 
 const variant = types_go_proto.DataType_DT_VARIANT
 
-// arrays makes lists of the arrays of tensors that tf.map_fn and dynamic_rnn of TensorFlow 1 keep: where these have a
-// number, the flow, pass from op to op so that they run in their order, there is the list itself.
+// arrays replaces the arrays of tensors that TensorFlow 1's tf.map_fn and dynamic_rnn keep by lists. Where ops on an array pass
+// on its flow, a number that orders them, ops on a list pass on the list itself.
 func (c *converter) arrays(s *scope) error {
-	var ops, all []string // arrays before what is done with them
+	var ops, all []string // arrays before the ops on them
 	grows := dynamic{}
 	for _, name := range s.names {
 		switch op := s.nodes[name].GetOp(); {
@@ -45,7 +45,7 @@ func isArray(op string) bool {
 	return strings.HasPrefix(op, "TensorArray") && strings.HasSuffix(op, "V3")
 }
 
-// list is the node of lists that does what one of an array does.
+// list returns the node on lists that does what node n does on an array.
 func list(s *scope, n *nodeDef, grows dynamic) (*nodeDef, error) {
 	in := data(n)
 	want := map[string]int{"TensorArrayV3": 1, "TensorArrayReadV3": 3, "TensorArrayWriteV3": 4, "TensorArrayScatterV3": 4, "TensorArrayGatherV3": 3, "TensorArraySizeV3": 2,
@@ -85,7 +85,7 @@ func list(s *scope, n *nodeDef, grows dynamic) (*nodeDef, error) {
 	return out("TensorListLength", kind, in[1].String()), nil
 }
 
-// dynamic knows, by the nodes that pass a handle on, whether its array takes elements behind its end (dynamic_size).
+// dynamic says, for each node that passes a handle on, whether its array grows beyond its end (dynamic_size).
 type dynamic map[string]bool
 
 func (d dynamic) of(s *scope, node string) bool {
@@ -108,7 +108,7 @@ func (d dynamic) of(s *scope, node string) bool {
 	return d[node]
 }
 
-// shape adds a constant of the sizes that an attribute states, behind leading ones, and returns its name. A shape of any rank is -1.
+// shape adds a constant with the leading sizes and the sizes that an attribute states, and returns its name. An unknown rank is -1.
 func (s *scope) shape(n *nodeDef, attr string, leading ...int32) string {
 	t := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_INT32, TensorShape: &tensor_shape_go_proto.TensorShapeProto{}, IntVal: []int32{-1}}
 	if shape := n.GetAttr()[attr].GetShape(); shape != nil && !shape.GetUnknownRank() {
@@ -134,7 +134,7 @@ func (s *scope) noSizes(n *nodeDef) string {
 	return s.constant(n.GetName()+"/leading_dims", &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_INT64, TensorShape: empty})
 }
 
-// retype gives the nodes that pass lists on the type of lists, and reads of a flow, an array's second output, the list.
+// retype sets the type of nodes that pass lists on, and makes readers of an array's flow, its second output, read the list.
 func (c *converter) retype(s *scope, lists map[string]bool) error {
 	users := map[string][]string{}
 	var next []string
@@ -175,7 +175,7 @@ func (c *converter) retype(s *scope, lists map[string]bool) error {
 	return nil
 }
 
-// flowless are inputs in which the only output of a list stands for both of an array.
+// flowless returns inputs in which both outputs of an array are replaced by the only output of a list.
 func flowless(inputs []string, array string) []string {
 	out := make([]string, len(inputs))
 	for i, in := range inputs {

@@ -9,17 +9,17 @@ import (
 
 const boolean = types_go_proto.DataType_DT_BOOL
 
-// join is a Merge and what its two values come from.
+// join is a Merge with the branches that its two values come from.
 type join struct {
 	merge   *nodeDef
 	pred    source
-	regions [2][]*nodeDef // of a false, and of a true condition
+	regions [2][]*nodeDef // for a false and a true condition
 	results [2]source
 	gates   []*nodeDef // the Switches
 }
 
-// branches replaces the conditions of a graph without loops, those within others first, and returns the nodes that
-// the named nodes need.
+// branches replaces the conditions of a graph without loops, nested ones first, and returns the nodes that the
+// roots need.
 func (c *converter) branches(s *scope, roots []string) ([]*nodeDef, error) {
 	blocked := map[string]string{}
 	for {
@@ -45,7 +45,7 @@ func (c *converter) branches(s *scope, roots []string) ([]*nodeDef, error) {
 	}
 }
 
-// needed returns the nodes that the named nodes need. No op of control flow is left among them.
+// needed returns the nodes that the roots need. They must not include ops of control flow.
 func (c *converter) needed(s *scope, roots []string) ([]*nodeDef, error) {
 	var starts []source
 	for _, name := range roots {
@@ -71,8 +71,8 @@ func (c *converter) needed(s *scope, roots []string) ([]*nodeDef, error) {
 	return nodes, nil
 }
 
-// joins are the Merges that no other is part of, and the names of the rest. Blocked are Merges that are part of
-// others, which are not looked at again before these are replaced.
+// joins returns the Merges whose branches contain no other Merge, and the names of the others. blocked maps a Merge to one within
+// it; it is not checked again before that one is replaced.
 func (c *converter) joins(s *scope, blocked map[string]string) (ready []*join, waiting []string, err error) {
 	for _, name := range s.names {
 		n := s.nodes[name]
@@ -80,7 +80,7 @@ func (c *converter) joins(s *scope, blocked map[string]string) (ready []*join, w
 			op := s.nodes[in.node].GetOp()
 			return op == "NextIteration" || op == "Enter"
 		}) {
-			continue // of a loop that was replaced; any other is refused where something needs it
+			continue // it belongs to a replaced loop; any other is refused if something needs it
 		}
 		if s.nodes[blocked[name]].GetOp() == "Merge" {
 			waiting = append(waiting, name)
@@ -100,7 +100,7 @@ func (c *converter) joins(s *scope, blocked map[string]string) (ready []*join, w
 	return ready, waiting, nil
 }
 
-// join sorts out a Merge, or names another that is part of it.
+// join finds the branches of a Merge, or names another Merge within them.
 func (c *converter) join(s *scope, n *nodeDef) (j *join, inner string, err error) {
 	j = &join{merge: n}
 	var ports [2]map[int]bool
@@ -117,7 +117,7 @@ func (c *converter) join(s *scope, n *nodeDef) (j *join, inner string, err error
 				inner = at.node
 			}
 			if inner != "" {
-				return true // the rest does not matter
+				return true // the other errors do not matter
 			}
 			if gate.GetOp() != "Switch" || len(data(gate)) != 2 {
 				return false
@@ -150,8 +150,8 @@ func (c *converter) join(s *scope, n *nodeDef) (j *join, inner string, err error
 	return j, "", nil
 }
 
-// origin is what a source is a copy of, by nodes of these ops: tf.cond copies the condition for all its Switches but
-// one, and passes it on into conditions that lie within others.
+// origin follows a source back through nodes of these ops that copy it: tf.cond copies the condition for all its Switches
+// but one, and passes it into nested conditions.
 func (c *converter) origin(s *scope, of source, ops ...string) source {
 	for range maxCopies {
 		c.visits++
@@ -164,10 +164,10 @@ func (c *converter) origin(s *scope, of source, ops ...string) source {
 	return of
 }
 
-// maxCopies of a condition are seen through.
+// maxCopies bounds how many copies of a condition are followed.
 const maxCopies = 64
 
-// groups puts joins of one condition together, unless one of them needs another.
+// groups groups the joins of each condition, unless one of them needs another.
 func (c *converter) groups(s *scope, list []*join) ([][]*join, error) {
 	same := map[source][]*join{}
 	var order []source
@@ -195,7 +195,7 @@ func (c *converter) groups(s *scope, list []*join) ([][]*join, error) {
 	return out, nil
 }
 
-// dependent reports whether what enters the branches of a group comes from one of its Merges.
+// dependent reports whether an input of a group's branches comes from one of its Merges.
 func (c *converter) dependent(s *scope, group []*join) (bool, error) {
 	if len(group) == 1 {
 		return false, nil
@@ -212,7 +212,7 @@ func (c *converter) dependent(s *scope, group []*join) (bool, error) {
 	return slices.ContainsFunc(before, func(n *nodeDef) bool { return merges[n] }), err
 }
 
-// branch replaces Merges of one condition.
+// branch replaces the Merges of one condition.
 func (c *converter) branch(s *scope, group []*join) error {
 	op := &nodeDef{Name: s.free(group[0].merge.GetName() + "/If"), Op: "If", Input: []string{group[0].pred.String()}}
 	var types []dataType
@@ -256,7 +256,7 @@ func (c *converter) branch(s *scope, group []*join) error {
 	return nil
 }
 
-// parts are the Switches of a group, the placeholders that its branches read without one (behind an edge of control),
+// parts returns the Switches of a group, the placeholders that its branches read without one (after a control edge),
 // and the other nodes of its branches.
 func parts(group []*join) (gates, inputs []*nodeDef, regions [2][]*nodeDef) {
 	for _, j := range group {
@@ -277,7 +277,7 @@ func parts(group []*join) (gates, inputs []*nodeDef, regions [2][]*nodeDef) {
 	return distinct(gates), distinct(inputs), regions
 }
 
-// distinct leaves out what was there before.
+// distinct removes duplicates.
 func distinct(nodes []*nodeDef) []*nodeDef {
 	seen := map[*nodeDef]bool{}
 	return slices.DeleteFunc(nodes, func(n *nodeDef) bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// The files of testdata were saved by TensorFlow 2.15 with control flow of version 1: x is [2], n a number, and they are
+// TensorFlow 2.15 saved the files in testdata with control flow of version 1: x is [2], n a number. The graphs are
 // functions of interop/python/v1_control.py, which has more of them.
 var goldens = map[string]func(x float64, n int) map[string]float64{
 	"nested": func(x float64, n int) map[string]float64 {
@@ -89,7 +89,7 @@ func open(t *testing.T, name string) (*session.Session, error) {
 	return session.Open(t.Context(), dir, session.Options{})
 }
 
-// TestGoldens runs loops and conditions, in and beside each other.
+// TestGoldens runs loops and conditions, side by side and nested.
 func TestGoldens(t *testing.T) {
 	for name, want := range goldens {
 		t.Run(name, func(t *testing.T) {

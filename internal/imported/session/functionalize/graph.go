@@ -22,12 +22,12 @@ type (
 	dataType  = types_go_proto.DataType
 )
 
-// Bounds of the work on a graph.
+// Limits on the work for a graph.
 const (
-	maxVisits = 1 << 23 // nodes seen, in all walks
-	maxBytes  = 1 << 28 // of the functions that are made, besides
-	maxTimes  = 4       // the size of the graph
-	nodeBytes = 512     // of a node, besides its own
+	maxVisits = 1 << 23 // nodes visited, over all walks
+	maxBytes  = 1 << 28 // of functions that are made, in addition to
+	maxTimes  = 4       // times the graph's size
+	nodeBytes = 512     // overhead of a node
 )
 
 var errVisits = fmt.Errorf("loops and conditions of TensorFlow 1 take more than %d steps to sort out", maxVisits)
@@ -35,8 +35,8 @@ var errVisits = fmt.Errorf("loops and conditions of TensorFlow 1 take more than 
 // flowOps are the ops of control flow.
 var flowOps = map[string]bool{"Switch": true, "Merge": true, "Enter": true, "Exit": true, "NextIteration": true, "LoopCond": true}
 
-// Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in the functions that it calls, by
-// While and If. It keeps of the graph what the nodes of the given names need, and returns the functions with those that it made.
+// Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in callees, the functions that it calls, by
+// While and If. It keeps only what the root nodes need, and returns callees together with the functions that it made.
 func Graph(flat *graph_go_proto.GraphDef, roots []string, callees []*inline.Callee) ([]*inline.Callee, error) {
 	c := &converter{versions: flat.GetVersions(), taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(flat)}
 	for _, f := range callees {
@@ -60,14 +60,14 @@ type converter struct {
 	taken    map[string]bool // names of functions
 	made     []*inline.Callee
 	visits   int
-	room     int // bytes that functions may still add
+	room     int // bytes that may still be added
 }
 
-// scope is a graph as it is being changed: nodes are replaced, never changed.
+// scope is a graph during conversion: nodes are replaced, never changed.
 type scope struct {
 	names   []string // in the graph's order
 	nodes   map[string]*nodeDef
-	several map[string]bool // nodes with a read output that is not the first
+	several map[string]bool // nodes with a used output other than the first
 }
 
 func newScope() *scope { return &scope{nodes: map[string]*nodeDef{}, several: map[string]bool{}} }
@@ -109,7 +109,7 @@ func (s *scope) add(n *nodeDef) {
 	}
 }
 
-// free is a name that no node has.
+// free returns a name that no node has.
 func (s *scope) free(name string) string {
 	return free(name, func(n string) bool { return s.nodes[n] != nil })
 }
@@ -126,7 +126,7 @@ func free(name string, taken func(string) bool) string {
 	}
 }
 
-// like is a node of that name, attributes and device, with another op.
+// like returns a node with n's name, attributes and device, but another op.
 func like(n *nodeDef, op string, inputs []string) *nodeDef {
 	attrs := maps.Clone(n.GetAttr())
 	if attrs == nil {
@@ -135,7 +135,7 @@ func like(n *nodeDef, op string, inputs []string) *nodeDef {
 	return &nodeDef{Name: n.GetName(), Op: op, Input: slices.Clone(inputs), Device: n.GetDevice(), Attr: attrs}
 }
 
-// source is what an input names: an output of a node, or with output -1 the node for control.
+// source is what an input names: an output of a node, or, with output -1, the node as a control input.
 type source struct {
 	node   string
 	output int
@@ -151,7 +151,7 @@ func parse(input string) source {
 	}
 	i, err := strconv.Atoi(port)
 	if err != nil || i < 0 {
-		return source{name, 0} // what reads the graph next refuses it
+		return source{name, 0} // the next reader of the graph refuses it
 	}
 	return source{name, i}
 }
@@ -166,7 +166,7 @@ func (s source) String() string {
 	return fmt.Sprintf("%s:%d", s.node, s.output)
 }
 
-// data are a node's inputs without those for control, controls those.
+// data returns a node's data inputs, controls its control inputs.
 func data(n *nodeDef) []source {
 	var out []source
 	for _, in := range n.GetInput() {
@@ -181,10 +181,10 @@ func controls(n *nodeDef) []string {
 	return slices.DeleteFunc(slices.Clone(n.GetInput()), func(in string) bool { return !strings.HasPrefix(in, "^") })
 }
 
-// dtype is the type of the values of a node of control flow.
+// dtype is the type of the values that a node of control flow passes on.
 func dtype(n *nodeDef) dataType { return n.GetAttr()["T"].GetType() }
 
-// walk finds what the starts need, in the graph's order. It does not go beyond the sources for which stop is true.
+// walk finds the nodes that the starts need, in the graph's order. It stops at the sources for which stop returns true.
 func (c *converter) walk(s *scope, starts []source, stop func(source) bool) (region []*nodeDef, err error) {
 	seen := map[string]bool{}
 	stack := slices.Clone(starts)
@@ -210,13 +210,13 @@ func (c *converter) walk(s *scope, starts []source, stop func(source) bool) (reg
 	return region, nil
 }
 
-// argument is what a function is called with in place of some sources.
+// argument is an argument of a function, which replaces some sources.
 type argument struct {
-	of []source // with any output where it is -1
+	of []source // output -1 stands for any output
 	t  dataType
 }
 
-// function makes a function of a region: what its result gives are the sources.
+// function makes a function of a region, whose results are the given sources.
 func (c *converter) function(name string, args []argument, region []*nodeDef, results []source, types []dataType) (string, error) {
 	inner := newScope()
 	for _, n := range region {
@@ -273,7 +273,7 @@ func (c *converter) function(name string, args []argument, region []*nodeDef, re
 	return f.Name, nil
 }
 
-// isPlaceholder reports whether a node may be fed: a function has its value from where it is called.
+// isPlaceholder reports whether a node may be fed: a function gets its value from the caller.
 func isPlaceholder(n *nodeDef) bool {
 	return n.GetOp() == "Placeholder" || n.GetOp() == "PlaceholderWithDefault"
 }

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 )
 
-// graphOf makes a graph of lines "Op name input input...", whose nodes of control flow are of frame f.
+// graphOf makes a graph from lines "Op name input input...". Its nodes of control flow are in frame f.
 func graphOf(t testing.TB, lines ...string) *graph_go_proto.GraphDef {
 	t.Helper()
 	var b strings.Builder
@@ -36,11 +36,11 @@ func graphOf(t testing.TB, lines ...string) *graph_go_proto.GraphDef {
 	return gd
 }
 
-// counting is a loop whose condition reads a table that was entered as it is.
+// counting is a loop whose condition reads a table, which is a loop invariant.
 var counting = []string{"Placeholder x", "Const limit", "Enter e x", "Enter most limit", "NextIteration next more", "Merge m e next",
 	"Less less m most", "LoopCond go less", "Switch s m go", "Identity in s:1", "Const one ^in", "AddV2 more in one", "Exit out s", "Identity y out"}
 
-// TestLoop shows what becomes of a loop.
+// TestLoop shows the result for a loop.
 func TestLoop(t *testing.T) {
 	gd := graphOf(t, counting...)
 	made, err := functionalize.Graph(gd, []string{"y"}, nil)
@@ -55,7 +55,7 @@ func TestLoop(t *testing.T) {
 	same(t, made[1].Graph, "Placeholder argument_0", "Placeholder argument_1", "AddV2 more in one", "Const one ^in", "Identity in argument_0", "IdentityN results more argument_1")
 }
 
-// TestLoopOfFunction: the loop of a function that is called twice is two.
+// TestLoopOfFunction: a loop in a function that is called twice becomes two loops.
 func TestLoopOfFunction(t *testing.T) {
 	gd := graphOf(t, "PartitionedCall a x", "PartitionedCall y a", "Placeholder x")
 	body := graphOf(t, "Enter e x", "NextIteration next more", "Merge m e:output:0 next:output:0", "Less less m:output:0 m:output:0",
@@ -92,7 +92,7 @@ func same(t *testing.T, gd *graph_go_proto.GraphDef, want ...string) {
 	}
 }
 
-// TestIrregular names what is not of tf.while_loop or tf.cond.
+// TestIrregular: the error names nodes that tf.while_loop or tf.cond would not make.
 func TestIrregular(t *testing.T) {
 	without := func(prefix string) []string {
 		var out []string
@@ -133,7 +133,7 @@ func TestIrregular(t *testing.T) {
 	}
 }
 
-// TestSharedCondition: what enters a branch may come from another of the same condition.
+// TestSharedCondition: an input of a branch may come from another branch of the same condition.
 func TestSharedCondition(t *testing.T) {
 	gd := graphOf(t, "Placeholder x", "Placeholder p", "Switch s x p", "Neg a s", "Abs b s:1", "Merge m a b",
 		"Switch r m p", "Neg c r", "Abs d r:1", "Merge y c d")
@@ -148,10 +148,10 @@ func TestSharedCondition(t *testing.T) {
 var flowOps = []string{"Const", "Identity", "AddV2", "Placeholder", "PlaceholderWithDefault", "Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond",
 	"TensorArrayV3", "TensorArrayReadV3", "TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySizeV3"}
 
-// nodeBytes are the bytes of a node of FuzzGraph: its op, whether it has attributes and its frame, and three inputs.
+// nodeBytes is the bytes of a node in FuzzGraph: its op, whether it has attributes and its frame, and three inputs.
 const nodeBytes = 5
 
-// fuzzed makes a graph of bytes. An input is 0 for none, else 1 + 4 * the node + its output, or 3 for control.
+// fuzzed makes a graph from bytes. An input is 0 for none, else 1 + 4 * the node + its output, or 3 for control.
 func fuzzed(data []byte) *graph_go_proto.GraphDef {
 	gd := &graph_go_proto.GraphDef{}
 	for i := 0; i+nodeBytes <= len(data); i += nodeBytes {
@@ -177,7 +177,7 @@ func fuzzed(data []byte) *graph_go_proto.GraphDef {
 	return gd
 }
 
-// bytesOf makes what fuzzed reads of lines as graphOf has them.
+// bytesOf returns the bytes from which fuzzed makes the graph that graphOf makes from lines.
 func bytesOf(lines ...string) []byte {
 	at := map[string]int{}
 	for i, l := range lines {
@@ -203,8 +203,8 @@ func bytesOf(lines ...string) []byte {
 	return out
 }
 
-// FuzzGraph: no graph makes it panic or run without end, and none keeps what it replaces. The graphs are made of few
-// bytes, as the fuzzer would spend its time on making small ones of what TensorFlow saved.
+// FuzzGraph: conversion never panics or runs without end, and leaves none of the nodes that it replaces. Graphs are made of few
+// bytes, since the fuzzer would spend its time on minimizing graphs that TensorFlow saved.
 func FuzzGraph(f *testing.F) {
 	f.Add(bytesOf(counting...))
 	f.Add(bytesOf("Placeholder x", "Placeholder p", "Switch s x p", "Identity a s", "Identity b s:1", "Merge m a b",
@@ -234,7 +234,7 @@ func FuzzGraph(f *testing.F) {
 	})
 }
 
-// TestArrays: arrays become lists, which take the place of their flows; what lists cannot do is named.
+// TestArrays: arrays become lists, which replace their flows; the error names ops that lists cannot do.
 func TestArrays(t *testing.T) {
 	filled := []string{"Placeholder x", "Const size", "Const at", "TensorArrayScatterV3 fill array at x array:1", "TensorArrayV3 array size"}
 	gd := graphOf(t, append(filled, "TensorArrayReadV3 y array at fill")...)

@@ -10,7 +10,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 )
 
-// TestDeep: nested conditions are converted once each, though each passes on the ones within it.
+// TestDeep: nested conditions are converted once each, although each passes the inner ones on.
 func TestDeep(t *testing.T) {
 	const depth = 60
 	lines := []string{"Placeholder x0"}
@@ -35,7 +35,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestShared: what many conditions share, as none of tf.cond do, does not fill the memory.
+// TestShared: nodes shared by many conditions, unlike in tf.cond, do not fill the memory.
 func TestShared(t *testing.T) {
 	lines := []string{"Const big", "Placeholder x"}
 	var keep []string
@@ -51,7 +51,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestFed: a branch has what may be fed from where the condition is, though no Switch passes it on.
+// TestFed: a branch gets a fed value from the condition's graph, even if no Switch passes it on.
 func TestFed(t *testing.T) {
 	gd := graphOf(t, "Const c", "PlaceholderWithDefault x c", "Placeholder p", "Switch s p p", "Identity in s", "Neg a x ^in", "Identity b s:1", "Merge y a b")
 	if _, err := functionalize.Graph(gd, []string{"y"}, nil); err != nil {

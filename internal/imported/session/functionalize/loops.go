@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// loop is a frame: what tf.compat.v1.while_loop makes.
+// loop is a frame, as tf.compat.v1.while_loop makes it.
 type loop struct {
 	name       string
 	variables  []*variable
-	invariants []*nodeDef // the Enters of what stays the same
+	invariants []*nodeDef // the Enters of loop invariants
 	cond       *nodeDef   // the LoopCond
 }
 
-// variable is one that a loop changes.
+// variable is a loop variable.
 type variable struct {
 	enter, merge, next, choice *nodeDef // choice is the Switch
 	exits                      []*nodeDef
 }
 
-// loops replaces the frames, those within others first.
+// loops replaces the frames, nested ones first.
 func (c *converter) loops(s *scope) error {
 	all, err := frames(s)
 	if err != nil {
@@ -71,7 +71,7 @@ func frames(s *scope) (map[string]*loop, error) {
 		}
 		v, cond := merged[in[0].node], s.nodes[in[1].node]
 		if cond.GetOp() != "LoopCond" {
-			continue // of a condition
+			continue // it belongs to a condition
 		}
 		l := entered[v.enter.GetName()]
 		if v.choice != nil || l.cond != nil && l.cond != cond {
@@ -103,7 +103,7 @@ func frames(s *scope) (map[string]*loop, error) {
 	return all, nil
 }
 
-// merges finds the variables of the loops, by their Merge.
+// merges finds the loop variables by their Merges.
 func merges(s *scope, entered map[string]*loop) (map[string]*variable, error) {
 	out := map[string]*variable{}
 	for _, name := range s.names {
@@ -121,7 +121,7 @@ func merges(s *scope, entered map[string]*loop) (map[string]*variable, error) {
 			}
 		}
 		if v.enter == nil && v.next == nil {
-			continue // of a condition
+			continue // it belongs to a condition
 		}
 		if v.enter == nil || v.next == nil || len(data(n)) != 2 || len(data(v.next)) != 1 || len(data(v.enter)) != 1 {
 			return nil, fmt.Errorf("node %q: expected the Merge of an Enter and a NextIteration", name)
@@ -133,7 +133,7 @@ func merges(s *scope, entered map[string]*loop) (map[string]*variable, error) {
 	return out, nil
 }
 
-// loop replaces a frame, unless another lies within it.
+// loop replaces a frame, unless another one is nested in it.
 func (c *converter) loop(s *scope, l *loop) (done bool, err error) {
 	if l.cond == nil || len(data(l.cond)) != 1 {
 		return false, fmt.Errorf("it has no condition")
@@ -188,7 +188,7 @@ func (c *converter) loop(s *scope, l *loop) (done bool, err error) {
 	return true, nil
 }
 
-// enters are the Enters in the order of the arguments.
+// enters returns the Enters in the order of the arguments.
 func (l *loop) enters() []*nodeDef {
 	var out []*nodeDef
 	for _, v := range l.variables {
@@ -197,7 +197,7 @@ func (l *loop) enters() []*nodeDef {
 	return append(out, l.invariants...)
 }
 
-// arguments are what condition and body take: the variables, then what stays the same.
+// arguments returns the arguments of condition and body: the variables, then the loop invariants.
 func (l *loop) arguments() (cond, body []argument, types []dataType) {
 	for _, v := range l.variables {
 		t := dtype(v.enter)
@@ -214,7 +214,7 @@ func (l *loop) arguments() (cond, body []argument, types []dataType) {
 	return cond, body, types
 }
 
-// stopAt ends a walk at arguments, and at edges of control from their nodes.
+// stopAt returns a function that stops a walk at arguments, and at control edges from their nodes.
 func stopAt(args []argument) func(source) bool {
 	at := map[source]bool{}
 	for _, a := range args {

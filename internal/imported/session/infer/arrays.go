@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// arrayRules are of ops that put tensors together and take them apart.
+// arrayRules are for ops that combine and split tensors.
 var arrayRules = map[*ops.Def]rule{
 	ops.ConcatV2: concatV2, ops.Concat: concatV1, ops.Pack: pack, ops.Unpack: unpack, ops.Split: split, ops.SplitV: splitV, ops.GatherV2: gatherV2, ops.Gather: gatherRows,
 	ops.GatherNd: gatherNd, ops.Pad: pad, ops.PadV2: pad, ops.MirrorPad: pad, ops.ScatterNd: scatterNd,
@@ -16,7 +16,7 @@ var arrayRules = map[*ops.Def]rule{
 func concatV2(s *site) ([]Value, error) { return concat(s, 0, len(s.in)-1, len(s.in)-1) }
 func concatV1(s *site) ([]Value, error) { return concat(s, 1, len(s.in), 0) }
 
-// concat joins inputs lo to hi along the axis that input at names.
+// concat joins inputs lo to hi along the axis given by input at.
 func concat(s *site, lo, hi, at int) ([]Value, error) {
 	if hi <= lo {
 		return nil, fmt.Errorf("expected tensors to join")

@@ -8,11 +8,11 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// elementRules are of ops that work element by element, beside those whose definitions state the rule.
+// elementRules are for elementwise ops whose definitions do not state the rule.
 var elementRules = map[*ops.Def]rule{ops.IdentityN: each, ops.Select: selectShape, ops.SelectV2: selectV2, ops.EnsureShape: ensured, ops.LookupTableFind: lookup, ops.LookupTableFindV2: lookup,
 	ops.StringJoin: join}
 
-// stated are the rules that definitions name.
+// stated has the rules that definitions name.
 var stated = map[ops.ShapeRule]rule{ops.SameShape: same, ops.Broadcast: binary}
 
 func same(s *site) ([]Value, error) {
@@ -28,7 +28,7 @@ func same(s *site) ([]Value, error) {
 	return []Value{v}, nil
 }
 
-// ensured: where nothing is known of the input, the shape is the one that the op demands.
+// ensured: if nothing is known about the input, the shape is the one that the op demands.
 func ensured(s *site) ([]Value, error) {
 	if s.in[0].Known {
 		return s.in[:1], nil
@@ -65,7 +65,7 @@ func binary(s *site) ([]Value, error) {
 	return one(out...)
 }
 
-// selectShape: the condition of a Select is of the shape of its choices, a vector of rows, or a scalar.
+// selectShape: the condition of a Select has the shape of the choices, or is a vector for rows, or a scalar.
 func selectShape(s *site) ([]Value, error) {
 	x, err := s.shape(1)
 	other, unknown := s.shape(2)

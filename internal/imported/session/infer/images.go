@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// imageRules are of ops on images [N,H,W,C].
+// imageRules are for ops on images [N,H,W,C].
 var imageRules = map[*ops.Def]rule{
 	ops.Conv2D: windows(4, images((*window.Attrs).Conv2D)), ops.IntegerConv2D: windows(4, images((*window.Attrs).Conv2D)), ops.DepthwiseConv2dNative: windows(4, images((*window.Attrs).Depthwise)),
 	ops.MaxPool: windows(4, images(pool2D)), ops.MaxPoolWithArgmax: twice(windows(4, images(pool2D))), ops.AvgPool: windows(4, images(pool2D)),
@@ -21,7 +21,7 @@ var imageRules = map[*ops.Def]rule{
 	ops.SpaceToDepth: spaceToDepth, ops.DepthToSpace: depthToSpace,
 }
 
-// resultOf returns the sizes of what windows over images x make, with channels last; pools have no filter.
+// resultOf returns the result sizes of windows over images x, with channels last; pools have no filter.
 type resultOf func(a *window.Attrs, x, filter []int) ([]int, error)
 
 func images(over func(a *window.Attrs, x, filter []int) (kernels.Window, error)) resultOf {
@@ -49,7 +49,7 @@ func twice(r rule) rule {
 	}
 }
 
-// windows is the rule of an op that moves windows over images of that rank, and may have a filter.
+// windows is the rule of an op that moves windows over images of that rank, perhaps with a filter.
 func windows(rank int, over resultOf) rule {
 	return func(s *site) ([]Value, error) {
 		a, err := window.Read(s.n)
@@ -74,7 +74,7 @@ func windows(rank int, over resultOf) rule {
 	}
 }
 
-// enlarged is the rule of the gradient of a convolution with respect to its images, whose sizes input 0 says.
+// enlarged is the rule for the gradient of a convolution with respect to its images, whose sizes input 0 gives.
 func enlarged(rank int, over resultOf) rule {
 	return func(s *site) ([]Value, error) {
 		a, err := window.Read(s.n)
@@ -124,7 +124,7 @@ func batchNorm(s *site) ([]Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v[0] != channels && !(i > 2 && v[0] == 0) { // without statistics where it makes its own
+		if v[0] != channels && !(i > 2 && v[0] == 0) { // empty statistics: the op computes its own
 			return nil, fmt.Errorf("input %d of shape %v: expected the channels of %v", i, v, x)
 		}
 	}

@@ -12,27 +12,27 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Value is what is known of one output before it is computed.
+// Value is what is known about an output before it is computed.
 type Value struct {
-	Known bool           // whether Shape is
+	Known bool           // whether Shape is known
 	Shape []int          // sizes, none negative
-	T     *tensor.Tensor // the value itself, nil where that depends on what is fed
+	T     *tensor.Tensor // the value itself, nil if it depends on feeds
 }
 
-// Of returns the Value of a tensor that is known.
+// Of returns the Value of a known tensor.
 func Of(t *tensor.Tensor) Value { return Value{Known: true, Shape: t.Shape, T: t} }
 
 // Shaped returns the Value of a tensor whose shape is known.
 func Shaped(sizes ...int) Value { return Value{Known: true, Shape: sizes} }
 
-// maxElements bounds a tensor: more cannot be held, whatever the type.
+// maxElements bounds a tensor: no memory can hold more, whatever the type.
 const maxElements = 1 << 40
 
-// rule computes output values; it may assume nothing of its inputs, and panics of index are errors.
+// rule computes output values. It may assume nothing about its inputs; index panics become errors.
 type rule func(s *site) ([]Value, error)
 
-// Node returns what is known of the outputs of n, whose inputs are in. An op without a rule, or inputs with too
-// little known of them, give unknown outputs; inputs that the op cannot have are an error.
+// Node returns what is known about the outputs of n, whose inputs are in. An op without a rule, or with too little known about
+// its inputs, has unknown outputs; invalid inputs are an error.
 func Node(n *graph.Node, in []Value) (out []Value, err error) {
 	defer func() {
 		if recover() != nil {
@@ -62,7 +62,7 @@ func Node(n *graph.Node, in []Value) (out []Value, err error) {
 	return out[:len(n.Outputs)], nil
 }
 
-// shapes tells the inputs of a node.
+// shapes describes the inputs of a node.
 func shapes(in []Value) string {
 	all := make([]string, len(in))
 	for i, v := range in {
@@ -91,7 +91,7 @@ func Elements(shape []int) (int, error) {
 	return n, nil
 }
 
-// Breadth returns the product of the sizes that are not 0, and not negative, or a number that no memory can hold.
+// Breadth returns the product of the positive sizes, or a number that no memory can hold.
 func Breadth(shape []int) int {
 	n := uint64(1)
 	for _, d := range shape {
@@ -104,7 +104,7 @@ func Breadth(shape []int) int {
 	return int(n)
 }
 
-// families are the tables of rules.
+// families returns the tables of rules.
 func families() []map[*ops.Def]rule {
 	return []map[*ops.Def]rule{elementRules, shapeRules, arrayRules, sliceRules, mathRules, imageRules, samplingRules, otherRules}
 }
@@ -124,5 +124,5 @@ var rules = sync.OnceValue(func() map[string]rule {
 	return all
 })
 
-// Supported reports whether there is a rule of the op.
+// Supported reports whether there is a rule for the op.
 func Supported(op string) bool { return rules()[op] != nil }

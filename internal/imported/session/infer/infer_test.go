@@ -25,7 +25,7 @@ func ints(v ...int32) *tensor.Tensor {
 
 func scalar(v int32) *tensor.Tensor { return tensor.Scalar(v) }
 
-// x is a tensor; the rules know its shape only.
+// x is a tensor of which the rules only know the shape.
 func x(sizes ...int) *tensor.Tensor { return tensor.New(tensor.Float32, sizes...) }
 
 type example struct {
@@ -41,7 +41,7 @@ func strided(begin, end, ellipsis, newAxis, shrink int64) graph.Attrs {
 	return graph.Attrs{"begin_mask": begin, "end_mask": end, "ellipsis_mask": ellipsis, "new_axis_mask": newAxis, "shrink_axis_mask": shrink, "Index": tensor.Int32}
 }
 
-// examples are nodes whose sizes the eager kernels decide.
+// examples are nodes whose sizes the eager kernels determine.
 var examples = []example{
 	{"AddV2", nil, []*tensor.Tensor{x(3, 1, 4), x(5, 1)}, 1},
 	{"SelectV2", nil, []*tensor.Tensor{tensor.New(tensor.Bool, 3, 1), x(1, 4), x(3, 1)}, 1},
@@ -123,7 +123,7 @@ func node(e example) (*graph.Node, []infer.Value, []eager.Value) {
 	return n, known, values
 }
 
-// TestPanicsTell: a rule that its inputs surprise says what they are.
+// TestPanicsTell: if a rule panics on its inputs, the error describes them.
 func TestPanicsTell(t *testing.T) {
 	n := &graph.Node{Name: "n", Op: "Fill", Outputs: make([]graph.Type, 1)}
 	_, err := infer.Node(n, []infer.Value{infer.Of(ints(2, 3))})
@@ -179,7 +179,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	}
 }
 
-// TestAxisOfExpandDims: an axis is unknown, one that there is, or an error.
+// TestAxisOfExpandDims: an axis is unknown, valid, or an error.
 func TestAxisOfExpandDims(t *testing.T) {
 	for _, c := range []struct {
 		axis infer.Value
@@ -198,7 +198,7 @@ func TestAxisOfExpandDims(t *testing.T) {
 	}
 }
 
-// TestHostileInputs: whatever the inputs, there is a result or an error, and no size is negative or beyond memory.
+// TestHostileInputs: any inputs give a result or an error, and no size is negative or beyond memory.
 func TestHostileInputs(t *testing.T) {
 	sizes := []int{0, 1, 2, 3, 7, 1 << 20, 1 << 40, 1 << 62, -1}
 	rapid.Check(t, func(r *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// mathRules are of products and reductions.
+// mathRules are for products and reductions.
 var mathRules = map[*ops.Def]rule{
 	ops.MatMul: matMul, ops.BatchMatMul: batchMatMul, ops.BatchMatMulV2: batchMatMul, ops.BatchMatMulV3: batchMatMul, ops.Einsum: einsum,
 	ops.Sum: reduce, ops.Mean: reduce, ops.Max: reduce, ops.Min: reduce, ops.Prod: reduce, ops.All: reduce, ops.Any: reduce, ops.EuclideanNorm: reduce,
@@ -28,7 +28,7 @@ func matMul(s *site) ([]Value, error) {
 	return product(nil, a, b, s.n.Bool("transpose_a"), s.n.Bool("transpose_b"))
 }
 
-// product multiplies matrices below the given leading sizes.
+// product multiplies matrices with the given leading sizes.
 func product(lead, a, b []int, ta, tb bool) ([]Value, error) {
 	m, k, l, n := a[0], a[1], b[0], b[1]
 	if ta {
@@ -62,7 +62,7 @@ func batchMatMul(s *site) ([]Value, error) {
 	return product(lead, a[len(a)-2:], b[len(b)-2:], s.n.Bool("adj_x"), s.n.Bool("adj_y"))
 }
 
-// einsum covers equations of single letters, without ellipsis.
+// einsum supports equations of single letters, without ellipsis.
 func einsum(s *site) ([]Value, error) {
 	left, right, ok := strings.Cut(s.n.Str("equation"), "->")
 	terms := strings.Split(left, ",")

@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// otherRules are of parsing and tables.
+// otherRules are for parsing and tables.
 var otherRules = map[*ops.Def]rule{ops.ParseExample: parseExample, ops.ParseExampleV2: parseExampleV2}
 
-// parseExample: the dense outputs have the batch before their shapes; what is sparse depends on data.
+// parseExample: dense outputs have the batch before their shapes; sparse outputs depend on data.
 func parseExample(s *site) ([]Value, error) {
 	n := s.n.Int("Nsparse", 0)
 	return dense(s, 3*n)

@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// samplingRules are of ops on images with their channels first.
+// samplingRules are for ops on images with channels first.
 var samplingRules = map[*ops.Def]rule{ops.RoiAlign: roiAlign, ops.GridSample: gridSample}
 
-// roiAlign: as many crops as there are regions.
+// roiAlign returns as many crops as there are regions.
 func roiAlign(s *site) ([]Value, error) {
 	x, err := s.rank(0, 4)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shapeRules are of ops about shapes and of other shapes of the same elements.
+// shapeRules are for ops about shapes, and ops that reshape.
 var shapeRules = map[*ops.Def]rule{
 	ops.Const: constant, ops.Shape: shapeOf, ops.ShapeN: shapesOf, ops.Size: sizeOf, ops.Rank: rankOf, ops.Reshape: reshape, ops.ExpandDims: expand, ops.Squeeze: squeeze,
 	ops.Transpose: transpose, ops.Fill: fill, ops.BroadcastTo: broadcastTo, ops.Tile: tile, ops.Range: ranges, ops.OneHot: oneHot,
@@ -81,7 +81,7 @@ func reshape(s *site) ([]Value, error) {
 	return []Value{{Known: true, Shape: to, T: reshaped(s.in[0].T, to)}}, nil
 }
 
-// reshaped returns t with another shape, nil for nil.
+// reshaped returns t with another shape, or nil if t is nil.
 func reshaped(t *tensor.Tensor, shape []int) *tensor.Tensor {
 	if t == nil {
 		return nil
@@ -210,7 +210,7 @@ func ranges(s *site) ([]Value, error) {
 	for i := range v {
 		x, err := s.scalar(i)
 		if err != nil {
-			return nil, errUnknown // of floats too
+			return nil, errUnknown // floats too are unknown
 		}
 		v[i] = x
 	}

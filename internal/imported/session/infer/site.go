@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// errUnknown says that too little is known of the inputs.
+// errUnknown says that too little is known about the inputs.
 var errUnknown = errors.New("not known")
 
 // site is the node that a rule works on.
@@ -30,7 +30,7 @@ func (s *site) shape(i int) ([]int, error) {
 	return s.in[i].Shape, nil
 }
 
-// rank returns the sizes of input i, which must be of that rank.
+// rank returns the sizes of input i, which must have that rank.
 func (s *site) rank(i, rank int) ([]int, error) {
 	x, err := s.shape(i)
 	if err == nil && len(x) != rank {
@@ -59,7 +59,7 @@ func (s *site) vector(i int) ([]int, error) {
 	return v, err
 }
 
-// scalar returns the value of integer input i, of one element.
+// scalar returns the value of integer input i, which has one element.
 func (s *site) scalar(i int) (int, error) {
 	v, err := s.ints(i)
 	if err == nil && len(v) != 1 {
@@ -71,7 +71,7 @@ func (s *site) scalar(i int) (int, error) {
 	return v[0], nil
 }
 
-// axis makes a an axis of a tensor of the given rank.
+// axis resolves an axis of a tensor of the given rank, which may be negative.
 func axis(a, rank int) (int, error) {
 	if a < -rank || a >= rank {
 		return 0, fmt.Errorf("axis %d: expected -%d <= axis < %d", a, rank, rank)
@@ -79,7 +79,7 @@ func axis(a, rank int) (int, error) {
 	return (a + rank) % rank, nil
 }
 
-// axisAt returns the axis that input i names.
+// axisAt returns the axis that input i gives.
 func (s *site) axisAt(i, rank int) (int, error) {
 	a, err := s.scalar(i)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *site) axisAt(i, rank int) (int, error) {
 // one returns a single output of known sizes.
 func one(sizes ...int) ([]Value, error) { return []Value{{Known: true, Shape: sizes}}, nil }
 
-// intValue returns integers of the node's type for output 0 as a known value.
+// intValue returns a known value for output 0: integers of the node's type.
 func (s *site) intValue(vals []int, shape ...int) ([]Value, error) {
 	d := tensor.Int32
 	if len(s.n.Outputs) > 0 {
@@ -124,7 +124,7 @@ func intTensor(d tensor.DType, vals []int, shape ...int) (*tensor.Tensor, error)
 	return t, nil
 }
 
-// broadcast returns the shape that a and b have together.
+// broadcast returns the shape that a and b broadcast to.
 func broadcast(a, b []int) ([]int, error) {
 	if len(a) < len(b) {
 		a, b = b, a

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// sliceRules are of ops that cut.
+// sliceRules are for ops that slice.
 var sliceRules = map[*ops.Def]rule{ops.Slice: slice, ops.StridedSlice: stridedSlice, ops.XlaDynamicSlice: dynamicSlice}
 
 func slice(s *site) ([]Value, error) {
@@ -21,7 +21,7 @@ func slice(s *site) ([]Value, error) {
 	}
 	begin, err := s.ints(1)
 	if err != nil {
-		begin = nil // the sizes may say all
+		begin = nil // the sizes may be enough
 	}
 	if len(size) != len(x) || begin != nil && len(begin) != len(x) {
 		return nil, fmt.Errorf("slice %v+%v of shape %v", begin, size, x)
@@ -43,7 +43,7 @@ func slice(s *site) ([]Value, error) {
 	return one(out...)
 }
 
-// dynamicSlice has its sizes as a value; where it begins, it is moved inside.
+// dynamicSlice has its sizes as a value; its beginning is clamped into range.
 func dynamicSlice(s *site) ([]Value, error) {
 	size, err := s.ints(2)
 	if err != nil {
@@ -52,8 +52,8 @@ func dynamicSlice(s *site) ([]Value, error) {
 	return one(size...)
 }
 
-// stridedSlice follows TensorFlow's masks: each entry of begin, end and strides stands for one axis, but for an ellipsis,
-// which stands for as many as are left, and new axes, which stand for none.
+// stridedSlice follows TensorFlow's masks: each entry of begin, end and strides stands for one axis, except an ellipsis,
+// which stands for all axes that are left, and new axes, which stand for none.
 func stridedSlice(s *site) ([]Value, error) {
 	x, err := s.shape(0)
 	if err != nil {
@@ -68,7 +68,7 @@ func stridedSlice(s *site) ([]Value, error) {
 		v, err := s.ints(i + 1)
 		switch {
 		case err == errUnknown:
-			continue // the masks may say all
+			continue // the masks may be enough
 		case err != nil:
 			return nil, err
 		case len(v) != len(strides):
@@ -105,7 +105,7 @@ func stridedSlice(s *site) ([]Value, error) {
 	return one(append(out, x[at:]...)...)
 }
 
-// taken counts the dimensions that entries from i to n take.
+// taken counts the dimensions that entries i to n take.
 func taken(newAxis, i, n int) int {
 	count := 0
 	for ; i < n; i++ {
@@ -116,13 +116,13 @@ func taken(newAxis, i, n int) int {
 	return count
 }
 
-// slice returns the size that entry i of a StridedSlice leaves of a dimension, none where the dimension goes.
+// slice returns the size that entry i of a StridedSlice leaves of a dimension, or nothing if the dimension is removed.
 func (s *site) slice(i, stride int, bounds [2][]int, dim int) ([]int, error) {
 	set := func(mask string) bool { return s.n.Int(mask, 0)&(1<<i) != 0 }
 	e := graph.SliceEntry{Stride: stride, NoBegin: set("begin_mask"), NoEnd: set("end_mask"), Shrink: set("shrink_axis_mask")}
 	switch begin, end := bounds[0], bounds[1]; {
 	case begin == nil && e.Shrink && stride != 0:
-		return nil, nil // a wrong index shows when it is there
+		return nil, nil // a wrong index shows at run time
 	case begin == nil && !e.NoBegin || end == nil && !e.NoEnd && !e.Shrink:
 		return nil, errUnknown
 	default:

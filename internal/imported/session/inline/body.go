@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// bodyScope is one function's body in the place of one call.
+// bodyScope is a function's body while it replaces one call.
 type bodyScope struct {
 	call      *nodeDef
 	fn        *function
@@ -19,8 +19,8 @@ type bodyScope struct {
 	prefix    string
 	args      map[string]string   // argument -> input in the flat graph
 	controls  []string            // of the call
-	gate      string              // "^node" that stands for controls, "" for none
-	nodes     map[string]*nodeDef // of the body, by their own names
+	gate      string              // "^node" that replaces controls, "" for none
+	nodes     map[string]*nodeDef // of the body, by their original names
 	functions map[string]*function
 }
 
@@ -47,7 +47,7 @@ func (b *bodyScope) bindArguments() error {
 	return nil
 }
 
-// rename returns node n of the body as it stands in the flat graph.
+// rename returns node n of the body as a node of the flat graph.
 func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	c := clone(n)
 	c.Name = b.prefix + n.GetName()
@@ -73,7 +73,7 @@ func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	for name, a := range c.GetAttr() {
 		c.Attr[name] = b.bound(a)
 	}
-	if op := n.GetOp(); op == "Enter" || op == "RefEnter" { // a loop of TensorFlow 1 is one of its own for each call
+	if op := n.GetOp(); op == "Enter" || op == "RefEnter" { // each call has its own loop of TensorFlow 1
 		frame := b.prefix + string(n.GetAttr()["frame_name"].GetS())
 		if c.Attr == nil {
 			c.Attr = map[string]*attrValue{}
@@ -83,7 +83,7 @@ func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	return c, nil
 }
 
-// bound returns an attribute in which attributes of the call replace placeholders.
+// bound returns an attribute with placeholders replaced by attributes of the call.
 func (b *bodyScope) bound(a *attrValue) *attrValue {
 	if v := b.attrs[a.GetPlaceholder()]; a.GetPlaceholder() != "" && v != nil {
 		return v
@@ -148,7 +148,7 @@ func (b *bodyScope) input(in string) (string, error) {
 	return fmt.Sprintf("%s%s:%d", b.prefix, parts[0], out), nil
 }
 
-// offset returns the position of the first tensor of a node's output of the given name.
+// offset returns the position of the first tensor in a node's output of the given name.
 func (b *bodyScope) offset(n *nodeDef, name string) (int, error) {
 	if fn := b.functions[n.GetOp()]; fn != nil {
 		for i, a := range fn.GetSignature().GetOutputArg() {
@@ -161,7 +161,7 @@ func (b *bodyScope) offset(n *nodeDef, name string) (int, error) {
 	return outputOffset(n, name)
 }
 
-// returned returns what the function returns, as inputs in the flat graph, and the element types.
+// returned returns the function's results, as inputs in the flat graph, and their element types.
 func (b *bodyScope) returned() (inputs []string, types []types_go_proto.DataType, err error) {
 	for _, a := range b.fn.GetSignature().GetOutputArg() {
 		ret, ok := b.fn.GetRet()[a.GetName()]
@@ -181,7 +181,7 @@ func (b *bodyScope) returned() (inputs []string, types []types_go_proto.DataType
 	return inputs, types, nil
 }
 
-// results returns the IdentityN that takes the call's place.
+// results returns the IdentityN that replaces the call.
 func (b *bodyScope) results() (*nodeDef, error) {
 	end := &nodeDef{Name: b.call.GetName(), Op: "IdentityN", Device: b.call.GetDevice()}
 	inputs, types, err := b.returned()

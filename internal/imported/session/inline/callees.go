@@ -15,18 +15,18 @@ import (
 type Callee struct {
 	Name   string
 	Graph  *graph_go_proto.GraphDef
-	Args   []string // nodes that stand for what it is called with
+	Args   []string // nodes that stand for its arguments
 	Result string   // node whose inputs are the results
 }
 
-// callsFunctions reports whether an op calls functions that are not inlined, as attributes name them.
+// callsFunctions reports whether an op calls functions that are not inlined, given as attributes.
 func callsFunctions(op string) bool {
 	d := ops.Find(op)
 	return d != nil && slices.ContainsFunc(d.Attrs(), func(a ops.Attr) bool { return a.Kind == "func" || a.Kind == "list(func)" })
 }
 
-// Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
-// then name them as the result does: a function that is called with different attributes is several.
+// Callees returns the functions that the branches and loops of a flat graph call, directly or indirectly. It changes the nodes
+// to use the names in the result: a function called with different attributes becomes several.
 func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
 	c := &callees{f: newFlattener(flat), known: map[string]called{}, working: map[string]bool{}}
 	if _, err := c.nodes(flat.Node, 0); err != nil {
@@ -39,25 +39,25 @@ func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
 type callees struct {
 	f       *flattener
 	known   map[string]called // by the function and its attributes
-	working map[string]bool   // what is being made flat
-	total   int               // nodes
-	fresh   int               // names that were made up
+	working map[string]bool   // functions that are being flattened
+	total   int               // number of nodes
+	fresh   int               // number of made-up names
 	all     []*Callee
 }
 
-// called is a function that is flat.
+// called is a flattened function.
 type called struct {
 	name  string
-	calls int // that lie in each other, its own included
+	calls int // depth of nested calls, including its own
 }
 
-// nodes renames what nodes call, and returns how many calls lie in each other there.
+// nodes renames the functions that nodes call, and returns the depth of nested calls below them.
 func (c *callees) nodes(nodes []*nodeDef, depth int) (calls int, err error) {
 	for i, n := range nodes {
 		if !callsFunctions(n.GetOp()) {
 			continue
 		}
-		named := clone(n) // the library's own nodes stay as they are
+		named := clone(n) // the library's own nodes are not changed
 		for key, a := range n.GetAttr() {
 			fresh := &attrValue{}
 			switch {
@@ -89,7 +89,7 @@ func (c *callees) nodes(nodes []*nodeDef, depth int) (calls int, err error) {
 	return calls, nil
 }
 
-// function makes a function flat, once for all calls with the same attributes.
+// function flattens a function, once for all calls with the same attributes.
 func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (called, error) {
 	id, err := proto.MarshalOptions{Deterministic: true}.Marshal(f)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *callees) unused(name string) string {
 	}
 }
 
-// flatten inlines a call of the function with placeholders as arguments, and returns how many calls lie in each other in it.
+// flatten inlines a call of the function with placeholders as arguments, and returns the depth of nested calls in it.
 func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, depth int) (calls int, err error) {
 	fn := c.f.functions[f.GetName()]
 	if fn == nil {

@@ -33,7 +33,7 @@ library {
   }
 }`
 
-// TestCallees: the functions of branches and loops, nested ones too, each flat and once for all calls with the same attributes.
+// TestCallees: the functions of branches and loops, nested ones too, each flattened once for all calls with the same attributes.
 func TestCallees(t *testing.T) {
 	gd, err := inline.Flatten(parse(t, looping), []string{"y"})
 	if err != nil {
@@ -77,7 +77,7 @@ func TestCalleesErrors(t *testing.T) {
 	for i := range 100 {
 		deep += body(fmt.Sprintf("f%d", i), fmt.Sprintf("f%d", i+1))
 	}
-	upwards := "" // each is flat when the one that calls it comes
+	upwards := "" // each function is flattened before its caller
 	for i := range 100 {
 		upwards += fmt.Sprintf(`node { name: "n%d" op: "If" attr { key: "then_branch" value { func { name: "f%d" } } } }`, i, 99-i)
 	}
@@ -103,7 +103,7 @@ func TestCalleesErrors(t *testing.T) {
 	}
 }
 
-// TestCalleesNames: a function that is made of another and attributes takes no other's name.
+// TestCalleesNames: the name made for a function with attributes is not in use.
 func TestCalleesNames(t *testing.T) {
 	gd := parse(t, `
 node { name: "y" op: "If" attr { key: "then_branch" value { func { name: "f" attr { key: "k" value { i: 1 } } } } } attr { key: "else_branch" value { func { name: "f#1" } } } }

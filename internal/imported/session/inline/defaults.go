@@ -9,8 +9,8 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// fill adds attributes that were left out because they have the default value: element types that say what the outputs are,
-// and what is true.
+// fill adds attributes that were left out because they have the default value: element types, which determine the outputs,
+// and booleans that are true.
 func fill(n *nodeDef) *nodeDef {
 	op := ops.Find(n.GetOp())
 	if op == nil {
@@ -33,7 +33,7 @@ func fill(n *nodeDef) *nodeDef {
 	return c
 }
 
-// defaultValue returns what an attribute is where it is left out, nil where nobody needs to know.
+// defaultValue returns the default of an attribute, or nil if it is not needed.
 func defaultValue(op *ops.Def, a ops.Attr) *attrValue {
 	if a.Kind == "bool" && a.Default == "true" {
 		return &attrValue{Value: &attr_value_go_proto.AttrValue_B{B: true}}

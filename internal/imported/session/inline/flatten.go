@@ -21,18 +21,18 @@ type (
 	function  = function_go_proto.FunctionDef
 )
 
-// Bounds of what a graph may become.
+// Limits on the resulting graph.
 const (
 	maxNodes = 1 << 18
 	maxDepth = 64
-	maxBytes = 1 << 28 // of what functions add, besides
-	maxTimes = 4       // the size of the graph
-	// valueCost is about what an argument or result takes, besides its name.
+	maxBytes = 1 << 28 // of bytes that functions add, in addition to
+	maxTimes = 4       // times the graph's size
+	// valueCost is roughly the size of an argument or result, besides its name.
 	valueCost = 256
 )
 
-// Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
-// variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
+// Flatten returns the part of gd that the root nodes need, without function calls and reference
+// variables. gd is not changed. Functions that are branches or bodies of If and While stay in the library.
 func Flatten(gd *graph_go_proto.GraphDef, roots []string) (*graph_go_proto.GraphDef, error) {
 	out, err := newFlattener(gd).flatten(gd.GetNode(), roots)
 	if err != nil {
@@ -42,7 +42,7 @@ func Flatten(gd *graph_go_proto.GraphDef, roots []string) (*graph_go_proto.Graph
 	return out, nil
 }
 
-// newFlattener is for graphs of the functions of gd, which together add as many bytes as one may.
+// newFlattener is for graphs that call gd's functions; all these graphs together may add the bytes that one may.
 func newFlattener(gd *graph_go_proto.GraphDef) *flattener {
 	f := &flattener{functions: map[string]*function{}, bodies: map[*function][]*nodeDef{}, room: maxBytes + maxTimes*proto.Size(gd), versions: gd.GetVersions()}
 	for _, fn := range gd.GetLibrary().GetFunction() {
@@ -52,7 +52,7 @@ func newFlattener(gd *graph_go_proto.GraphDef) *flattener {
 	return f
 }
 
-// flatten is Flatten of a graph without a library.
+// flatten is Flatten for a graph without a library.
 func (f *flattener) flatten(all []*nodeDef, roots []string) (*graph_go_proto.GraphDef, error) {
 	f.taken, f.out = map[string]bool{}, &graph_go_proto.GraphDef{Versions: f.versions}
 	nodes, err := reachable(all, roots, nil)
@@ -75,12 +75,12 @@ func (f *flattener) flatten(all []*nodeDef, roots []string) (*graph_go_proto.Gra
 
 type flattener struct {
 	functions map[string]*function
-	bodies    map[*function][]*nodeDef // what results and effects need
+	bodies    map[*function][]*nodeDef // nodes that results and effects need
 	room      int                      // bytes that calls may still add
 	versions  *versions_go_proto.VersionDef
 
-	taken   map[string]bool   // of the graph that is made
-	lowered map[string]string // see Lowered.Outputs; nil where graphs are not lowered
+	taken   map[string]bool   // names in the resulting graph
+	lowered map[string]string // see Lowered.Outputs; nil if graphs are not lowered
 	out     *graph_go_proto.GraphDef
 }
 
@@ -91,7 +91,7 @@ func nodeName(input string) string {
 	return name
 }
 
-// reachable returns the nodes that the named nodes need, in their order; args are names of no node.
+// reachable returns the nodes that the roots need, in their order; names in args are not nodes.
 func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef, error) {
 	byName := make(map[string]*nodeDef, len(all))
 	for _, n := range all {
@@ -126,7 +126,7 @@ func reachable(all []*nodeDef, roots []string, args map[string]bool) ([]*nodeDef
 	return out, nil
 }
 
-// add appends a node or, for a call, the called function. Inputs are of the flat graph already.
+// add appends a node or, for a call, the called function. The inputs must name nodes of the flat graph.
 func (f *flattener) add(n *nodeDef, calls []string) error {
 	if len(f.out.Node) >= maxNodes {
 		return fmt.Errorf("node %q: the graph has more than %d nodes once its functions are inlined", n.GetName(), maxNodes)
@@ -152,10 +152,10 @@ func (f *flattener) add(n *nodeDef, calls []string) error {
 	return nil
 }
 
-// called returns the function that a node calls and the attributes that it is called with, nil for other nodes.
+// called returns the function that a node calls and the attributes of the call, or nil for other nodes.
 func (f *flattener) called(n *nodeDef) (*function, map[string]*attrValue, error) {
 	switch n.GetOp() {
-	case "PartitionedCall", "StatefulPartitionedCall", "BatchFunction": // the last one would compute several requests at a time
+	case "PartitionedCall", "StatefulPartitionedCall", "BatchFunction": // BatchFunction would compute several requests at a time
 		call := n.GetAttr()["f"].GetFunc()
 		fn := f.functions[call.GetName()]
 		if fn == nil {
@@ -210,8 +210,8 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 	return nil
 }
 
-// spend takes the size of a body off the room that there is: constants and names,
-// which get the call's before them, can be many times as large as the functions are. So can the lists of arguments and results.
+// spend subtracts the size of a body from the remaining room. Constants and names, which get the call's name
+// as prefix, can be many times as large as the functions. So can the lists of arguments and results.
 func (f *flattener) spend(call *nodeDef, fn *function, body []*nodeDef) error {
 	f.room -= (len(fn.GetSignature().GetInputArg()) + len(fn.GetSignature().GetOutputArg())) * (valueCost + len(call.GetName()))
 	for _, m := range body {
@@ -240,7 +240,7 @@ func (f *flattener) body(fn *function) ([]*nodeDef, error) {
 	return body, err
 }
 
-// prefix takes names for the nodes of a body.
+// prefix returns an unused prefix for the names of a body, and reserves these names.
 func (f *flattener) prefix(call string, body []*nodeDef) string {
 	for i := 0; ; i++ {
 		p := call + "/"
@@ -262,7 +262,7 @@ func (f *flattener) prefix(call string, body []*nodeDef) string {
 	}
 }
 
-// argNames are the names of a function's arguments.
+// argNames returns the names of a function's arguments.
 func argNames(fn *function) map[string]bool {
 	args := map[string]bool{}
 	for _, a := range fn.GetSignature().GetInputArg() {
@@ -271,7 +271,7 @@ func argNames(fn *function) map[string]bool {
 	return args
 }
 
-// bodyRoots are the nodes of a body, or arguments, that its results and effects come from.
+// bodyRoots returns the nodes or arguments that a body's results and effects come from.
 func bodyRoots(fn *function) []string {
 	var names []string
 	for _, r := range fn.GetRet() {
@@ -288,7 +288,7 @@ func typeList(types []types_go_proto.DataType) *attrValue {
 	return &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: &attr_value_go_proto.AttrValue_ListValue{Type: types}}}
 }
 
-// clone returns a node with the same inputs and attributes, whose values are shared: they may be large.
+// clone returns a copy of a node. It shares the values of attributes, which may be large.
 func clone(n *nodeDef) *nodeDef {
 	return &nodeDef{Name: n.GetName(), Op: n.GetOp(), Device: n.GetDevice(), Input: slices.Clone(n.GetInput()), Attr: maps.Clone(n.GetAttr())}
 }

@@ -85,8 +85,7 @@ func TestNestedCalls(t *testing.T) {
 	}
 }
 
-// TestSecondPrefix: a call whose nodes' names are taken gets others.
-// TestBatchFunction: what would wait for other requests is a call, with what it captured as further arguments.
+// TestBatchFunction: an op that would batch requests becomes a plain call, with its captured inputs as further arguments.
 func TestBatchFunction(t *testing.T) {
 	want(t, flat(t, `
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -110,6 +109,7 @@ library {
 		"IdentityN call/batch(call/batch/sum:0)", "IdentityN call(call/batch:0)", "Identity y(call)")
 }
 
+// TestSecondPrefix: if the names of a call's nodes are taken, they get other names.
 func TestSecondPrefix(t *testing.T) {
 	text := `node { name: "c/n" op: "NoOp" } node { name: "c" op: "f" input: "^c/n" }
 library { function { signature { name: "f" } node_def { name: "n" op: "PrintV2" } control_ret { key: "n" value: "n" } } }`
@@ -134,8 +134,8 @@ node { name: "known" op: "IsVariableInitialized" input: "v" }`
 		"ReadVariableOp late/input_0(v/handle ^twice)", "Neg late(late/input_0 ^twice)", "VarIsInitializedOp known(v/handle)")
 }
 
-// TestSharedReads: what runs after an update sees the new value, also where it takes what was read before, and whatever it waits by. What
-// no update comes before is not read again.
+// TestSharedReads: a node that runs after an update sees the new value, even if its input was read before, and whether it waits by data or
+// control. Without an earlier update a value is not read again.
 func TestSharedReads(t *testing.T) {
 	const dtype = `attr { key: "dtype" value { type: DT_FLOAT } }`
 	const typ = `attr { key: "T" value { type: DT_FLOAT } }`
@@ -157,7 +157,7 @@ node { name: "twice" op: "AssignAdd" input: "v" input: "read" input: "^add" ` + 
 		"ReadVariableOp twice/input_1(v/handle ^read ^add)", "AssignAddVariableOp twice/update(v/handle twice/input_1 ^add)", "ReadVariableOp twice(v/handle ^twice/update)")
 }
 
-// TestRulesOnReferences: an optimizer's rule updates all of its variables, with the attributes that it has.
+// TestRulesOnReferences: an optimizer's rule updates all of its variables, and keeps its attributes.
 func TestRulesOnReferences(t *testing.T) {
 	const dtype = `attr { key: "dtype" value { type: DT_FLOAT } }`
 	const typ = `attr { key: "T" value { type: DT_FLOAT } }`
@@ -181,7 +181,7 @@ node { name: "late" op: "Neg" input: "m/read" input: "^rule" ` + typ + `}`
 		}
 	}
 	want(t, flat(t, `node { name: "v" op: "VariableV2" `+dtype+`} node { name: "n" op: "CountUpTo" input: "v" `+typ+`} node { name: "y" op: "Neg" input: "n" `+typ+`}`, "y"),
-		"VarHandleOp v/handle()", "ReadVariableOp v(v/handle)", "ResourceCountUpTo n(v/handle)", "Neg y(n)") // the number before it is counted
+		"VarHandleOp v/handle()", "ReadVariableOp v(v/handle)", "ResourceCountUpTo n(v/handle)", "Neg y(n)") // the number before counting
 	_, err = inline.Flatten(parse(t, `node { name: "c" op: "Const" } node { name: "rule" op: "ApplyGradientDescent" input: "c" input: "c" input: "c" `+typ+`}
 node { name: "v" op: "VariableV2" `+dtype+`} node { name: "y" op: "Pack" input: "rule" input: "v" }`), []string{"y"})
 	if err == nil || !strings.Contains(err.Error(), "expected a variable as input 0") {
@@ -211,7 +211,7 @@ node_def { name: "n" op: "TopKV2" } ret { key: "o" value: "n:third:0" } } }`, `"
 	}
 }
 
-// TestDoubling: functions that call the next one twice grow to a limit.
+// TestDoubling: functions that call the next one twice are bounded.
 func TestDoubling(t *testing.T) {
 	testkit.NotConcurrent(t)
 	var b strings.Builder
@@ -226,7 +226,7 @@ func TestDoubling(t *testing.T) {
 }
 
 // TestLaughs: functions that call others twice must not make a graph of many
-// gigabytes of a small file, be it by constants, by names or by inputs.
+// gigabytes from a small file, whether by constants, by names or by inputs.
 func TestLaughs(t *testing.T) {
 	testkit.NotConcurrent(t)
 	long := strings.Repeat("n", 10_000)
@@ -257,8 +257,8 @@ func TestLaughs(t *testing.T) {
 	}
 }
 
-// TestQuick: what takes little room takes little time: calls of a function with few needed results, and updates of a
-// variable that are listed the last one first.
+// TestQuick: small graphs take little time: calls of a function with few needed results, and updates of a
+// variable that are listed last one first.
 func TestQuick(t *testing.T) {
 	testkit.NotConcurrent(t)
 	var b strings.Builder
@@ -284,7 +284,7 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestPreferCPU: of implementations of one function, calls reach the one for CPUs, whichever of them they name.
+// TestPreferCPU: calls of a function with several implementations reach the one for CPUs, whichever they name.
 func TestPreferCPU(t *testing.T) {
 	function := func(name, attrs, op string) string {
 		return fmt.Sprintf(`function { signature { name: %q input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } } %s

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestLowerIsBounded: small graphs that would become large ones, or whose names are looked for for long, are refused.
+// TestLowerIsBounded: small graphs that would become large, or whose names would take long to find, are refused.
 func TestLowerIsBounded(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const many = 1000

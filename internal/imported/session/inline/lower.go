@@ -11,16 +11,16 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
 
-// Lowered is a graph without calls of functions, and without branches and loops that are one node.
+// Lowered is a graph without function calls, and without branches and loops that are single nodes.
 type Lowered struct {
 	Graph *graph_go_proto.GraphDef
-	// Outputs maps the outputs of replaced nodes, as "node:0", to what they are now.
+	// Outputs maps the outputs of replaced nodes, as "node:0", to their new names.
 	Outputs map[string]string
 }
 
-// Lower replaces calls of functions by the nodes of the functions, and If, Case and While nodes that ask for it
-// (_lower_using_switch_merge) by the nodes of TensorFlow 1's control flow, so that each node of a function can have a device of its
-// own. A NoOp with the name of a replaced node comes after its effects. gd stays as it is; a graph without such nodes is returned
+// Lower replaces function calls by the nodes of the functions. If, Case and While nodes with the attribute
+// _lower_using_switch_merge become TensorFlow 1's control flow, so that each node of a function can have its own device. A
+// NoOp with the name of a replaced node comes after its effects. gd is not changed; a graph without such nodes is returned
 // as it is. The rules are TensorFlow's (lower_functional_ops.cc, lower_if_op.cc, lower_case_op.cc, lower_while_op.cc and
 // inline_function_utils.cc).
 func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {
@@ -31,7 +31,7 @@ func Lower(gd *graph_go_proto.GraphDef) (*Lowered, error) {
 	f.lowered, f.taken = map[string]string{}, map[string]bool{}
 	f.out = &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}
 	for _, n := range gd.GetNode() {
-		if f.taken[n.GetName()] { // whose nodes would look for free names for long
+		if f.taken[n.GetName()] { // its nodes would look for free names for long
 			return nil, fmt.Errorf("the graph has two nodes %q", n.GetName())
 		}
 		f.taken[n.GetName()] = true
@@ -65,7 +65,7 @@ func lowers(n *nodeDef) bool {
 	return false
 }
 
-// redirect makes all nodes take the outputs that replace outputs of calls, branches and loops.
+// redirect makes all nodes read the outputs that replace outputs of calls, branches and loops.
 func (f *flattener) redirect() error {
 	for name := range f.lowered {
 		if err := f.settle(name); err != nil {
@@ -80,7 +80,7 @@ func (f *flattener) redirect() error {
 				continue
 			}
 			if own == nil {
-				own = clone(n) // the client's nodes stay as they are
+				own = clone(n) // the client's nodes are not changed
 				f.out.Node[i] = own
 			}
 			own.Input[k] = to
@@ -89,7 +89,7 @@ func (f *flattener) redirect() error {
 	return nil
 }
 
-// settle follows an output to the node that makes it, and notes that for all outputs on the way.
+// settle follows an output to the node that computes it, and notes the result for all outputs on the way.
 func (f *flattener) settle(name string) error {
 	way, to := []string{name}, f.lowered[name]
 	for next, ok := f.lowered[output(to)]; ok; next, ok = f.lowered[output(to)] {
@@ -104,7 +104,7 @@ func (f *flattener) settle(name string) error {
 	return nil
 }
 
-// output returns an input that carries a value as "node:0".
+// output returns an input that names a value in the form "node:0".
 func output(in string) string {
 	if !strings.HasPrefix(in, "^") && !strings.Contains(in, ":") {
 		return in + ":0"
@@ -112,7 +112,7 @@ func output(in string) string {
 	return in
 }
 
-// lowerResults lets the results of a body take the place of the call's outputs. The call becomes a NoOp that follows them.
+// lowerResults replaces the call's outputs by the results of the body. The call becomes a NoOp after them.
 func (b *bodyScope) lowerResults(f *flattener) error {
 	end := &nodeDef{Name: b.call.GetName(), Op: "NoOp", Device: b.call.GetDevice()}
 	results, types, err := b.returned()
@@ -121,7 +121,7 @@ func (b *bodyScope) lowerResults(f *flattener) error {
 	}
 	after := map[string]bool{}
 	for i, in := range results {
-		if b.gate != "" && !strings.HasPrefix(in, b.prefix) && types[i] != types_go_proto.DataType_DT_RESOURCE { // an argument, which does not wait
+		if b.gate != "" && !strings.HasPrefix(in, b.prefix) && types[i] != types_go_proto.DataType_DT_RESOURCE { // an argument, which does not wait by itself
 			passed := &nodeDef{Name: f.unused(b.prefix + "_pass"), Op: "Identity", Device: b.call.GetDevice(), Input: []string{in, b.gate}, Attr: attrs("T", types[i])}
 			f.out.Node = append(f.out.Node, passed)
 			in = passed.Name
@@ -142,7 +142,7 @@ func (b *bodyScope) lowerResults(f *flattener) error {
 	return nil
 }
 
-// place gives a node of a body the device that it has in the caller's graph, and its colocations the names that nodes have there.
+// place sets the device of a node of a body, as the call's graph has it, and the names of its colocations.
 func (b *bodyScope) place(c *nodeDef) {
 	c.Device = mergeDevice(c.GetDevice(), b.call.GetDevice())
 	var classes []string
@@ -165,7 +165,7 @@ func (b *bodyScope) place(c *nodeDef) {
 	}
 }
 
-// mergeDevice returns a device's name with the parts that it does not state taken from outer.
+// mergeDevice returns device name own, with missing parts taken from outer.
 func mergeDevice(own, outer string) string {
 	if own == "" || outer == "" {
 		return own + outer
@@ -182,7 +182,7 @@ func mergeDevice(own, outer string) string {
 	return own
 }
 
-// devicePart returns which part of a name it is; "cpu:0" and "gpu:0" are old forms of "device:CPU:0".
+// devicePart returns which part of a device name it is; "cpu:0" and "gpu:0" are old forms of "device:CPU:0".
 func devicePart(part string) string {
 	key, _, _ := strings.Cut(strings.ToLower(part), ":")
 	if key == "cpu" || key == "gpu" {

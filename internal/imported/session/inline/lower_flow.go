@@ -14,10 +14,10 @@ const resource = types_go_proto.DataType_DT_RESOURCE
 type lowering struct {
 	f        *flattener
 	n        *nodeDef
-	calls    []string // that lie around it
+	calls    []string // calls around it
 	inputs   []string
 	controls []string
-	types    []types_go_proto.DataType // of what its functions take
+	types    []types_go_proto.DataType // argument types of its functions
 }
 
 // lower replaces a branch or loop.
@@ -45,13 +45,13 @@ func (f *flattener) lower(n *nodeDef, calls []string) error {
 	return l.branches()
 }
 
-// add adds a node beside the branch or loop.
+// add adds a node that belongs to the branch or loop.
 func (l *lowering) add(name, op string, a map[string]*attrValue, inputs ...string) (string, error) {
 	c := &nodeDef{Name: l.f.unused(l.n.GetName() + "/" + name), Op: op, Device: l.n.GetDevice(), Input: inputs, Attr: a}
 	return c.Name, l.f.add(c, l.calls)
 }
 
-// call adds a call of a function, which is replaced by the function.
+// call adds a call of a function, which is then inlined.
 func (l *lowering) call(name string, fn *attr_value_go_proto.NameAttrList, inputs []string, after string) (string, error) {
 	if l.f.functions[fn.GetName()] == nil {
 		return "", fmt.Errorf("node %q (%s) calls function %q: the library has no such function", l.n.GetName(), l.n.GetOp(), fn.GetName())
@@ -60,7 +60,7 @@ func (l *lowering) call(name string, fn *attr_value_go_proto.NameAttrList, input
 	return l.add(name, "PartitionedCall", a, append(inputs, "^"+after)...)
 }
 
-// branches lowers If and Case: each input is switched to the branch that is taken, and the branches' results are merged.
+// branches lowers If and Case: it switches each input to the branch that is taken, and merges the results of the branches.
 func (l *lowering) branches() error {
 	a := l.n.GetAttr()
 	functions, form, condition := a["branches"].GetList().GetFunc(), "_SwitchN", types_go_proto.DataType_DT_INT32
@@ -110,7 +110,7 @@ func (l *lowering) branches() error {
 	return l.merged(pivots, done, condition)
 }
 
-// merged merges the results of branches. The node's name is that of a NoOp after the branch that was taken.
+// merged merges the results of branches. A NoOp after the branch that was taken gets the node's name.
 func (l *lowering) merged(pivots, done []string, condition types_go_proto.DataType) error {
 	for i, t := range l.n.GetAttr()["Tout"].GetList().GetType() {
 		var in []string
@@ -138,12 +138,12 @@ func (l *lowering) merged(pivots, done []string, condition types_go_proto.DataTy
 	return nil
 }
 
-// end adds the NoOp that has the node's name.
+// end adds a NoOp with the node's name.
 func (l *lowering) end(after ...string) {
 	l.f.out.Node = append(l.f.out.Node, &nodeDef{Name: l.n.GetName(), Op: "NoOp", Device: l.n.GetDevice(), Input: after})
 }
 
-// while lowers a loop. Resources are the same in all iterations.
+// while lowers a loop. Resources stay the same in all iterations.
 func (l *lowering) while() error {
 	gate := l.controls
 	if len(gate) > 0 {
@@ -153,8 +153,8 @@ func (l *lowering) while() error {
 		}
 		gate = []string{"^" + g}
 	}
-	values := make([]string, len(l.types)) // what the condition takes
-	steps := make([]string, len(l.types))  // the same for the body
+	values := make([]string, len(l.types)) // arguments of the condition
+	steps := make([]string, len(l.types))  // arguments of the body
 	merges := map[int]*nodeDef{}
 	first := ""
 	for i, t := range l.types {
@@ -198,7 +198,7 @@ func (l *lowering) while() error {
 	return l.iterate(test, values, steps, merges)
 }
 
-// iterate adds the body of a loop, and what leads to the next iteration and out of the loop.
+// iterate adds the body of a loop, and the edges to the next iteration and out of the loop.
 func (l *lowering) iterate(test string, values, steps []string, merges map[int]*nodeDef) error {
 	pivot := ""
 	var exits []string
@@ -241,7 +241,7 @@ func (l *lowering) iterate(test string, values, steps []string, merges map[int]*
 	return nil
 }
 
-// unused takes a name that no node has.
+// unused returns and reserves a name that no node has.
 func (f *flattener) unused(name string) string {
 	for i := 0; ; i++ {
 		fresh := name

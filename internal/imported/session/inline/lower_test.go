@@ -10,7 +10,7 @@ import (
 
 const lowers = `attr { key: "_lower_using_switch_merge" value { b: true } }`
 
-// TestLower: nodes of functions get devices of their own, and branches and loops become TensorFlow 1's.
+// TestLower: nodes of functions get their own devices, and branches and loops become TensorFlow 1's.
 func TestLower(t *testing.T) {
 	gd := parse(t, `
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -66,7 +66,7 @@ library { function {
 	}
 }
 
-// TestLowerLoop: a resource is the same in all iterations.
+// TestLowerLoop: a resource stays the same in all iterations.
 func TestLowerLoop(t *testing.T) {
 	l, err := inline.Lower(parse(t, `
 node { name: "v" op: "VarHandleOp" }

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// outputOffset returns the position of the first tensor of a node's output of the given name. Ops without a
-// definition have one output, of whatever name.
+// outputOffset returns the position of the first tensor in a node's output of the given name. Ops without a
+// definition have one output, of any name.
 func outputOffset(n *nodeDef, name string) (int, error) {
 	op := ops.Find(n.GetOp())
 	if op == nil || len(op.Outputs()) <= 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/op_def_go_proto"
 )
 
-// preferCPU lets calls of a function with several implementations reach the one for CPUs, as TensorFlow's optimizer of graphs does (its implementation selector).
-// The functions of such a group have the same attribute api_implements, and api_preferred_device names the device of each.
+// preferCPU makes calls of a function with several implementations reach the one for CPUs, as TensorFlow's implementation selector does.
+// These functions have the same attribute api_implements, and api_preferred_device names the device of each.
 func preferCPU(functions map[string]*function) {
 	best := map[string]*function{}
 	named := slices.SortedFunc(maps.Values(functions), func(a, b *function) int {
@@ -27,7 +27,7 @@ func preferCPU(functions map[string]*function) {
 	}
 }
 
-// implements returns the group that fn belongs to, "" for none. What computes gradients has counterparts of its own and is left as it is.
+// implements returns the group that fn belongs to, or "". Functions with gradients have their own counterparts, and are left alone.
 func implements(fn *function) string {
 	attrs := fn.GetAttr()
 	if attrs["forward_function_name"] != nil || attrs["backward_function_name"] != nil {
@@ -40,7 +40,7 @@ func preferredDevice(fn *function) string {
 	return string(fn.GetAttr()["api_preferred_device"].GetS())
 }
 
-// sameSignature reports whether calls of a can be calls of b: arguments and results go by their positions.
+// sameSignature reports whether calls of a can become calls of b: arguments and results are matched by position.
 func sameSignature(a, b *function) bool {
 	s, t := a.GetSignature(), b.GetSignature()
 	return slices.EqualFunc(s.GetInputArg(), t.GetInputArg(), sameType) && slices.EqualFunc(s.GetOutputArg(), t.GetOutputArg(), sameType)

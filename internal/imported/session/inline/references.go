@@ -11,21 +11,21 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// Reference is the attribute of reads that stand for a reference variable itself: who fetches one gets the value at the end of the run.
+// Reference is the attribute of reads that stand for a reference variable itself: a fetch of one gets the value at the end of the run.
 const Reference = "_reference"
 
 // references replaces reference variables.
 type references struct {
 	handles   map[string]string // name of a node that stands for a variable -> name of its handle
-	variables map[string]bool   // names of those that are variables, not updates
-	shares    map[string]string // name of a node whose value lies in a variable's memory -> name of its handle
+	variables map[string]bool   // names of nodes that are variables, not updates
+	shares    map[string]string // name of a node whose value shares a variable's memory -> name of its handle
 	dtypes    map[string]*attrValue
-	later     map[string]map[string]bool // by handle: updates of the variable, and what runs after them
+	later     map[string]map[string]bool // by handle: updates of the variable, and the nodes that run after them
 	taken     map[string]bool
 	out       []*nodeDef
 }
 
-// onResource returns the op that updates a resource variable as the named one does a reference variable, nil where there is none.
+// onResource returns the op on resource variables for an update of reference variables, or nil if there is none.
 func onResource(op string) *ops.Def {
 	d := ops.Find(op)
 	if d == nil {
@@ -34,23 +34,23 @@ func onResource(op string) *ops.Def {
 	if on := d.OnResource(); on != nil || !updatesReference(op) {
 		return on
 	}
-	return ops.Find("Resource" + op) // an optimizer's rule, on several variables
+	return ops.Find("Resource" + op) // an optimizer's rule, for several variables
 }
 
-// givesReference reports whether the result of an update is a reference to the variable, and not a value of its own, as that of CountUpTo.
+// givesReference reports whether an update returns a reference to the variable, unlike CountUpTo, which returns a value.
 func givesReference(op string) bool {
 	on := onResource(op)
 	return on != nil && len(ops.Find(op).Outputs()) == 1 && ops.Find(op).Outputs()[0].Ref
 }
 
-// updatesReference reports whether an op updates its first input, which is a reference.
+// updatesReference reports whether an op updates its first input, a reference.
 func updatesReference(op string) bool {
 	d := ops.Find(op)
 	return d != nil && d.State == ops.Writes && len(d.Inputs()) > 0 && d.Inputs()[0].Ref
 }
 
-// lowerReferences makes resource variables of VariableV2 and Variable nodes: the node itself becomes a read, "node/handle"
-// the handle; a node that updates becomes a read after the update "node/update".
+// lowerReferences turns VariableV2 and Variable nodes into resource variables: the node becomes a read of the handle
+// "node/handle", and a node that updates becomes a read after the update "node/update".
 func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	r := &references{handles: map[string]string{}, variables: map[string]bool{}, dtypes: map[string]*attrValue{}, taken: taken}
 	for _, n := range gd.Node {
@@ -76,7 +76,7 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	return nil
 }
 
-// passes reports whether the result of an op is its input, in the same memory.
+// passes reports whether an op returns its input, in the same memory.
 func passes(op string) bool {
 	switch op {
 	case "Identity", "RefIdentity", "StopGradient", "PreventGradient", "GuaranteeConst":
@@ -85,8 +85,8 @@ func passes(op string) bool {
 	return false
 }
 
-// follow adds to what belongs to variables the nodes that do so by their first input, where passes says so: the result of an update is
-// a reference to the same.
+// follow extends the map of nodes that belong to variables. It adds all nodes that take one as first input and for which passes
+// is true, such as updates, which return a reference to the same variable.
 func follow(nodes []*nodeDef, of map[string]string, passes func(n *nodeDef) bool) map[string]string {
 	users := map[string][]string{} // by the node of input 0
 	for _, n := range nodes {
@@ -110,10 +110,10 @@ func follow(nodes []*nodeDef, of map[string]string, passes func(n *nodeDef) bool
 	return all
 }
 
-// maxFollowed bounds the edges on which updates are followed to what runs after them, for all variables.
+// maxFollowed bounds the edges that are followed from updates to later nodes, over all variables.
 const maxFollowed = 1 << 24
 
-// order finds the updates of each variable, and what runs after them.
+// order finds the updates of each variable, and the nodes that run after them.
 func (r *references) order(nodes []*nodeDef) error {
 	updates, users := map[string][]string{}, map[string][]string{}
 	for _, n := range nodes {
@@ -183,7 +183,7 @@ func (r *references) node(n *nodeDef) error {
 	return nil
 }
 
-// variable adds the handle and a read under the variable's own name.
+// variable adds the handle, and a read with the variable's own name.
 func (r *references) variable(n *nodeDef) error {
 	shared := string(n.GetAttr()["shared_name"].GetS())
 	if shared == "" {
@@ -207,7 +207,7 @@ func (r *references) read(name, handle string, dtype *attrValue, after []string)
 		Reference: {Value: &attr_value_go_proto.AttrValue_B{B: true}}}}
 }
 
-// update adds the write and, under the node's own name, a read after it.
+// update adds the write, and a read after it with the node's own name.
 func (r *references) update(n *nodeDef) error {
 	dtype := n.GetAttr()["T"]
 	if dtype == nil {
@@ -215,7 +215,7 @@ func (r *references) update(n *nodeDef) error {
 	}
 	w := &nodeDef{Name: r.name(n.GetName() + "/update"), Op: onResource(n.GetOp()).Name, Attr: maps.Clone(n.GetAttr())}
 	w.Attr["dtype"] = dtype
-	delete(w.Attr, "validate_shape") // means something else there
+	delete(w.Attr, "validate_shape") // it means something else there
 	after, variables := controls(n), variableInputs(n)
 	for k, in := range n.GetInput() {
 		switch {
@@ -244,7 +244,7 @@ func (r *references) update(n *nodeDef) error {
 	return nil
 }
 
-// variableInputs are the places of the variables that an update has as inputs.
+// variableInputs returns the indices of an update's inputs that are variables.
 func variableInputs(n *nodeDef) (at []int) {
 	d := ops.Find(n.GetOp())
 	total := len(n.GetInput()) - len(controls(n))
@@ -256,13 +256,13 @@ func variableInputs(n *nodeDef) (at []int) {
 	return at
 }
 
-// after returns what node n, which names a variable in input 0, has to wait for: its control inputs, and the update whose
+// after returns the control inputs that node n, with a variable as input 0, needs: its own, and the update whose
 // result that input is.
 func (r *references) after(n *nodeDef) []string {
 	return r.following(nodeName(n.GetInput()[0]), controls(n))
 }
 
-// following adds an update, whose result is read, to what is to be waited for. A variable itself is not: it may
+// following adds an update whose result is read to the control inputs. It does not add a variable itself, which may
 // have no value yet.
 func (r *references) following(node string, after []string) []string {
 	if r.variables[node] {
@@ -271,7 +271,7 @@ func (r *references) following(node string, after []string) []string {
 	return append([]string{"^" + node}, after...)
 }
 
-// reader keeps a node. Where it runs after updates of a variable, it sees the variable as it is after these.
+// reader keeps a node. If it runs after updates of a variable, it sees the updated value.
 func (r *references) reader(n *nodeDef) {
 	c := n
 	for i, in := range n.GetInput() {
@@ -288,12 +288,12 @@ func (r *references) reader(n *nodeDef) {
 	r.out = append(r.out, c)
 }
 
-// value returns data input i of a node: a read of its own where the input lies in the memory of a variable that is updated before the
-// node runs, as a value that was read earlier changes with the variable. The read waits for all that the node waits for.
+// value returns data input i of a node. If the input shares the memory of a variable that is updated before the node runs, that is
+// a new read, since an earlier value changes with the variable. The read waits for everything that the node waits for.
 func (r *references) value(n *nodeDef, i int) string {
 	in := n.GetInput()[i]
 	h := r.shares[nodeName(in)]
-	if h == "" || n.GetOp() == "Merge" || n.GetOp() == "RefMerge" { // these take the first that comes
+	if h == "" || n.GetOp() == "Merge" || n.GetOp() == "RefMerge" { // these take the value that comes first
 		return in
 	}
 	after, updated := controls(n), false

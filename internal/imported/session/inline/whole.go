@@ -9,9 +9,9 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 )
 
-// Function returns a function of a library as a flat graph. Its arguments are _Arg nodes. Nodes keep their names, and loops the names
-// of their frames. What neither results nor effects need is left out, unless whole: parts of divided functions send to each other
-// without being needed by a result.
+// Function returns a function of a library as a flat graph. Its arguments are _Arg nodes. Nodes and the frames of loops keep their
+// names. Nodes that neither results nor effects need are left out, unless whole is set: parts of divided functions send to each
+// other without being needed by a result.
 func Function(library *function_go_proto.FunctionDefLibrary, name string, whole bool) (*Callee, error) {
 	f := newFlattener(&graph_go_proto.GraphDef{Library: library})
 	all := library.GetFunction()
@@ -19,7 +19,7 @@ func Function(library *function_go_proto.FunctionDefLibrary, name string, whole 
 	if at < 0 {
 		return nil, fmt.Errorf("the library has no function %q", name)
 	}
-	fn := all[at] // not another implementation, which is for calls alone
+	fn := all[at] // not another implementation: only calls are redirected
 	body := fn.GetNodeDef()
 	if !whole {
 		var err error
@@ -35,7 +35,7 @@ func Function(library *function_go_proto.FunctionDefLibrary, name string, whole 
 	return flat, nil
 }
 
-// whole makes the body of a function flat.
+// whole flattens the body of a function.
 func (f *flattener) whole(fn *function, body []*nodeDef) (*Callee, error) {
 	f.taken, f.out = map[string]bool{}, &graph_go_proto.GraphDef{}
 	b := &bodyScope{fn: fn, args: map[string]string{}, nodes: map[string]*nodeDef{}, functions: f.functions}

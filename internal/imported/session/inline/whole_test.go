@@ -26,7 +26,7 @@ library {
   function { signature { name: "any" input_arg { name: "a" type_attr: "T" } } }
 }`
 
-// TestFunction: a function as a graph: what its results need, or all of its own nodes, with the names that other parts know.
+// TestFunction: a function as a graph: the nodes that its results need, or all its nodes, with the names that other parts know.
 func TestFunction(t *testing.T) {
 	library := parse(t, parts).GetLibrary()
 	for whole, want := range map[bool]string{

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Frames is a connection that speaks HTTP/2 frame by frame: it opens windows and reads as it likes.
+// Frames is an HTTP/2 connection used frame by frame: it opens windows and reads as the test likes.
 type Frames struct {
 	net.Conn
 	t      testing.TB
-	last   uint32 // stream
+	last   uint32 // number of the last stream
 	failed bool   // a frame could not be sent
 }
 
@@ -29,7 +29,7 @@ const (
 	WindowUpdateFrame = 8
 )
 
-// DialFrames connects to a plaintext server and says with how large a window each stream begins.
+// DialFrames connects to a plaintext server and sets the initial window of each stream.
 func DialFrames(t testing.TB, address string, window uint32) *Frames {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -46,21 +46,21 @@ func DialFrames(t testing.TB, address string, window uint32) *Frames {
 	return f
 }
 
-// Send writes a frame, if the connection is there.
+// Send writes a frame, if the connection still exists.
 func (f *Frames) Send(kind, flags byte, stream uint32, payload []byte) {
 	head := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
 	_, err := f.Write(append(binary.BigEndian.AppendUint32(head, stream), payload...))
 	f.failed = f.failed || err != nil
 }
 
-// Call begins a call with a whole message and returns the number of its stream. The message has up to 16 KiB.
+// Call begins a call with a whole message of at most 16 KiB, and returns the number of its stream.
 func (f *Frames) Call(method string, message []byte, headers ...string) (stream uint32) {
 	stream = f.Open(method, headers...)
 	f.Send(DataFrame, 1, stream, Framed(false, len(message), message))
 	return stream
 }
 
-// Open begins a call whose message does not come yet.
+// Open begins a call without its message.
 func (f *Frames) Open(method string, headers ...string) (stream uint32) {
 	if f.last == 0 {
 		f.last = 1
@@ -77,7 +77,7 @@ func (f *Frames) Open(method string, headers ...string) (stream uint32) {
 	return f.last
 }
 
-// appendText appends a name or a value of a header.
+// appendText appends a header's name or value.
 func appendText(b []byte, text string) []byte {
 	if len(text) >= 127 {
 		panic("a header is too long for this client")

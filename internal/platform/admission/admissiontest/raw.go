@@ -1,5 +1,5 @@
-// Package admissiontest calls gRPC servers as an attacker might: with bodies that no
-// library would send.
+// Package admissiontest calls gRPC servers as an attacker might: with bodies that no library would
+// send.
 package admissiontest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Framed is a message as gRPC sends it, of a size that may be a lie.
+// Framed is a message as gRPC sends it, with a size that may be wrong.
 func Framed(compressed bool, size int, message []byte) []byte {
 	head := []byte{0}
 	if compressed {
@@ -24,7 +24,7 @@ func Framed(compressed bool, size int, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(head, uint32(size)), message...)
 }
 
-// Zeros is gzip of so many MiB of zeros, a thousandth of their size.
+// Zeros is gzip data that decompresses to that many MiB of zeros, a thousand times its size.
 func Zeros(t testing.TB, mib int) []byte {
 	t.Helper()
 	var one bytes.Buffer
@@ -35,12 +35,12 @@ func Zeros(t testing.TB, mib int) []byte {
 	return bytes.Repeat(one.Bytes(), mib)
 }
 
-// Endless is a message without an end that promises size bytes.
+// Endless is a message that announces size bytes and never completes.
 func Endless(size int) io.Reader {
 	return io.MultiReader(bytes.NewReader(Framed(false, size, nil)), io.LimitReader(zeros{}, int64(size)))
 }
 
-// Stalled is a body that stops after the text and stays open until done is called, or for a minute.
+// Stalled is a body that stops after text and stays open until done is called, or for a minute.
 func Stalled(text string) (body io.Reader, done func()) {
 	rest, end := io.Pipe()
 	late := time.AfterFunc(time.Minute, func() { end.Close() })
@@ -54,15 +54,15 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Reply is how a call ended, and what it cost.
+// Reply is the outcome of a call, and its cost.
 type Reply struct {
 	Status    string // number of the gRPC status
-	Message   string // its text, as it was sent
+	Message   string // its text, as sent
 	Allocated uint64 // bytes, by this whole process
 	Sent      int64  // bytes of the body
 }
 
-// RawClient makes calls without any library of gRPC's.
+// RawClient makes calls without gRPC's libraries.
 type RawClient struct {
 	Address string
 	client  http.Client
@@ -76,7 +76,7 @@ func NewRawClient(t testing.TB, address string) *RawClient {
 	return &RawClient{address, http.Client{Transport: transport}}
 }
 
-// Call sends a body as it is. Headers are pairs of names and values.
+// Call sends a body unchanged. Headers are pairs of names and values.
 func (s *RawClient) Call(t testing.TB, method string, body io.Reader, headers ...string) Reply {
 	t.Helper()
 	sent := &counting{Reader: body}
@@ -106,7 +106,7 @@ func (s *RawClient) Call(t testing.TB, method string, body io.Reader, headers ..
 	return Reply{ended.Get("Grpc-Status"), ended.Get("Grpc-Message"), after.TotalAlloc - before.TotalAlloc, sent.n.Load()}
 }
 
-// counting counts what is read of a body.
+// counting counts the bytes that are read of a body.
 type counting struct {
 	io.Reader
 	n atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// object is a kind of what cuBLASLt makes on the host.
+// object is a kind of cuBLASLt's host objects.
 type object int
 
 const (
@@ -17,12 +17,12 @@ const (
 	objects
 )
 
-// handle is one of them.
+// handle is an object.
 type handle uintptr
 
 // calls is the part of cuBLASLt in use.
 type calls interface {
-	// create makes an object; what arguments it takes depends on the kind.
+	// create makes an object. Its arguments depend on the kind.
 	create(o object, args ...uintptr) (handle, error)
 	// set gives an object's attribute a value.
 	set(o object, h handle, attribute int, value []byte) error
@@ -32,7 +32,7 @@ type calls interface {
 	matmul(r request) error
 }
 
-// query is what algorithms are asked for.
+// query is the product for which the heuristic proposes algorithms.
 type query struct {
 	operation, a, b, d, preference handle
 }
@@ -60,7 +60,7 @@ type request struct {
 	stream             uintptr
 }
 
-// scales are alpha = 1 and beta = 0 in the type that the operation was made for.
+// scales are alpha = 1 and beta = 0 in the operation's type.
 type scales struct{ alpha, beta [8]byte }
 
 // native calls the library. Its calls are made with a GPU's context current.

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// BenchmarkProducts tells the rate of some shapes on a GPU, in 1e9 operations per second by the device's events.
+// BenchmarkProducts reports the rate of some shapes on a GPU, in 1e9 operations per second by the device's events.
 func BenchmarkProducts(b *testing.B) {
 	d, err := libcuda.Open()
 	if err != nil {

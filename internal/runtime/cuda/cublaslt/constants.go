@@ -30,10 +30,10 @@ const (
 	preferenceAlignC     = 7 // CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES
 	preferenceAlignD     = 8 // CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES
 
-	reductionComputeType = 2 // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: beside no reduction, the only one that is allowed
+	reductionComputeType = 2 // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE: the only one allowed besides no reduction
 )
 
 const (
 	maxCandidates  = 8
-	workspaceLimit = 32 << 20 // what NVIDIA recommends for Hopper
+	workspaceLimit = 32 << 20 // NVIDIA's recommendation for Hopper
 )

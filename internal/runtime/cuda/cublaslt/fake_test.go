@@ -8,15 +8,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// fakeLibrary is cuBLASLt in Go over arena: what is asked of it by columns it computes by its own rules, which are the
-// header's, so that a mistake in the other package shows in numbers.
+// fakeLibrary is cuBLASLt in Go over arena. It computes products by columns with its own code for the header's rules, so that a
+// mistake in the package gives wrong numbers.
 type fakeLibrary struct {
 	memory  arena
 	objects map[handle]*fakeObject
 	last    handle
 	log     []string
 
-	offers []candidate // of the heuristic
+	offers []candidate // the heuristic's proposals
 	asked  int
 	fail   map[string]error // by call
 }
@@ -27,7 +27,7 @@ type fakeObject struct {
 	attrs map[int]uint64
 }
 
-// arena is memory of the GPU: bytes at an address that Go cannot follow.
+// arena is memory of the GPU, at an address that Go cannot follow.
 type arena []byte
 
 const arenaAt = 1 << 40

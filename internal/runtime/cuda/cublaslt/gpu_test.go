@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// gpuMemory is memory of a GPU with a copy on the host, which alone is read and written.
+// gpuMemory is memory of a GPU with a copy on the host; tests read and write only the copy.
 type gpuMemory struct {
 	at   driver.Ptr
 	host arena
@@ -34,7 +34,7 @@ func (m *gpuMemory) store(at uintptr, i int, t uintptr, v float64) {
 	m.host.store(m.place(at), i, t, v)
 }
 
-// TestProductsOnGPU runs NVIDIA's library where there is a GPU, out of a graph.
+// TestProductsOnGPU runs NVIDIA's library from a graph, if there is a GPU.
 func TestProductsOnGPU(t *testing.T) {
 	d, err := libcuda.Open()
 	if err != nil {
@@ -74,7 +74,7 @@ func TestProductsOnGPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Kernels are loaded at their first launch; the graph's comes after.
+		// Kernels are loaded at their first launch, so it must precede the graph.
 		if err := errors.Join(l.Issue(s), s.Synchronize()); err != nil {
 			t.Fatalf("%+v: %v", e.Product, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// headers are -I options for NVIDIA's Python packages or the toolkit.
+// headers returns -I options for NVIDIA's Python packages or the toolkit.
 func headers(t *testing.T) []string {
 	t.Helper()
 	var options []string
@@ -99,7 +99,7 @@ func TestNumbersOfTheHeader(t *testing.T) {
 	}
 }
 
-// wheel is NVIDIA's own library, where this machine has it.
+// wheel returns NVIDIA's own library if this machine has it.
 func wheel(t *testing.T) *native {
 	t.Helper()
 	n, err := bind(dylib.WheelFolders(dylib.CuBLASLt, filepath.Join(testkit.Root(), ".venv"))...)
@@ -113,7 +113,7 @@ func wheel(t *testing.T) *native {
 	return n
 }
 
-// TestTheRealLibrary finds all functions, and lets the library check what is set: descriptors need no GPU.
+// TestTheRealLibrary finds all functions, and lets the library check descriptors, which need no GPU.
 func TestTheRealLibrary(t *testing.T) {
 	n := wheel(t)
 	if v := n.version.Call(); v < 110000 {

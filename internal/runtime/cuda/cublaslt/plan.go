@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shape is what the choice of an algorithm depends on. a and b are cuBLASLt's: the product's B and A.
+// shape has all that the choice of an algorithm depends on. a and b are cuBLASLt's: the product's B and A.
 type shape struct {
-	m, n, k          int // rows and columns of D by columns: the product's N and M
+	m, n, k          int // rows and columns of D, stored by columns: the product's N and M
 	a, b, d          matrix
 	transA, transB   bool
 	batch            int
@@ -26,10 +26,10 @@ type shape struct {
 type matrix struct {
 	dtype       tensor.DType
 	stride, gap int // elements between columns, and between matrices of a batch
-	align       int // bytes that its address is a multiple of, at most 256
+	align       int // alignment of its address in bytes, at most 256
 }
 
-// shapeOf is the transpose of a product.
+// shapeOf returns the shape of a product's transpose.
 func shapeOf(p lower.Product, limit int) shape {
 	s := shape{m: p.N, n: p.M, k: p.K, a: matrixOf(p.B), b: matrixOf(p.A), d: matrixOf(p.Out), transA: p.TransB, transB: p.TransA,
 		batch: max(p.Batch, 1), bias: p.Bias != 0, relu: p.Relu, tf32: p.A.Type == tensor.Float32 && p.Precision == lower.TF32, limit: limit}
@@ -39,7 +39,7 @@ func shapeOf(p lower.Product, limit int) shape {
 	return s
 }
 
-// String tells the product in its own terms.
+// String describes the product itself, not its transpose.
 func (s shape) String() string {
 	text := fmt.Sprintf("%d x %d x %d x %d, %v to %v", s.batch, s.n, s.m, s.k, s.a.dtype, s.d.dtype)
 	for _, f := range []struct {
@@ -55,7 +55,7 @@ func (s shape) String() string {
 
 func matrixOf(m lower.Matrix) matrix { return matrix{m.Type, m.Stride, m.Step, alignment(m.At)} }
 
-// alignment is the largest power of two, at most 256, that an address is a multiple of.
+// alignment returns the largest power of two, at most 256, that divides an address.
 func alignment(p driver.Ptr) int {
 	p |= 256
 	return int(p & -p)
@@ -66,14 +66,14 @@ var types = map[tensor.DType]uintptr{tensor.Float32: typeFloat32, tensor.Float64
 // plan is a shape with its algorithm.
 type plan struct {
 	shape
-	mu                    sync.Mutex // of operation's bias pointer
+	mu                    sync.Mutex // guards operation's bias pointer
 	operation, la, lb, ld handle
 	algorithm             algorithm
 	workspace             int
 	scales                scales
 }
 
-// errNoAlgorithm says that the library does not do a shape.
+// errNoAlgorithm means that the library cannot do a shape.
 var errNoAlgorithm = errors.New("cuBLASLt has no algorithm")
 
 // newPlan describes a shape to the library and takes the first algorithm that fits.
@@ -137,7 +137,7 @@ func (p *plan) describe(c calls) (err error) {
 	}
 	if p.bias {
 		epilogue |= epilogueBias
-		// The heuristic goes by the pointer's alignment alone.
+		// The heuristic only looks at the pointer's alignment.
 		err = c.set(operation, p.operation, operationBiasPointer, bytes8(uint64(p.biasAlign)))
 	}
 	if epilogue != 0 {
@@ -179,7 +179,7 @@ func (p *plan) close(c calls) error {
 	return errors.Join(errs...)
 }
 
-// launch issues the product p, whose shape is the plan's.
+// launch issues the product q, whose shape is the plan's.
 func (p *plan) launch(c calls, q lower.Product, stream uintptr) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

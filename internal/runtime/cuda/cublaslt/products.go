@@ -10,19 +10,19 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 )
 
-// Products is lower.Products on one GPU. It keeps a plan for each shape that it met, until Close.
+// Products implements lower.Products on one GPU. It keeps a plan for each shape until Close.
 type Products struct {
 	lib     calls
-	current func(f func() error) error // calls f where lib may be called
+	current func(f func() error) error // calls f where lib can be called
 	own     lower.Products
 	stop    func() error // ends lib
 
 	mu    sync.Mutex
-	plans map[shape]*plan // nil where the library has no algorithm
+	plans map[shape]*plan // nil if the library has no algorithm
 }
 
-// Open starts cuBLASLt for a context of a real GPU, looking in the given folders first. own does what the library does
-// not. The error is around a *dylib.NotFoundError where there is no such library.
+// Open starts cuBLASLt for a context of a real GPU, looking in the given folders first. own does the products that the
+// library does not. If there is no such library, the error wraps a *dylib.NotFoundError.
 func Open(c driver.Context, own lower.Products, folders ...string) (*Products, error) {
 	real, ok := c.(driver.NativeContext)
 	if !ok {
@@ -45,7 +45,7 @@ func newProducts(lib calls, own lower.Products) *Products {
 		current: func(f func() error) error { return f() }, stop: func() error { return nil }}
 }
 
-// Close gives the library's objects back. Launches of its plans must not be issued any more.
+// Close frees the library's objects. No launches of its plans may be issued afterwards.
 func (p *Products) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Products) Refused() []string {
 	return all
 }
 
-// plan returns the plan of a shape, nil where the library does not do it.
+// plan returns the plan of a shape, nil if the library cannot do it.
 func (p *Products) plan(s shape) (*plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *Products) Workspace(q lower.Product) int {
 	return plan.workspace
 }
 
-// forSize is the plan of a product that has so much workspace.
+// forSize returns the plan of a product with a workspace of that many bytes.
 func (p *Products) forSize(q lower.Product, bytes int) (*plan, error) {
 	if q.K == 0 {
 		return nil, nil
@@ -142,7 +142,7 @@ func (p *Products) Plan(q lower.Product) (lower.Launch, error) {
 	return launch{p, plan, q}, nil
 }
 
-// launch is a product with its places.
+// launch is a product with addresses.
 type launch struct {
 	p    *Products
 	plan *plan

@@ -19,12 +19,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// nativeStream is a stream that knows its handle, and nothing else.
+// nativeStream is a stream that only has a handle.
 type nativeStream struct{ driver.Stream }
 
 func (nativeStream) Handle() uintptr { return 77 }
 
-// noProducts is own kernels that note what they are asked.
+// noProducts is own kernels that record the products they are asked for.
 type noProducts struct{ asked []lower.Product }
 
 func (n *noProducts) Workspace(lower.Product) int { return 123 }
@@ -33,20 +33,20 @@ func (n *noProducts) Plan(p lower.Product) (lower.Launch, error) {
 	return lower.Sequence(nil), nil
 }
 
-// memory is where a test puts operands.
+// memory is the memory for a test's operands.
 type memory interface {
 	alloc(bytes int) driver.Ptr
 	load(at uintptr, i int, t uintptr) float64
 	store(at uintptr, i int, t uintptr, v float64)
 }
 
-// example is a product over random numbers in memory, with the results that it must have, packed.
+// example is a product over random numbers in memory, with the expected results, packed.
 type example struct {
 	lower.Product
 	want []float64
 }
 
-// matrixIn makes a random matrix whose rows have pad more elements than there are columns.
+// matrixIn makes a random matrix whose rows have pad more elements than the matrix has columns.
 func matrixIn(m memory, rng *rand.Rand, d tensor.DType, batch, rows, cols, pad int) lower.Matrix {
 	x := lower.Matrix{Type: d, Stride: cols + pad, Step: rows * (cols + pad)}
 	x.At = m.alloc(max(1, batch*x.Step*d.Size()))
@@ -56,7 +56,7 @@ func matrixIn(m memory, rng *rand.Rand, d tensor.DType, batch, rows, cols, pad i
 	return x
 }
 
-// newExample completes a product that has its sizes, transposes, batch, precision and the type of A and Out.
+// newExample completes a product with given sizes, transposes, batch, precision and types of A and Out.
 func newExample(m memory, p lower.Product, pad int, bias bool) *example {
 	rng := rand.New(rand.NewPCG(uint64(p.M), uint64(p.N)))
 	turn := func(t bool, r, c int) (int, int) {
@@ -154,7 +154,7 @@ func TestProductsByColumns(t *testing.T) {
 	}
 }
 
-// TestIssueOnlyLaunches sees that a shape is planned once, and that a run does nothing beside a launch.
+// TestIssueOnlyLaunches checks that a shape is planned once, and that a run only launches.
 func TestIssueOnlyLaunches(t *testing.T) {
 	f := newFake()
 	p := newProducts(f, &noProducts{})
@@ -191,7 +191,7 @@ func TestProductsOfTheOwnKernels(t *testing.T) {
 	p := newProducts(f, own)
 	form := lower.Product{M: 3, N: 4, K: 5, A: lower.Matrix{Type: tensor.Float32}, Out: lower.Matrix{Type: tensor.Float32}}
 
-	small := newExample(&f.memory, form, 0, false) // no room for the best algorithm: asked again
+	small := newExample(&f.memory, form, 0, false) // no room for the best algorithm, so the heuristic is asked again
 	if _, err := p.Plan(small.Product); err != nil || len(own.asked) != 0 {
 		t.Fatalf("%v; own kernels: %v", err, own.asked)
 	}

@@ -2,7 +2,7 @@ package cublaslt
 
 import "fmt"
 
-// Error is what cuBLASLt said to a call.
+// Error is an error of a cuBLASLt call.
 type Error struct {
 	Call   string
 	Status Status

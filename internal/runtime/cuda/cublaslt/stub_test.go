@@ -26,7 +26,7 @@ func (m *stubMemory) store(at uintptr, i int, t uintptr, v float64) {
 	m.put.Call(at, uintptr(i), t, uintptr(math.Float64bits(v)))
 }
 
-// realContext is a context as far as Open needs one.
+// realContext is a context with what Open needs.
 type realContext struct{ driver.Context }
 
 func (realContext) Current(f func() error) error { return f() }

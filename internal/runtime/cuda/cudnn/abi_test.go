@@ -54,7 +54,7 @@ var header = map[string]int{
 	"(int)sizeof(cudnnDataType_t)": 4, "(int)sizeof(bool)": 1, "(int)sizeof(cudnnBackendDescriptor_t)": 8, "(int)sizeof(cudnnBackendNumericalNote_t)": 4,
 }
 
-// wheels are the Python packages' folder of the environment beside the sources.
+// wheels returns the folder of the Python packages in the environment beside the sources.
 func wheels(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(testkit.Root(), ".venv/lib/python3*/site-packages/nvidia"))
@@ -80,7 +80,7 @@ func TestValuesAreThoseOfTheHeaders(t *testing.T) {
 	b.WriteString("return 0; }\n")
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "values.c"), filepath.Join(dir, "values")
-	// Python's packages lack a part of the runtime's headers; cuDNN's need only two types of it.
+	// The Python packages do not have all headers of the runtime; cuDNN's headers need only two types of them.
 	runtime := "typedef struct CUstream_st *cudaStream_t; typedef int cudaError_t;"
 	if err := errors.Join(os.WriteFile(src, []byte(b.String()), 0o644), os.WriteFile(filepath.Join(dir, "cuda_runtime_api.h"), []byte(runtime), 0o644)); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 // descriptor is a cudnnBackendDescriptor_t.
 type descriptor uintptr
 
-// attribute is what is set of a descriptor.
+// attribute is an attribute to set in a descriptor.
 type attribute struct {
 	name, typ, n int
 	bytes        []byte // n elements of the type
@@ -23,7 +23,7 @@ func int64s(name int, v ...int64) attribute {
 	return a
 }
 
-// enum is a value of one of the enumerations.
+// enum makes an attribute with a value of an enumeration.
 func enum(name, typ, v int) attribute {
 	return attribute{name, typ, 1, binary.NativeEndian.AppendUint32(nil, uint32(v))}
 }
@@ -42,7 +42,7 @@ func boolean(name int, v bool) attribute {
 
 func descriptors(name int, v ...descriptor) attribute { return pointers(name, typeDescriptor, v...) }
 
-// pointers are addresses, of descriptors, of the library's handle or of memory of the GPU.
+// pointers makes an attribute of addresses: of descriptors, the library's handle or memory of the GPU.
 func pointers[T ~uint64 | ~uintptr](name, typ int, v ...T) attribute {
 	a := attribute{name: name, typ: typ, n: len(v)}
 	for _, x := range v {
@@ -51,12 +51,12 @@ func pointers[T ~uint64 | ~uintptr](name, typ int, v ...T) attribute {
 	return a
 }
 
-// Error is what cuDNN said to a call.
+// Error is an error of a cuDNN call.
 type Error struct {
 	Call   string // "cudnnBackendFinalize"
 	Status int    // cudnnStatus_t
 	Name   string // "CUDNN_STATUS_NOT_SUPPORTED"
-	Text   string // of the library's last message, "" for none
+	Text   string // the library's last message, "" for none
 }
 
 // Error implements error.

@@ -12,22 +12,22 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Convolutions is lower.Convolutions by cuDNN, on one GPU. Its methods may be called from any goroutine.
+// Convolutions implements lower.Convolutions with cuDNN, on one GPU. Its methods may be called from any goroutine.
 type Convolutions struct {
 	context driver.NativeContext
 	kernels *kernels.Library
-	own     lower.Convolutions // for what cuDNN has no engine
+	own     lower.Convolutions // for convolutions without an engine in cuDNN
 
-	mu    sync.Mutex // cuDNN's handle is for one thread at a time
+	mu    sync.Mutex // one thread at a time may use cuDNN's handle
 	cudnn *native    // nil once closed
 	plans map[problem]*plan
 }
 
-// ErrClosed tells of a use after Close.
+// ErrClosed means that Convolutions was used after Close.
 var ErrClosed = errors.New("cuDNN was closed on this GPU")
 
-// Open finds cuDNN, looking in the given directories first, and makes it ready on a context of a real GPU. lib holds the
-// modules of package kernels. Where the library is absent, or too old, the error is a *dylib.NotFoundError.
+// Open finds cuDNN, looking in the given directories first, and starts it for a context of a real GPU. lib has the modules of
+// package kernels. If the library is absent or too old, the error is a *dylib.NotFoundError.
 func Open(context driver.Context, lib *kernels.Library, first ...string) (*Convolutions, error) {
 	p, err := load(first...)
 	if err != nil {
@@ -52,7 +52,7 @@ func open(context driver.Context, lib *kernels.Library, p *procs) (*Convolutions
 	return v, nil
 }
 
-// Version is the library's, 90100 for 9.1.0.
+// Version returns the library's version: 90100 for 9.1.0.
 func (v *Convolutions) Version() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,7 +72,7 @@ func (v *Convolutions) call(f func(n *native) error) error {
 	return v.context.Current(func() error { return f(v.cudnn) })
 }
 
-// Close gives back what cuDNN holds. Work that was issued must be over.
+// Close frees cuDNN's resources. Issued work must be over.
 func (v *Convolutions) Close() error {
 	err := v.call(func(n *native) error {
 		for _, p := range v.plans {
@@ -88,7 +88,7 @@ func (v *Convolutions) Close() error {
 	return err
 }
 
-// plan returns the plan of a problem, made at its first use, nil where own kernels must do it.
+// plan returns the plan of a problem, made at first use, or nil if own kernels must do it.
 func (v *Convolutions) plan(p problem) (found *plan, err error) {
 	if g := p.window; g.Batch*g.OutH*g.OutW == 0 || g.InH*g.InW == 0 {
 		return nil, nil
@@ -123,13 +123,13 @@ func (v *Convolutions) Refused() []string {
 	return all
 }
 
-// filter is the filter of a convolution in both layouts, the packed one at the workspace's start.
+// filter returns the filter of a convolution in both layouts, with the packed one at the workspace's start.
 func (p *plan) filter(c lower.Convolution) kernels.Filter {
 	return kernels.Filter{Rows: c.Filter, Packed: c.Workspace, KH: c.H, KW: c.W, InC: c.InC, OutC: c.OutC,
 		TallH: p.layout.h.k, TallW: p.layout.w.k, Top: p.layout.top, Left: p.layout.left, BFloat16: c.Type == tensor.BFloat16, FloatRows: c.FloatGradient()}
 }
 
-// packedBytes is the workspace's part for the filter.
+// packedBytes is the size of the filter's part of the workspace.
 func (p *plan) packedBytes(c lower.Convolution) int {
 	const alignment = 256
 	return (p.filter(c).PackedBytes() + alignment - 1) / alignment * alignment
@@ -173,12 +173,12 @@ func (v *Convolutions) Plan(c lower.Convolution) (lower.Launch, error) {
 	return all, nil
 }
 
-// epilogue is the bias and relu of a convolution whose engine does neither.
+// epilogue is the bias and relu after an engine that does neither.
 func epilogue(c lower.Convolution) kernels.Call {
 	return kernels.Conv{Window: c.Window(), Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == tensor.BFloat16}.Epilogue()
 }
 
-// launch is one convolution by a plan.
+// launch is a convolution with its plan.
 type launch struct {
 	v *Convolutions
 	p *plan

@@ -15,13 +15,13 @@ import (
 
 func convs() []lower.Convolution {
 	explicit := conv(6, 3, 1, 1, false)
-	explicit.PadTop, explicit.PadLeft, explicit.OutH, explicit.OutW = 2, 0, 6, 6 // more in front than behind
+	explicit.PadTop, explicit.PadLeft, explicit.OutH, explicit.OutW = 2, 0, 6, 6 // more padding before than after
 	return []lower.Convolution{conv(6, 3, 1, 1, true), conv(6, 3, 2, 1, true), conv(7, 3, 2, 1, false), conv(6, 1, 2, 1, true),
 		conv(8, 2, 1, 1, true), conv(9, 3, 2, 2, true), conv(12, 5, 3, 1, true), explicit}
 }
 
-// TestPlansComputeConvolutions compares with the host's kernels. Engines that take any padding, and such as want it equal
-// on both sides; engines for the epilogue, and such as do convolutions alone.
+// TestPlansComputeConvolutions compares with the host's kernels, for engines with any padding and engines that need equal padding
+// on both sides, and for engines with and without the epilogue.
 func TestPlansComputeConvolutions(t *testing.T) {
 	r := newRig(t)
 	for _, equal := range []bool{false, true} {
@@ -34,7 +34,7 @@ func TestPlansComputeConvolutions(t *testing.T) {
 		for _, c := range convs() {
 			for _, c.Direction = range []lower.Direction{lower.Forward, lower.InputGradient, lower.FilterGradient} {
 				for _, c.Type = range []tensor.DType{tensor.Float32, tensor.BFloat16} {
-					c.Batch = 2 + map[bool]int{true: 1}[equal] // other problems: plans are kept
+					c.Batch = 2 + map[bool]int{true: 1}[equal] // another problem, since plans are kept
 					before := len(r.lib.jobs)
 					r.check(r.newCase(c, false))
 					if h, w := problemOf(c).axes(); len(r.lib.jobs) == before && (h.post-h.pre)%h.dilation == 0 && (w.post-w.pre)%w.dilation == 0 {
@@ -74,7 +74,7 @@ func TestPlansAreKept(t *testing.T) {
 	}
 }
 
-// TestEnginesThatAreRefused sees which engine of several runs.
+// TestEnginesThatAreRefused checks which of several engines runs.
 func TestEnginesThatAreRefused(t *testing.T) {
 	r := newRig(t)
 	batch := 1
@@ -96,7 +96,7 @@ func TestEnginesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i := range c.offers {
-				c.offers[i].workspace += int64(i) // tells them apart
+				c.offers[i].workspace += int64(i) // distinguishes them
 			}
 			r.lib.offers = func(fakeGraph, int) []fakeEngine { return slices.Clone(c.offers) }
 			v, before := conv(6, 3, 1, 1, true), len(r.lib.jobs)

@@ -1,6 +1,6 @@
 package cudnn
 
-// version is the first version whose backend API this package knows.
+// version is the oldest version whose backend API this package can use.
 const version = 90000
 
 // Kinds of descriptors (cudnnBackendDescriptorType_t).
@@ -36,7 +36,7 @@ const (
 	noteNondeterminist  = 4
 	noteWinograd6x6     = 7
 	noteWinograd13x13   = 8
-	notes               = 10 // that an engine can have at most
+	notes               = 10 // the most notes of an engine
 	statusSuccess       = 0  // cudnnStatus_t
 	statusNotSupported  = 3000
 	statusInternalError = 4000

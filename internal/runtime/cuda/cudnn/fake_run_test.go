@@ -12,16 +12,16 @@ import (
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// fakeTensor is what a tensor's descriptor says.
+// fakeTensor is the contents of a tensor's descriptor.
 type fakeTensor struct {
 	id, dataType  int
 	dims, strides [4]int
 	virtual       bool
 }
 
-// fakeGraph is what the descriptors of a graph say.
+// fakeGraph is the contents of a graph's descriptors.
 type fakeGraph struct {
-	kind           int // of the convolution
+	kind           int // kind of the convolution
 	x, w, y        fakeTensor
 	bias           *fakeTensor
 	relu           bool
@@ -71,7 +71,7 @@ func (f *fakeLibrary) graphOf(d uintptr) (g fakeGraph) {
 	return g
 }
 
-// checkGraph sees that the sizes go together, as cuDNN's finalize does.
+// checkGraph checks that the sizes match, as cuDNN's finalize does.
 func (f *fakeLibrary) checkGraph(g fakeGraph, o *fakeObject) uintptr {
 	ok := o.descriptor(graphHandle) == f.handle && g.compute == dataFloat && !g.last.virtual && g.last.id == idY && g.x.dims[0] == g.y.dims[0] && g.x.dims[1] == g.w.dims[1] && g.w.dims[0] == g.y.dims[1]
 	for i := range 2 {
@@ -87,7 +87,7 @@ type fakeJob struct {
 	engine fakeEngine
 }
 
-// execute issues the work to the stream, as a kernel with the places as arguments.
+// execute issues the work to the stream, as a kernel with the addresses as arguments.
 func (f *fakeLibrary) execute(h, plan, pack uintptr) uintptr {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +116,7 @@ func (f *fakeLibrary) execute(h, plan, pack uintptr) uintptr {
 	return f.status(err == nil, "launch: %v", err)
 }
 
-// compute does a job when the stream comes to it.
+// compute does a job when the stream reaches it.
 func (f *fakeLibrary) compute(c *fake.Call) error {
 	f.mu.Lock()
 	job := f.jobs[c.Args[0]]

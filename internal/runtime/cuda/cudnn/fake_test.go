@@ -14,15 +14,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// fakeLibrary is cuDNN in Go behind C's calling convention. It holds descriptors to their rules, and computes executed
-// plans on the fake GPU's memory with the host's kernels, out of nothing but the descriptors.
+// fakeLibrary is cuDNN in Go with C's calling convention. It checks descriptors by cuDNN's rules, and computes executed plans in
+// the fake GPU's memory with the host's kernels, from the descriptors alone.
 type fakeLibrary struct {
 	t       *testing.T
-	current bool // the context is
+	current bool // the context is current
 	streams map[uintptr]driver.Stream
 	run     driver.Function // fake_cudnn
 
-	// offers are what the heuristics propose for a graph, by mode.
+	// offers returns the heuristics' proposals for a graph, by mode.
 	offers func(g fakeGraph, mode int) []fakeEngine
 
 	mu      sync.Mutex
@@ -33,11 +33,11 @@ type fakeLibrary struct {
 	stream  uintptr
 	jobs    []fakeJob
 	asked   int    // heuristics
-	text    string // of the last error
+	text    string // text of the last error
 	wrong   []string
 }
 
-// fakeEngine is one that the heuristics propose.
+// fakeEngine is an engine that the heuristics propose.
 type fakeEngine struct {
 	notes     []int32
 	workspace int64
@@ -48,7 +48,7 @@ type fakeObject struct {
 	kind      int
 	finalized bool
 	attrs     map[int]attribute
-	engine    fakeEngine // of a configuration, an engine, or a plan
+	engine    fakeEngine // the engine of a configuration, an engine, or a plan
 }
 
 const (
@@ -60,7 +60,7 @@ const (
 var fakeSizes = map[int]int{typeHandle: 8, typeDataType: 4, typeBoolean: 1, typeInt64: 8, typeFloat: 4, typePointer: 8, typeConvolutionMode: 4,
 	typeHeuristicMode: 4, typeNumericalNote: 4, typePointwiseMode: 4, typeDescriptor: 8}
 
-// procs are the functions, as the library would have them.
+// procs returns the functions as in the real library.
 func (f *fakeLibrary) procs() *procs {
 	fn := func(v any) dylib.Proc { return dylib.Proc(purego.NewCallback(v)) }
 	name := append([]byte("CUDNN_STATUS_FAKE"), 0)
@@ -80,7 +80,7 @@ func (f *fakeLibrary) procs() *procs {
 	}
 }
 
-// status notes a breach of the rules.
+// status records a violation of the rules.
 func (f *fakeLibrary) status(ok bool, format string, args ...any) uintptr {
 	if ok {
 		return statusSuccess

@@ -44,12 +44,12 @@ func load(first ...string) (*procs, error) {
 	return p, nil
 }
 
-// tooOld tells of a library that cannot be used: to callers that is as if there were none.
+// tooOld returns the error for a library that is too old: for callers, as if there were none.
 func tooOld(path string, err error) error {
 	return fmt.Errorf("cuDNN: %s: %w: %w", path, err, &dylib.NotFoundError{Name: dylib.CuDNN, Looked: []string{filepath.Dir(path)}})
 }
 
-// native is cuDNN with a handle. The caller sees to the GPU's context and to one call at a time.
+// native is cuDNN with a handle. The caller sets the GPU's context, and makes one call at a time.
 type native struct {
 	*procs
 	handle uintptr
@@ -65,7 +65,7 @@ func newNative(p *procs) (*native, error) {
 
 func (n *native) close() error { return n.check("cudnnDestroy", n.procs.destroy.Call(n.handle)) }
 
-// check makes an error of a status.
+// check turns a status into an error.
 func (p *procs) check(call string, status uintptr) error {
 	code := int(int32(status))
 	if code == statusSuccess {
@@ -131,7 +131,7 @@ func (n *native) set(d descriptor, a attribute) error {
 	return nil
 }
 
-// destroy gives a descriptor back. What the library says to that changes nothing.
+// destroy destroys a descriptor. An error of the library changes nothing.
 func (n *native) destroy(d descriptor) { n.destroyDescriptor.Call(uintptr(d)) }
 
 // numbers reads up to most integers of a type with the given size in bytes, 4 or 8.
@@ -152,7 +152,7 @@ func (n *native) numbers(d descriptor, name, typ, size, most int) ([]int64, erro
 	return v, nil
 }
 
-// children reads up to most descriptors of a kind: the library fills in those that it is given.
+// children reads up to most descriptors of a kind. The library fills in the ones passed to it.
 func (n *native) children(d descriptor, name, kind, most int) (found []descriptor, err error) {
 	all := make([]descriptor, 0, most)
 	defer func() {
@@ -183,7 +183,7 @@ func (n *native) execute(plan, pack descriptor, stream uintptr) error {
 	return n.check("cudnnBackendExecute", n.run.Call(n.handle, uintptr(plan), uintptr(pack)))
 }
 
-// unsupported reports whether an engine cannot do what it was asked for; other errors concern the library as a whole.
+// unsupported reports whether an engine cannot do a problem. Other errors concern the library as a whole.
 func unsupported(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status >= 2000 && e.Status < statusInternalError+1000

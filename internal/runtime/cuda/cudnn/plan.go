@@ -8,25 +8,25 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/lower"
 )
 
-// errNoEngine tells that cuDNN has no engine for a problem that may be taken.
+// errNoEngine means that cuDNN has no acceptable engine for a problem.
 var errNoEngine = errors.New("cuDNN has no engine for this convolution")
 
 const (
-	workspaceLimit = 256 << 20 // bytes of an engine
-	candidates     = 64        // engines that are looked at for one question to the heuristics
+	workspaceLimit = 256 << 20 // bytes, for an engine
+	candidates     = 64        // engines tried for each query of the heuristics
 )
 
-// plan is an engine made ready for a problem.
+// plan is an engine prepared for a problem.
 type plan struct {
-	*builder   // of all that it consists of
+	*builder   // of its descriptors
 	plan       descriptor
 	workspace  int // bytes
 	layout     layout
-	bias, relu bool // done by the engine; else the epilogue does them
+	bias, relu bool // done by the engine, otherwise by the epilogue
 }
 
-// newPlan asks the heuristics, in all of the ways to put the problem, then for what always works. A graph with a bias or
-// relu that no engine takes is cut behind the convolution.
+// newPlan asks the heuristics, for all layouts of the problem, then asks for the fallback engines. If no engine takes the
+// graph with bias or relu, it asks for the convolution alone.
 func newPlan(n *native, p problem) (*plan, error) {
 	graphs := []problem{p}
 	if p.bias || p.relu {
@@ -47,7 +47,7 @@ func newPlan(n *native, p problem) (*plan, error) {
 	return nil, errNoEngine
 }
 
-// search takes the first engine that will do, nil where there is none.
+// search returns a plan of the first acceptable engine, nil if there is none.
 func search(n *native, p problem, l layout, mode int) (*plan, error) {
 	all := &builder{native: n}
 	graph := all.graph(p, l)
@@ -72,7 +72,7 @@ func search(n *native, p problem, l layout, mode int) (*plan, error) {
 	return nil, nil
 }
 
-// ready makes the plan of an engine, 0 where it must not be taken or cannot be had.
+// ready makes the plan of an engine. It returns 0 if the engine is not acceptable or the plan cannot be made.
 func ready(n *native, p problem, config descriptor) (descriptor, int) {
 	engines, err := n.children(config, configEngine, kindEngine, 1)
 	if err != nil || len(engines) == 0 {
@@ -108,7 +108,7 @@ func (p problem) takes(numerical []int64) bool {
 	return !slices.ContainsFunc(numerical, func(n int64) bool { return slices.Contains(refused, n) })
 }
 
-// run issues the plan. The tensors at the places are in cuDNN's layout.
+// run issues the plan. The tensors at the addresses are in cuDNN's layout.
 func (p *plan) run(c lower.Convolution, filter, workspace uint64, stream uintptr) error {
 	ids, places := []int64{idX, idW, idY}, []uint64{uint64(c.X), filter, uint64(c.Y)}
 	if p.bias {

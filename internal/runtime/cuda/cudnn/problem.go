@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// problem is a convolution as plans are kept by: without places.
+// problem is a convolution without addresses, the key of plans.
 type problem struct {
 	direction  lower.Direction
 	window     host.Window
@@ -21,7 +21,7 @@ func problemOf(c lower.Convolution) problem {
 	return problem{c.Direction, c.Window(), c.Type == tensor.BFloat16, c.Precision == lower.TF32, c.Bias != 0, c.Relu}
 }
 
-// String is for messages.
+// String describes the problem in messages.
 func (p problem) String() string {
 	g, typ := p.window, "float32"
 	if p.bfloat16 {
@@ -41,7 +41,7 @@ func (p problem) dataType() int {
 // axis is a window along one dimension of the images.
 type axis struct{ in, out, k, stride, dilation, pre, post int }
 
-// axes are height and width. The padding behind is what the sizes ask for.
+// axes returns height and width. The padding after the end follows from the sizes.
 func (p problem) axes() (h, w axis) {
 	g := p.window
 	h = axis{g.InH, g.OutH, g.KH, g.StrideH, g.DilH, g.PadTop, 0}
@@ -54,8 +54,8 @@ func (a axis) behind() int {
 	return max(0, (a.out-1)*a.stride+(a.k-1)*a.dilation+1-a.in-a.pre)
 }
 
-// equal is the axis with as much padding in front as behind: the filter gets taps of zeros at the side with less. before
-// is how many of those are in front. ok is false where no whole number of taps does it.
+// equal returns the axis with equal padding at both ends: the filter gets taps of zeros at the side with less. before is the
+// number of zero taps in front. ok is false if no whole number of taps makes it equal.
 func (a axis) equal() (b axis, before int, ok bool) {
 	more := a.post - a.pre
 	taps := more / a.dilation
@@ -69,13 +69,13 @@ func (a axis) equal() (b axis, before int, ok bool) {
 	return b, before, true
 }
 
-// layout is the axes as cuDNN gets them, and where in its filter ours begins.
+// layout has cuDNN's axes, and the position of our filter in cuDNN's.
 type layout struct {
 	h, w      axis
 	top, left int
 }
 
-// layouts are the ways to put a problem to cuDNN: as it is, and with equal padding on both sides.
+// layouts returns the ways to describe a problem to cuDNN: unchanged, and with equal padding on both sides.
 func (p problem) layouts() []layout {
 	h, w := p.axes()
 	all := []layout{{h: h, w: w}}
@@ -120,7 +120,7 @@ func (b *builder) add(kind int, attributes ...attribute) descriptor {
 	return d
 }
 
-// destroyAll gives back what was made, the last one first.
+// destroyAll destroys all descriptors, the last one first.
 func (b *builder) destroyAll() {
 	for i := len(b.made) - 1; i >= 0; i-- {
 		b.destroy(b.made[i])
@@ -132,7 +132,7 @@ func (b *builder) destroyAll() {
 type operand struct {
 	id, n, c, h, w int
 	dataType       int
-	virtual        bool // between operations: not in memory
+	virtual        bool // between operations, not in memory
 }
 
 func (b *builder) tensor(t operand) descriptor {
@@ -147,7 +147,7 @@ func (b *builder) graph(p problem, l layout) descriptor {
 	return b.add(kindGraph, pointers(graphHandle, typeHandle, b.handle), descriptors(graphOps, b.operations(p, l)...))
 }
 
-// operations are the convolution, and what is behind it.
+// operations returns the convolution and the operations after it.
 func (b *builder) operations(p problem, l layout) []descriptor {
 	g, typ := p.window, p.dataType()
 	x := b.tensor(operand{idX, g.Batch, g.InC, g.InH, g.InW, typ, false})
@@ -167,7 +167,7 @@ func (b *builder) operations(p problem, l layout) []descriptor {
 	return b.forward(p, conv, x, w, result)
 }
 
-// forward is a convolution with what is behind it.
+// forward returns a convolution with its bias and relu.
 func (b *builder) forward(p problem, conv, x, w descriptor, result operand) (ops []descriptor) {
 	last := func(behind bool, id int) descriptor {
 		t := result

@@ -16,7 +16,7 @@ func conv(size, k, stride, dilation int, same bool) lower.Convolution {
 	return c
 }
 
-// TestPaddingIsMadeEqual sees how many taps of zeros a filter gets, and where.
+// TestPaddingIsMadeEqual checks how many taps of zeros a filter gets, and where.
 func TestPaddingIsMadeEqual(t *testing.T) {
 	for _, c := range []struct {
 		a                    axis

@@ -64,7 +64,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// modules are what convolutions need.
+// modules returns the modules that convolutions need.
 func modules() []kernels.Module {
 	return slices.DeleteFunc(kernels.Modules(), func(m kernels.Module) bool { return m.Name != "conv" })
 }
@@ -75,12 +75,12 @@ var emulated = sync.OnceValues(func() (*fake.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir) // what is loaded stays
+	defer os.RemoveAll(dir) // loaded libraries stay usable
 	d := fake.New(fake.Default)
 	return d, emulate.Build(context.Background(), d, dir, modules()...)
 })
 
-// newRig makes one whose engines do everything.
+// newRig makes a rig whose engines do everything.
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	d, err := emulated()
@@ -122,7 +122,7 @@ func (r *rig) alloc(bytes int) driver.Ptr {
 	return p
 }
 
-// put and get move numbers as one of the types; put rounds x to what bfloat16 has.
+// put and get copy numbers in one of the types. For bfloat16, put also rounds x.
 func (r *rig) put(x []float32, bfloat16 bool) driver.Ptr {
 	each := size(bfloat16)
 	p, buf := r.alloc(each*len(x)), must(r.c.AllocHost(max(1, each*len(x))))
@@ -186,7 +186,7 @@ type problemCase struct {
 	rounded    bool // the result is of type bfloat16
 }
 
-// newCase makes the operands of a convolution and what is expected of it.
+// newCase makes the operands of a convolution and the expected results.
 func (r *rig) newCase(c lower.Convolution, bias bool) *problemCase {
 	g := c.Window()
 	p := &problemCase{Convolution: c, bfloat16: c.Type == tensor.BFloat16}

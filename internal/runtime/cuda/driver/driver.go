@@ -4,9 +4,9 @@ import "time"
 
 // Driver lists GPUs and opens them.
 type Driver interface {
-	// Version is the newest CUDA version that the driver supports, as 1000*major + 10*minor.
+	// Version returns the newest CUDA version that the driver supports, as 1000*major + 10*minor.
 	Version() (int, error)
-	// Devices lists the GPUs that CUDA_VISIBLE_DEVICES leaves visible; their order gives their ordinals.
+	// Devices lists the GPUs that CUDA_VISIBLE_DEVICES leaves visible. Their ordinals are their places in this list.
 	Devices() ([]Info, error)
 	// Open makes a context on a GPU.
 	Open(ordinal int) (Context, error)
@@ -30,43 +30,43 @@ type Context interface {
 	Memory
 	// NewStream returns an idle stream that does not wait for any other.
 	NewStream() (Stream, error)
-	// NewEvent returns an event that nothing has recorded. Only events with timing measure.
+	// NewEvent returns an event that nothing has recorded. Only events with timing can measure times.
 	NewEvent(timing bool) (Event, error)
-	// Load makes a module of PTX text, which is translated for the GPU, or of a cubin.
+	// Load makes a module from PTX text, which is translated for the GPU, or from a cubin.
 	Load(image []byte) (Module, error)
-	// Close gives everything back: what the context made must no longer be used.
+	// Close frees everything: nothing that the context made may be used afterwards.
 	Close() error
 }
 
-// Ptr is an address of a GPU's memory. It means nothing to the host; 0 is no memory. Sums with offsets in bytes stay
+// Ptr is an address in a GPU's memory. It means nothing to the host; 0 is no memory. Adding an offset in bytes must stay
 // within one allocation.
 type Ptr uint64
 
-// Memory hands out memory.
+// Memory allocates memory.
 type Memory interface {
-	// Alloc returns memory of the GPU, aligned to 256 bytes. What it holds is not defined.
+	// Alloc returns memory of the GPU, aligned to 256 bytes. Its contents are undefined.
 	Alloc(bytes int) (Ptr, error)
-	// Free gives the memory of Alloc back. Work that uses it must be over.
+	// Free frees memory of Alloc. Work that uses it must be over.
 	Free(p Ptr) error
-	// AllocHost returns page-locked memory of the host: the only one that streams copy from and to.
+	// AllocHost returns page-locked memory of the host, the only host memory that streams copy from and to.
 	AllocHost(bytes int) (Pinned, error)
-	// Info returns the free bytes of the GPU and all that it has.
+	// Info returns the GPU's free and total bytes.
 	Info() (free, total int64, err error)
 }
 
-// Pinned is page-locked memory of the host. While a copy from or to it is in a stream the host must not change, or read,
-// those bytes.
+// Pinned is page-locked memory of the host. While a stream copies from it, the host must not change these bytes; while a
+// stream copies to it, the host must not use them.
 type Pinned interface {
-	// Bytes is the memory. It is gone after Free.
+	// Bytes returns the memory, which must not be used after Free.
 	Bytes() []byte
 	Free() error
 }
 
-// Copier moves bytes in the order of a stream. Its calls return at once.
+// Copier copies bytes in the order of a stream. Its calls return at once.
 type Copier interface {
 	// Upload copies len(src) bytes of pinned memory to the GPU.
 	Upload(dst Ptr, src []byte) error
-	// Download copies len(dst) bytes of the GPU to pinned memory.
+	// Download copies len(dst) bytes from the GPU to pinned memory.
 	Download(dst []byte, src Ptr) error
 	// Copy copies within the GPU.
 	Copy(dst, src Ptr, bytes int) error
@@ -74,18 +74,18 @@ type Copier interface {
 	Fill(dst Ptr, value byte, bytes int) error
 }
 
-// Stream does work in the order of the calls, beside other streams. Errors of the work itself surface in Synchronize,
-// of this stream or any other, and end the usefulness of the context: see Error.Sticky.
+// Stream does work in the order of the calls, in parallel with other streams. Errors of the work itself surface in
+// Synchronize of this or any other stream, and make the context unusable: see Error.Sticky.
 type Stream interface {
 	Copier
 	// Launch runs a function over a grid of blocks.
 	Launch(f Function, l Launch) error
-	// Record makes e stand for the work issued so far.
+	// Record makes e stand for all work issued so far.
 	Record(e Event) error
-	// Wait makes the work issued from now on wait for what e stands for at this moment, without stopping the host.
+	// Wait makes all work issued from now on wait for the work that e stands for now. The host does not wait.
 	Wait(e Event) error
-	// Capture calls record and makes a graph of what it issues to this stream, which is not done now. record may use
-	// Copier's methods and Launch of this stream only.
+	// Capture calls record and makes a graph of the work that it issues to this stream, which is not done now. record may
+	// use only Copier's methods and Launch of this stream.
 	Capture(record func() error) (Graph, error)
 	// Synchronize returns when all work issued so far is done.
 	Synchronize() error
@@ -95,9 +95,9 @@ type Stream interface {
 
 // Event is a point in a stream.
 type Event interface {
-	// Synchronize returns when what the event stands for is done; at once where nothing was recorded.
+	// Synchronize waits for the work that the event stands for. It returns at once if nothing was recorded.
 	Synchronize() error
-	// Since measures the time on the GPU from an earlier event. Both must have timing and be done.
+	// Since returns the time on the GPU since an earlier event. Both must have timing and be done.
 	Since(earlier Event) (time.Duration, error)
 	Close() error
 }
@@ -111,7 +111,7 @@ type Module interface {
 
 // Function is one kernel.
 type Function interface {
-	// AllowShared raises the shared memory that a launch may ask for to the given bytes, beyond 48 KiB.
+	// AllowShared raises the limit of a launch's shared memory beyond 48 KiB to the given bytes.
 	AllowShared(bytes int) error
 }
 

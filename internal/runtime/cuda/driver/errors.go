@@ -8,21 +8,21 @@ import (
 )
 
 var (
-	// ErrUnavailable tells that this machine or this binary has no driver; the error around it says why.
+	// ErrUnavailable means that this machine or this binary has no driver; the error around it says why.
 	ErrUnavailable = errors.New("CUDA is not available")
-	// ErrNoDevice tells that the driver sees no GPU.
+	// ErrNoDevice means that the driver sees no GPU.
 	ErrNoDevice = errors.New("no GPU is visible")
-	// ErrPinned tells of a copy from or to memory that AllocHost did not give.
+	// ErrPinned means that a copy uses host memory that is not from AllocHost.
 	ErrPinned = errors.New("host memory of a copy is not pinned")
-	// ErrInvalid tells of an argument that the driver refuses: an address, a size, an object that was closed.
+	// ErrInvalid means that the driver refuses an argument: an address, a size, a closed object.
 	ErrInvalid = errors.New("invalid use of the GPU's driver")
-	// ErrNotFound tells that a module has no function of a name.
+	// ErrNotFound means that a module has no function of that name.
 	ErrNotFound = errors.New("function not found")
-	// ErrCapture tells of work that a graph cannot be made of.
+	// ErrCapture means that work cannot be captured in a graph.
 	ErrCapture = errors.New("not possible while a graph is captured")
 )
 
-// Code is CUresult, the driver's own number of an error.
+// Code is CUresult, the driver's error number.
 type Code int
 
 // Codes that callers act upon.
@@ -47,13 +47,13 @@ const (
 	CodeLaunchTimeout    Code = 702
 	CodeContextDestroyed Code = 709
 	CodeAssert           Code = 710
-	CodeHardwareStack    Code = 714 // up to 718: what a kernel did
+	CodeHardwareStack    Code = 714 // up to 718: faults of kernels
 	CodeLaunchFailed     Code = 719
 	CodeCaptureUnsafe    Code = 900
 	CodeCaptureLast      Code = 908
 )
 
-// Error is what the driver said to a call.
+// Error is an error of a driver call.
 type Error struct {
 	Call string // "cuMemAlloc"
 	Code Code
@@ -79,7 +79,7 @@ var hints = map[Code]string{
 	CodeECC:            "the GPU's memory has an error that could not be corrected",
 }
 
-// Is makes errors.Is find this package's errors, and device.ErrMemory.
+// Is makes errors.Is find this package's errors and device.ErrMemory.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrNoDevice:
@@ -96,8 +96,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Sticky reports whether the context is lost: every later call in it gives the same error. (Between the codes that tell of
-// that are others: of peers, of the host's memory.)
+// Sticky reports whether the context is lost, so that every later call in it returns the same error. (The range of these
+// codes also has codes about peers and the host's memory, which are not sticky.)
 func (e *Error) Sticky() bool {
 	switch e.Code {
 	case CodeECC, CodeIllegalAddress, CodeLaunchTimeout, CodeContextDestroyed, CodeAssert, CodeLaunchFailed:

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Dim counts blocks of a grid or threads of a block. A zero means 1.
+// Dim is a number of blocks of a grid or threads of a block in each dimension. A zero means 1.
 type Dim struct{ X, Y, Z int }
 
-// Count is the product of the dimensions.
+// Count returns the product of the dimensions.
 func (d Dim) Count() int { return max(d.X, 1) * max(d.Y, 1) * max(d.Z, 1) }
 
 // Limits of every GPU since compute capability 3.0.
@@ -19,14 +19,14 @@ const (
 	MaxArgs    = 64        // of a launch through this package
 )
 
-// Launch says over what a function runs.
+// Launch says over which grid a function runs.
 type Launch struct {
 	Grid, Block Dim
 	Shared      int // bytes of dynamic shared memory
 	Args        []Arg
 }
 
-// Check fails where no GPU would take the launch.
+// Check fails if no GPU accepts the launch.
 func (l Launch) Check() error {
 	g, b := l.Grid, l.Block
 	switch {
@@ -42,7 +42,7 @@ func (l Launch) Check() error {
 	return nil
 }
 
-// Arg is an argument of a kernel: its bytes in the low end of a cell of 8.
+// Arg is an argument of a kernel, in the low bytes of a cell of 8 bytes.
 type Arg uint64
 
 // Address passes a pointer to memory of the GPU.

@@ -1,13 +1,13 @@
 package driver
 
-// NativeStream is a stream of a real GPU: libraries of CUDA issue their work to it.
+// NativeStream is a stream of a real GPU, to which CUDA's libraries can issue work.
 type NativeStream interface {
-	// Handle is the CUstream. It is valid until the stream is closed.
+	// Handle returns the CUstream, which is valid until the stream is closed.
 	Handle() uintptr
 }
 
-// NativeContext is a context of a real GPU: libraries of CUDA are called in it.
+// NativeContext is a context of a real GPU, in which CUDA's libraries can be called.
 type NativeContext interface {
-	// Current runs f on a locked thread of the system on which the context is current.
+	// Current runs f on a locked OS thread on which the context is current.
 	Current(f func() error) error
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrNoLoader says that this binary cannot load shared libraries.
+// ErrNoLoader means that this binary cannot load shared libraries.
 var ErrNoLoader = errors.New("this binary cannot load shared libraries: use a build without the tag static, for Linux on amd64 or arm64")
 
-// Library is a loaded library. It stays loaded as long as the process lives: CUDA's do not survive being unloaded.
+// Library is a loaded library. It stays loaded until the process ends: CUDA's libraries cannot be unloaded safely.
 type Library struct {
 	path   string
 	handle uintptr
@@ -30,10 +30,10 @@ func Open(name Name, first ...string) (*Library, error) {
 // Path returns the file that was loaded.
 func (l *Library) Path() string { return l.path }
 
-// Proc is a C function. Its arguments are integers and pointers of up to 64 bits, its result an integer.
+// Proc is a C function whose arguments are integers and pointers of up to 64 bits and whose result is an integer.
 type Proc uintptr
 
-// Bind looks functions up by name. Its error names all that the library does not have.
+// Bind looks functions up by name. Its error names all functions that the library does not have.
 func (l *Library) Bind(procs map[string]*Proc) error {
 	var errs []error
 	for name, p := range procs {

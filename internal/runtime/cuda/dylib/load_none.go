@@ -6,7 +6,7 @@ func load(string) (uintptr, error) { return 0, ErrNoLoader }
 
 func symbol(uintptr, string) (uintptr, error) { return 0, ErrNoLoader }
 
-// Call calls the function; there is none to call on this system.
+// Call would call the function, but this system has no loader.
 //
 //go:uintptrescapes
 func (p Proc) Call(...uintptr) uintptr { return ^uintptr(0) }

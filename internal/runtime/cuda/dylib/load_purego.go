@@ -10,8 +10,8 @@ func load(path string) (uintptr, error) {
 
 func symbol(handle uintptr, name string) (uintptr, error) { return purego.Dlsym(handle, name) }
 
-// Call calls the function. A pointer must be converted to uintptr in the call itself; what it points to stays where it
-// is until the function returns, no longer.
+// Call calls the function. A pointer must be converted to uintptr in the call itself. The memory that it points to stays in
+// place only until the function returns.
 //
 //go:uintptrescapes
 func (p Proc) Call(args ...uintptr) uintptr {

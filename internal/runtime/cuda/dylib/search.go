@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// PathVariable names the environment variable that lists directories to look in before all others.
+// PathVariable names the environment variable with directories to search before all others.
 const PathVariable = "GOESTIMATOR_CUDA_PATH"
 
 // Name is a shared library of CUDA, without its version.
 type Name string
 
-// The libraries that the CUDA device can make use of. Only Driver comes with the GPU's driver; the others come with the
-// CUDA toolkit or with Python packages.
+// The libraries that the CUDA device can use. Only Driver comes with the GPU's driver; the others come with the CUDA
+// toolkit or with Python packages.
 const (
 	Driver   Name = "libcuda.so"
 	NVRTC    Name = "libnvrtc.so"
@@ -31,7 +31,7 @@ const (
 // wheels are the folders below site-packages/nvidia in which NVIDIA's Python packages keep a library.
 var wheels = map[Name]string{NVRTC: "cuda_nvrtc", CuBLAS: "cublas", CuBLASLt: "cublas", CuDNN: "cudnn", NCCL: "nccl"}
 
-// NotFoundError says that a library is not on this machine.
+// NotFoundError reports that a library is not on this machine.
 type NotFoundError struct {
 	Name   Name
 	Looked []string // directories
@@ -54,9 +54,9 @@ func shorten(dirs []string) string {
 	return strings.Join(dirs, ", ")
 }
 
-// Find returns the path of the newest version of a library in the first directory that has one: those given, those of
-// GOESTIMATOR_CUDA_PATH and LD_LIBRARY_PATH, the active Python environment and that of the python3 in the PATH, then the
-// usual ones of the system and of its Python.
+// Find returns the path of the newest version of a library in the first directory that has one. It looks in the given
+// directories, GOESTIMATOR_CUDA_PATH and LD_LIBRARY_PATH, the active Python environment, the environment of the first python3
+// in the PATH, then the usual directories of the system and of its Python.
 func Find(name Name, first ...string) (string, error) {
 	dirs := Folders(name, first...)
 	for _, dir := range dirs {
@@ -67,7 +67,7 @@ func Find(name Name, first ...string) (string, error) {
 	return "", &NotFoundError{Name: name, Looked: dirs}
 }
 
-// Folders lists where Find looks, in order; those that do not exist are left out.
+// Folders lists the existing directories in which Find looks, in order.
 func Folders(name Name, first ...string) []string {
 	dirs := slices.Clone(first)
 	dirs = append(dirs, filepath.SplitList(os.Getenv(PathVariable))...)
@@ -95,11 +95,11 @@ func systemFolders() []string {
 	return append(dirs, "/opt/cuda/lib64", "/usr/local/lib")
 }
 
-// systemRoots have their turn last.
+// systemRoots are searched last.
 var systemRoots = []string{"/usr/local", "/usr"}
 
-// pythonRoots are the Python environments that are active: those that variables name, and that of the first python3 in the
-// PATH. (Its link is not followed: an environment's python3 is a link to the system's.)
+// pythonRoots returns the active Python environments: the ones named by variables, and the environment of the first python3 in
+// the PATH. (Its link is not followed: an environment's python3 is a link to the system's.)
 func pythonRoots() []string {
 	var roots []string
 	for _, v := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
@@ -120,7 +120,7 @@ func pythonRoots() []string {
 	return roots
 }
 
-// WheelFolders are the folders in which NVIDIA's Python packages keep a library, below the root of a Python environment.
+// WheelFolders returns the folders below the root of a Python environment in which NVIDIA's packages keep a library.
 func WheelFolders(name Name, root string) []string { return existing(wheelFolders(name, root)) }
 
 func wheelFolders(name Name, roots ...string) []string {
@@ -153,8 +153,8 @@ func homeFolder() string {
 	return home
 }
 
-// existing keeps absolute directories that exist, each once. (A relative one would let an attacker who chooses the working
-// directory choose the code that is loaded.)
+// existing keeps absolute directories that exist, each once. (With relative ones, an attacker who chooses the working
+// directory could choose the code that is loaded.)
 func existing(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
@@ -168,7 +168,7 @@ func existing(dirs []string) []string {
 	return out
 }
 
-// newest returns the file of a library with the highest version in dir, "" where there is none.
+// newest returns the file of a library with the highest version in dir, "" if there is none.
 func newest(dir string, name Name) string {
 	files, err := filepath.Glob(filepath.Join(dir, string(name)+"*"))
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// Machine compiles any CUDA C++ for the processor and registers its kernels with a fake driver: an nvrtc.Compiler for a
-// cuda.Device on the fake. What it has compiled it keeps in a folder, by content, for the next process.
+// Machine compiles any CUDA C++ for the processor and registers its kernels with a fake driver. It is an nvrtc.Compiler for
+// a cuda.Device on that driver. It keeps compiled libraries in a folder, by content, for the next process.
 type Machine struct {
 	d     *fake.Driver
 	dir   string
 	slots chan struct{} // a few compilations at a time
 }
 
-// Default is the folder below the user's cache directory; "" where there is none.
+// Default returns the folder in the user's cache directory, "" if there is none.
 func Default() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -36,7 +36,7 @@ func Default() string {
 	return filepath.Join(dir, "goestimator", "emulated")
 }
 
-// NewMachine returns the compiler for a driver. It fails with exec.ErrNotFound where there is no C++ compiler.
+// NewMachine returns the compiler for a driver. It fails with exec.ErrNotFound if there is no C++ compiler.
 func NewMachine(d *fake.Driver, dir string) (*Machine, error) {
 	if _, err := exec.LookPath(Compiler); err != nil {
 		return nil, fmt.Errorf("emulate CUDA: %w", err)
@@ -47,10 +47,10 @@ func NewMachine(d *fake.Driver, dir string) (*Machine, error) {
 	return &Machine{d: d, dir: dir, slots: make(chan struct{}, 2)}, nil
 }
 
-// Version is that of the fake driver.
+// Version returns the fake driver's version.
 func (m *Machine) Version() int { return 12040 }
 
-// Compile returns the declarations of a program's kernels, which are registered by then.
+// Compile registers a program's kernels and returns their declarations.
 func (m *Machine) Compile(ctx context.Context, s nvrtc.Source, arch nvrtc.Arch) ([]byte, error) {
 	sum := sha256.Sum256([]byte(header + os.Getenv(FlagsVariable) + s.Text))
 	name := "libemulated_" + hex.EncodeToString(sum[:12]) + ".so"
@@ -74,7 +74,7 @@ func (m *Machine) Compile(ctx context.Context, s nvrtc.Source, arch nvrtc.Arch) 
 	return Declared{module}.Compile(ctx, s, arch)
 }
 
-// compile makes the library and the list of its kernels, a line each: the name, and a letter for each argument.
+// compile makes the library and the list of its kernels, with a line for each: the name, and a letter for each argument.
 func (m *Machine) compile(ctx context.Context, s nvrtc.Source, name string) ([]byte, error) {
 	tmp, err := os.MkdirTemp(m.dir, "build")
 	if err != nil {
@@ -99,17 +99,17 @@ func (m *Machine) compile(ctx context.Context, s nvrtc.Source, name string) ([]b
 	}
 	err = os.Rename(lib, filepath.Join(m.dir, name))
 	if err == nil {
-		err = os.Rename(list, listOf(filepath.Join(m.dir, name))) // last: where it is, the library is
+		err = os.Rename(list, listOf(filepath.Join(m.dir, name))) // last, so that where the list exists, the library does
 	}
 	return []byte(b.String()), err
 }
 
-// listOf is the file beside a library with the list of its kernels.
+// listOf returns the file beside a library with the list of its kernels.
 func listOf(lib string) string { return strings.TrimSuffix(lib, ".so") + ".kernels" }
 
 var declaration = regexp.MustCompile(`extern "C" __global__ void\s+(\w+)\s*\(([^)]*)\)`)
 
-// declarations finds the kernels of a program, behind its macros. Arguments are pointers (p) or not (l).
+// declarations finds the kernels of a program after macro expansion. Arguments are pointers (p) or not (l).
 func declarations(ctx context.Context, text string) ([]kernels.Kernel, error) {
 	cmd := exec.CommandContext(ctx, Compiler, "-E", "-P", "-D__launch_bounds__(...)=", "-x", "c++", "-")
 	cmd.Stdin = strings.NewReader(text)
@@ -134,5 +134,5 @@ func declarations(ctx context.Context, text string) ([]kernels.Kernel, error) {
 	return all, nil
 }
 
-// running has a lock for each library: it does one block at a time, for all drivers.
+// running has a lock for each library, which runs one block at a time, for all drivers.
 var running sync.Map

@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// TestMachineKeepsWhatItCompiled sees kernels behind macros, and that a second machine does without the compiler.
+// TestMachineKeepsWhatItCompiled checks that kernels behind macros are found, and that a second machine needs no compiler.
 func TestMachineKeepsWhatItCompiled(t *testing.T) {
 	source := nvrtc.Source{Name: "twice", Text: `
 #define KERNEL extern "C" __global__ void

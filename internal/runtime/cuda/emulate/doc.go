@@ -1,9 +1,9 @@
-// Package emulate runs CUDA C++ on the processor, for tests on machines without a GPU: a module's source is compiled by
-// the host's C++ compiler behind a small header that gives it blocks, threads, barriers and warp shuffles, and its kernels
-// are registered with driver/fake. So what is tested is the text that the GPU runs; what is not are its speed, its memory
-// model and its arithmetic units (fused multiply-add, rounding of exp and log).
+// Package emulate runs CUDA C++ on the processor, for tests on machines without a GPU. The host's C++ compiler compiles a
+// module's source after a small header with blocks, threads, barriers and warp shuffles, and the kernels are registered with
+// driver/fake. So the tests run the same source text as the GPU, but do not test its speed, memory model and arithmetic units
+// (fused multiply-add, rounding of exp and log).
 //
-// The threads of a block are coroutines that switch at barriers and shuffles; they and the blocks, which run one at a time,
-// go on in an order that OrderVariable chooses, at random by default. Shared memory holds anything when a block begins.
-// Barriers and shuffles that not all come to are errors.
+// The threads of a block are coroutines that switch at barriers and shuffles. Blocks run one at a time. OrderVariable chooses
+// the order of threads and blocks, at random by default. Shared memory is undefined when a block begins. Barriers and shuffles
+// that not all threads reach are errors.
 package emulate

@@ -27,11 +27,11 @@ var header string
 // Compiler is the C++ compiler that Build calls.
 const Compiler = "c++"
 
-// FlagsVariable names the environment variable with more arguments for it.
+// FlagsVariable names the environment variable with more arguments for the compiler.
 const FlagsVariable = "GOESTIMATOR_EMULATED_FLAGS"
 
-// Build compiles modules into libraries below dir and registers their kernels with d. It fails with exec.ErrNotFound
-// where there is no C++ compiler and dylib.ErrNoLoader where the result cannot be loaded.
+// Build compiles modules into libraries in dir and registers their kernels with d. It fails with exec.ErrNotFound if there
+// is no C++ compiler, and with dylib.ErrNoLoader if the result cannot be loaded.
 func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.Module) error {
 	for _, m := range modules {
 		lib := dylib.Name("libemulated_" + m.Name + ".so")
@@ -58,7 +58,7 @@ func build(ctx context.Context, m kernels.Module, lib string) error {
 	return nil
 }
 
-// register loads a library and makes its kernels a driver's.
+// register loads a library and registers its kernels with a driver.
 func register(d *fake.Driver, m kernels.Module, lib dylib.Name, dir string) error {
 	l, err := dylib.Open(lib, dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func register(d *fake.Driver, m kernels.Module, lib dylib.Name, dir string) erro
 	return nil
 }
 
-// program is a module with a C function for each kernel.
+// program returns a module's source with a C function for each kernel.
 func program(m kernels.Module) string {
 	var b strings.Builder
 	b.WriteString(header)
@@ -95,7 +95,7 @@ extern "C" int emulate_%s(const uint64_t *cells, const unsigned *dims) {
 	return b.String()
 }
 
-// launch puts the addresses of the fake's memory in place of its pointers and calls the library.
+// launch replaces the fake's pointers by the addresses of its memory and calls the library.
 func launch(run dylib.Proc, k kernels.Kernel, c *fake.Call) error {
 	cells := make([]uint64, len(c.Args)+1)
 	memory := make([][]byte, len(c.Args)) // stays reachable while C uses it
@@ -123,14 +123,14 @@ func launch(run dylib.Proc, k kernels.Kernel, c *fake.Call) error {
 	return nil
 }
 
-// What ends a launch, as it would hang a GPU or give it wrong results.
+// Errors that end a launch, because it would hang on a GPU or give wrong results.
 var (
 	ErrBarrier = errors.New("a barrier that not all threads of the block come to")
 	ErrWarp    = errors.New("a shuffle, or a tile of a product, that not all threads of the warp come to")
 )
 
-// OrderVariable names the environment variable that chooses in which order threads and blocks go on between barriers:
-// forward, backward, or at random, which is what any other value stands for.
+// OrderVariable names the environment variable that chooses the order of threads and blocks between barriers: forward,
+// backward or, for any other value, at random.
 const OrderVariable = "GOESTIMATOR_EMULATED_ORDER"
 
 func order() uint32 {
@@ -140,10 +140,10 @@ func order() uint32 {
 	return 2
 }
 
-// Declared is a compiler for fake contexts: its PTX holds the declarations alone of the modules that it knows.
+// Declared is a compiler for fake contexts. Its PTX has only the declarations of the modules in it.
 type Declared []kernels.Module
 
-// Version is that of the fake driver.
+// Version returns the fake driver's version.
 func (d Declared) Version() int { return 12040 }
 
 // Compile writes the declarations.

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 )
 
-// mistakes are kernels that may seem right where threads run in turn and memory begins as zeros.
+// mistakes are kernels that may seem right if threads run in order and memory starts as zeros.
 var mistakes = kernels.Module{Name: "mistakes", Text: `
 template <class T> __device__ T *board() { __shared__ T all[64]; return all; }
 extern "C" __global__ void early(int *x) {
@@ -41,7 +41,7 @@ extern "C" __global__ void warps_apart(int *x) {
 `, Kernels: []kernels.Kernel{{Name: "early", Params: "p"}, {Name: "two_lines", Params: "p"}, {Name: "half_warp", Params: "p"}, {Name: "no_barrier", Params: "p"},
 	{Name: "warps_apart", Params: "p"}}}
 
-// TestMistakes sees what the emulated GPU tells of, in every order.
+// TestMistakes checks which mistakes the emulated GPU reports, in every order.
 func TestMistakes(t *testing.T) {
 	d := fake.New(fake.Default)
 	if err := emulate.Build(t.Context(), d, t.TempDir(), mistakes); errors.Is(err, exec.ErrNotFound) || errors.Is(err, dylib.ErrNoLoader) {

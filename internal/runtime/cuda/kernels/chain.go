@@ -15,23 +15,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Chain is a generated kernel: an elementwise part of a graph in one pass over memory. Equal parts have equal kernels of one
-// name.
+// Chain is a generated kernel: an elementwise part of a graph in one pass over memory. Equal parts give equal kernels with
+// the same name.
 type Chain struct {
 	Kernel Kernel
-	// Inputs and Outputs are what its pointers mean, in this order. A pointer of an output may be that of an input with
-	// its shape and type.
+	// Inputs and Outputs are the values of Call's pointers, in order. An output may have the pointer of an input with the
+	// same shape and type.
 	Inputs, Outputs []graph.Output
 
 	text   string
 	shape  graph.Shape
-	narrow bool // its indices are 32 bits wide
-	checks bool // it takes a Fault besides
-	pack   int  // elements that a thread does at once, where all pointers are aligned for it
+	narrow bool // indices are 32 bits wide
+	checks bool // takes a Fault, too
+	pack   int  // elements that a thread does at once if all pointers are aligned for it
 }
 
-// NewChain writes a kernel for nodes, which Elementwise holds for, in an order in which inputs come first. All outputs have
-// one shape; other values are broadcast to it. Only dimension 0 of a value that is broadcast may depend on the batch.
+// NewChain writes a kernel for nodes for which Elementwise is true, inputs first. All outputs have the same shape, to which
+// other values are broadcast. Of a broadcast value, only dimension 0 may depend on the batch.
 func NewChain(nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
 	if len(nodes) == 0 || len(outputs) == 0 {
 		return nil, errors.New("generate a kernel: expected nodes and outputs")
@@ -48,7 +48,7 @@ func NewChain(nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
 	return w.c, nil
 }
 
-// ChainModule is a module of chains, each kernel once.
+// ChainModule returns a module of chains with each kernel once.
 func ChainModule(name string, chains ...*Chain) Module {
 	var text strings.Builder
 	text.WriteString(libm() + chainSource)
@@ -63,8 +63,8 @@ func ChainModule(name string, chains ...*Chain) Module {
 	return module(name, text.String(), all...)
 }
 
-// Call is a launch over n elements of the outputs; pointers are to Outputs and Inputs. Integer divisions by zero are noted
-// as faults, with the place of the result as the position.
+// Call returns a launch over n elements of the outputs, with pointers to Outputs and Inputs. Integer divisions by zero are
+// recorded as faults, with the index of the result as the position.
 func (c *Chain) Call(outputs, inputs []driver.Ptr, n int, f Fault) (Call, error) {
 	if len(outputs) != len(c.Outputs) || len(inputs) != len(c.Inputs) {
 		return Call{}, fmt.Errorf("launch %s: expected %d outputs and %d inputs, got %d and %d", c.Kernel.Name, len(c.Outputs), len(c.Inputs), len(outputs), len(inputs))
@@ -89,14 +89,14 @@ func (c *Chain) Call(outputs, inputs []driver.Ptr, n int, f Fault) (Call, error)
 	return call(c.Kernel.Name, grid, block, args...), nil
 }
 
-// packBytes are what a thread loads at once of the widest input.
+// packBytes is the number of bytes of the widest input that a thread loads at once.
 const packBytes = 16
 
 // chainWriter writes the body of a kernel: a function of one element.
 type chainWriter struct {
 	c     *Chain
-	names map[graph.Output]string // of values that are in registers
-	whole []bool                  // which inputs have the outputs' shape: the body gets an element of them, else the pointer
+	names map[graph.Output]string // names of values in registers
+	whole []bool                  // which inputs have the outputs' shape; the body gets their element, otherwise their pointer
 	body  strings.Builder
 }
 
@@ -126,7 +126,7 @@ func (w *chainWriter) node(n *graph.Node) error {
 	return nil
 }
 
-// fits checks that a value has a type that is computed and can be broadcast to the outputs' shape.
+// fits checks that kernels can compute with a value's type and that it broadcasts to the outputs' shape.
 func (w *chainWriter) fits(t graph.Type) error {
 	if _, ok := elementTypes[t.DType]; !ok {
 		return fmt.Errorf("element type %v is not supported", t.DType)
@@ -143,7 +143,7 @@ func (w *chainWriter) fits(t graph.Type) error {
 	return nil
 }
 
-// value names a value, loading it where it comes from outside.
+// value returns the name of a value, and loads it if it is an input.
 func (w *chainWriter) value(v graph.Output) (string, error) {
 	if name := w.names[v]; name != "" {
 		return name, nil
@@ -168,8 +168,8 @@ func (w *chainWriter) value(v graph.Output) (string, error) {
 	return name, nil
 }
 
-// index writes the place of element i of the outputs in a value of the given shape. Runs of dimensions that the value has
-// are one coordinate: (i / elements after them) % elements in them.
+// index writes the index of the outputs' element i in a value of the given shape. A run of dimensions that the value has
+// is one coordinate: (i / elements after the run) % elements in the run.
 func (w *chainWriter) index(s graph.Shape) (string, error) {
 	if s.Equal(w.c.shape) {
 		return "i", nil
@@ -181,7 +181,7 @@ func (w *chainWriter) index(s graph.Shape) (string, error) {
 	}
 	copy(dims[len(dims)-len(s.Dims):], s.Dims)
 	var terms []string
-	after, stride := 1, 1 // elements of the outputs, and of the value, behind the present dimension
+	after, stride := 1, 1 // elements of the outputs and of the value after the current dimension
 	for d := len(full) - 1; d >= 0; {
 		has := dims[d] == full[d]
 		length, outermost := 1, false
@@ -206,7 +206,7 @@ func (w *chainWriter) index(s graph.Shape) (string, error) {
 	return strings.Join(terms, " + "), nil
 }
 
-// coordinate writes j / after % length * stride, without what changes nothing.
+// coordinate writes j / after % length * stride, without operations that change nothing.
 func coordinate(after, length, stride int, outermost bool) string {
 	text := "j"
 	if after != 1 {
@@ -247,10 +247,10 @@ func (w *chainWriter) finish() error {
 	return nil
 }
 
-// nameOfKernel stands for the name, which follows from the text.
+// nameOfKernel is the placeholder of the name, which is derived from the text.
 const nameOfKernel = "NAME"
 
-// kernel writes the function of one element, and the kernel that calls it: for packs of elements, then for what is left.
+// kernel writes the function of one element, and the kernel that calls it for packs of elements and then for the rest.
 func (w *chainWriter) kernel() string {
 	var params, element, load, packed, single, store []string
 	widest := 1

@@ -17,7 +17,7 @@ func Elementwise(op string) bool {
 	return d != nil && (d.Element.CUDA != "" || d == ops.Cast || d == ops.AddN)
 }
 
-// libm defines LIBM, the functions of C's math library that ops are defined by.
+// libm defines LIBM, the functions of C's math library that definitions of ops use.
 func libm() string {
 	var names []string
 	for _, d := range ops.Defs() {
@@ -29,8 +29,8 @@ func libm() string {
 	return "#define LIBM " + strings.Join(slices.Compact(names), " ") + "\n"
 }
 
-// elementTypes are how elements lie in memory, how they are computed with, and their letter in a definition's Kinds. Bfloat16
-// is computed as float and rounded where it is stored.
+// elementTypes has the types of elements in memory and in computations, and their letters in a definition's Kinds. Bfloat16 is
+// computed as float and rounded when stored.
 var elementTypes = map[tensor.DType]struct{ memory, value, letter string }{
 	tensor.Float32: {"float", "float", "f"}, tensor.Float64: {"double", "double", "f"}, tensor.BFloat16: {"u16", "float", "f"},
 	tensor.Int32: {"int", "int", "i"}, tensor.Int64: {"i64", "i64", "i"}, tensor.Uint8: {"u8", "u8", "i"}, tensor.Bool: {"u8", "bool", "b"},
@@ -38,7 +38,7 @@ var elementTypes = map[tensor.DType]struct{ memory, value, letter string }{
 	tensor.Uint32: {"u32", "u32", "i"}, tensor.Uint64: {"u64", "u64", "i"},
 }
 
-// expression writes a node over the names of its inputs.
+// expression writes the expression of a node, given the names of its inputs.
 func expression(n *graph.Node, in []string) (string, error) {
 	from := n.Inputs[0].DType()
 	switch n.Op {

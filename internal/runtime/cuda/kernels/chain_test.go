@@ -74,7 +74,7 @@ func (c *chainGraph) hostRun(batch int, outputs []graph.Output, feeds []*tensor.
 	return out
 }
 
-// tensors makes a feed's value: normals, small integers or bools.
+// tensors makes the feeds' values: normals, small integers or bools.
 func tensors(feeds []graph.Output, batch int) []*tensor.Tensor {
 	var out []*tensor.Tensor
 	for i, f := range feeds {
@@ -110,14 +110,14 @@ func mapped[A, B any](x []A, f func(A) B) []B {
 	return y
 }
 
-// chainCase is a chain and what to compare it by.
+// chainCase is a chain and how to compare its results.
 type chainCase struct {
 	name    string
 	graph   *chainGraph
 	outputs []graph.Output
 }
 
-// numbersOf are a tensor's elements as float32.
+// numbersOf returns a tensor's elements as float32.
 func numbersOf(t *tensor.Tensor) []float32 {
 	switch t.DType {
 	case tensor.Float32:
@@ -150,7 +150,7 @@ func broadcastCase(t *testing.T) chainCase {
 	return chainCase{"broadcast", g, []graph.Output{x, y}}
 }
 
-// typesCase goes through every element type, selects and compares.
+// typesCase has every element type, selections and comparisons.
 func typesCase(t *testing.T) chainCase {
 	g := newChainGraph(t)
 	s := graph.BatchOf(5)
@@ -166,7 +166,7 @@ func typesCase(t *testing.T) chainCase {
 	return chainCase{"types", g, []graph.Output{pick, long2, less, big, neg, trunc}}
 }
 
-// opsCase has every op of floats that takes one or two.
+// opsCase has every op with one or two float operands.
 func opsCase(t *testing.T, d tensor.DType) chainCase {
 	g := newChainGraph(t)
 	s := graph.BatchOf(9)
@@ -190,7 +190,7 @@ func opsCase(t *testing.T, d tensor.DType) chainCase {
 	return chainCase{"ops_" + d.String(), g, outputs}
 }
 
-// libraryCase has every op that is defined by a function of C's library.
+// libraryCase has every op that is defined by a function of C's math library.
 func libraryCase(t *testing.T, d tensor.DType) chainCase {
 	g := newChainGraph(t)
 	s := graph.BatchOf(9)
@@ -249,7 +249,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestRoundingToBFloat16 goes to the nearest, ties to even; NaN and infinity stay.
+// TestRoundingToBFloat16: numbers are rounded to nearest, ties to even; NaN and infinity stay.
 func TestRoundingToBFloat16(t *testing.T) {
 	g := newChainGraph(t)
 	y := g.op("Cast", tensor.BFloat16, graph.BatchOf(1), g.feed(tensor.Float32, b, fixed(1)))

@@ -30,10 +30,10 @@ var (
 	param = regexp.MustCompile(`\.param \.(\w+)`)
 )
 
-// ptxTypes are how PTX declares the letters of Kernel.Params.
+// ptxTypes are PTX's types of the letters of Kernel.Params.
 var ptxTypes = map[rune]string{'p': "u64", 'l': "u64", 'i': "u32", 'f': "f32"}
 
-// checkPTX sees that a compiled module has the kernels that it says, with the arguments that it says.
+// checkPTX checks that a compiled module has its declared kernels with their declared arguments.
 func checkPTX(t *testing.T, m Module, ptx string) {
 	t.Helper()
 	found := map[string]string{}

@@ -11,15 +11,15 @@ import (
 )
 
 // Conv is a convolution of images X [Batch, InH, InW, InC] by a filter W [KH, KW, InC, OutC], with the result Y [Batch,
-// OutH, OutW, OutC]. Which one a call writes is in its name; there it stands for a gradient, and so does Y where it is read.
-// Numbers are float32 or bfloat16; sums are float32 and go in an order that the sizes alone determine.
+// OutH, OutW, OutC]. Forward writes Y. InputGrad and FilterGrad write the gradient to X or W, and Y is the gradient of the
+// result. Numbers are float32 or bfloat16. Sums are float32, in an order that depends only on the sizes.
 type Conv struct {
 	Window   host.Window
 	X, W, Y  driver.Ptr
 	Bias     driver.Ptr // Forward: [OutC], or 0
 	Relu     bool       // Forward
 	BFloat16 bool
-	FloatW   bool       // FilterGrad: W is float32 whatever the images are
+	FloatW   bool       // FilterGrad: W is float32 even if the images are not
 	Scratch  driver.Ptr // FilterGrad: ScratchBytes of memory
 }
 
@@ -35,18 +35,18 @@ const (
 	convNarrow  = 32 // columns
 	convWide    = 64
 	convBlocks  = 264 // enough to keep a large GPU busy
-	convPixels  = 512 // of a part of a filter's gradient, at least
+	convPixels  = 512 // least pixels of a part of a filter's gradient
 	convMaxPart = 1024
-	convTerms   = 32 // of a step, at most: parts have whole ones
+	convTerms   = 32 // most terms of a step; a part has whole steps
 )
 
-// Check fails where the sizes are beyond what the kernels can address.
+// Check fails if the sizes are too large for the kernels.
 func (c Conv) Check() error { return checkImages(c.Window) }
 
-// checkImages sees that the numbers of an image, of a filter and of all images' pixels fit into 32 bits. Offsets of images
-// have 64.
+// checkImages checks that the elements of an image, of a filter and the pixels of all images can be counted in 32 bits.
+// Offsets of images have 64.
 func checkImages(g host.Window) error {
-	const most = 1<<31 - 1<<10 // and tiles beyond the end
+	const most = 1<<31 - 1<<10 // leaves room for tiles beyond the end
 	if max(g.InH*g.InW*g.InC, g.OutH*g.OutW*g.OutC) > most || g.KH*g.KW*max(g.InC, g.OutC) > most || g.Batch*max(g.InH*g.InW, g.OutH*g.OutW) > most {
 		return fmt.Errorf("convolution of %d images %dx%dx%d into %dx%dx%d by a filter of %dx%d: expected fewer than 2^31 numbers in an image, in a filter and pixels in all: make the images or the batch smaller",
 			g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC, g.KH, g.KW)
@@ -63,7 +63,7 @@ func typeSuffix(bfloat16 bool) string {
 	return "_f32"
 }
 
-// tiled is a kernel over the tiles of rows x cols results, in parts.
+// tiled returns the call of a kernel over the tiles of rows x cols results, in parts.
 func (c Conv) tiled(kernel string, size tiling, args ...any) Call {
 	grid := driver.Dim{X: ceilDiv(size.rows, convRows), Y: ceilDiv(size.cols, c.width(size.cols)), Z: size.parts}
 	if c.tensor() {
@@ -74,10 +74,10 @@ func (c Conv) tiled(kernel string, size tiling, args ...any) Call {
 	return call(kernel, grid, driver.Dim{X: blockThreads}, append(args, geometry(c.Window)...)...)
 }
 
-// tiling is a matrix of results that blocks do tile by tile.
+// tiling is the size of a matrix of results that blocks compute tile by tile.
 type tiling struct{ rows, cols, parts int }
 
-// width is a tile's columns.
+// width returns a tile's columns.
 func (c Conv) width(cols int) int {
 	if cols <= convNarrow && !c.BFloat16 {
 		return convNarrow
@@ -85,10 +85,10 @@ func (c Conv) width(cols int) int {
 	return convWide
 }
 
-// tensor reports whether tensor cores do it: threads read eight channels at once.
+// tensor reports whether tensor cores can do it: threads read eight channels at once.
 func (c Conv) tensor() bool { return c.BFloat16 && c.Window.InC%8 == 0 && c.Window.OutC%8 == 0 }
 
-// geometry is a window as kernels take it.
+// geometry returns a window as the arguments of kernels.
 func geometry(g host.Window) []any {
 	var args []any
 	for _, v := range []int{g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC, g.KH, g.KW, g.StrideH, g.StrideW, g.DilH, g.DilW, g.PadTop, g.PadLeft} {
@@ -107,7 +107,7 @@ func (c Conv) Forward() []Call {
 	return []Call{c.tiled("conv_forward", size, c.Y, c.X, c.W, c.Bias, flag(c.Relu))}
 }
 
-// InputGrad sets X to the gradient by the images.
+// InputGrad sets X to the gradient of the images.
 func (c Conv) InputGrad() []Call {
 	g := c.Window
 	size := tiling{g.Batch * g.InH * g.InW, g.InC, 1}
@@ -117,7 +117,7 @@ func (c Conv) InputGrad() []Call {
 	return []Call{c.tiled("conv_backward", size, c.X, c.Y, c.W)}
 }
 
-// filterParts is how many parts the pixels come in for the filter's gradient, of how many each.
+// filterParts returns the number of parts of the pixels for the filter's gradient, and the pixels of each.
 func (c Conv) filterParts() (parts, each int) {
 	g := c.Window
 	pixels := g.Batch * g.OutH * g.OutW
@@ -130,7 +130,7 @@ func (c Conv) filterParts() (parts, each int) {
 	return ceilDiv(pixels, each), each
 }
 
-// ScratchBytes is the memory that FilterGrad needs besides.
+// ScratchBytes returns the bytes of scratch memory for FilterGrad.
 func (c Conv) ScratchBytes() int {
 	parts, _ := c.filterParts()
 	return 4 * parts * c.weights()
@@ -138,7 +138,7 @@ func (c Conv) ScratchBytes() int {
 
 func (c Conv) weights() int { return c.Window.KH * c.Window.KW * c.Window.InC * c.Window.OutC }
 
-// FilterGrad sets W to the gradient by the filter.
+// FilterGrad sets W to the gradient of the filter.
 func (c Conv) FilterGrad() []Call {
 	g := c.Window
 	parts, each := c.filterParts()
@@ -155,7 +155,7 @@ func sumParts(dst, part driver.Ptr, n, parts int, bfloat16 bool) Call {
 	return call("conv_sum"+typeSuffix(bfloat16), grid, block, dst, part, n, int32(parts))
 }
 
-// Epilogue adds Bias to Y, where there is one, and applies Relu: what follows a Forward that something else has done.
+// Epilogue adds Bias, if there is one, to Y and applies Relu, for a convolution that was not done by Forward.
 func (c Conv) Epilogue() Call {
 	n := c.Window.Batch * c.Window.OutH * c.Window.OutW * c.Window.OutC
 	grid, block := over(n)

@@ -4,9 +4,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// Filter is a convolution's filter in both of its layouts: Rows, [KH, KW, InC, OutC] as TensorFlow has it, and Packed,
-// [OutC, TallH, TallW, InC] as cuDNN takes it. The packed one may have more taps, of zeros, around those that begin at
-// (Top, Left).
+// Filter is a convolution's filter in both layouts: Rows is TensorFlow's [KH, KW, InC, OutC], Packed is cuDNN's
+// [OutC, TallH, TallW, InC]. Packed may have additional taps of zeros; the taps of Rows begin at (Top, Left).
 type Filter struct {
 	Rows, Packed driver.Ptr
 	KH, KW       int
@@ -14,10 +13,10 @@ type Filter struct {
 	TallH, TallW int
 	Top, Left    int
 	BFloat16     bool
-	FloatRows    bool // Unpack: Rows is float32 whatever the packed one is
+	FloatRows    bool // Unpack: Rows is float32 even if Packed is not
 }
 
-// PackedBytes is the memory of Packed.
+// PackedBytes returns the size of Packed in bytes.
 func (f Filter) PackedBytes() int {
 	each := 4
 	if f.BFloat16 {
@@ -31,7 +30,7 @@ func (f Filter) Pack() Call {
 	return f.move("filter_pack"+typeSuffix(f.BFloat16), f.TallH*f.TallW*f.InC, f.Packed, f.Rows)
 }
 
-// Unpack sets Rows from Packed; the taps around are dropped.
+// Unpack sets Rows from Packed without the additional taps.
 func (f Filter) Unpack() Call {
 	kernel := "filter_unpack" + typeSuffix(f.BFloat16)
 	if f.BFloat16 && f.FloatRows {
@@ -40,7 +39,7 @@ func (f Filter) Unpack() Call {
 	return f.move(kernel, f.KH*f.KW*f.InC, f.Rows, f.Packed)
 }
 
-// move is a launch over tiles of n x OutC numbers.
+// move returns a launch over tiles of n x OutC numbers.
 func (f Filter) move(kernel string, n int, dst, src driver.Ptr) Call {
 	grid := driver.Dim{X: ceilDiv(n, tileColumns), Y: ceilDiv(f.OutC, tileColumns)}
 	return call(kernel, grid, driver.Dim{X: tileColumns, Y: tileRows}, dst, src, int32(f.OutC), int32(f.KH), int32(f.KW), int32(f.InC),

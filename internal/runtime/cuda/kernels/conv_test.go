@@ -10,7 +10,7 @@ import (
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// bfloat16s rounds numbers, to those that bfloat16 has, too.
+// bfloat16s rounds x in place to bfloat16, and also returns the bits.
 func bfloat16s(x []float32) []uint16 {
 	out := make([]uint16, len(x))
 	for i, v := range x {
@@ -21,7 +21,7 @@ func bfloat16s(x []float32) []uint16 {
 	return out
 }
 
-// put puts numbers into memory of the GPU as one of the types; for bfloat16 x is rounded.
+// put puts numbers into memory of the GPU in one of the types. For bfloat16, it rounds x.
 func (r *rig) put(x []float32, bfloat16 bool) driver.Ptr {
 	if bfloat16 {
 		return up(r, bfloat16s(x))
@@ -41,7 +41,7 @@ func (r *rig) get(p driver.Ptr, n int, bfloat16 bool) []float32 {
 	return out
 }
 
-// shape is a convolution for tests: SAME, or VALID, or with pads that a result of outH x outW gives.
+// shape is a convolution for tests: SAME or VALID, or with padding that follows from a result of outH x outW.
 type shape struct {
 	batch, h, w, c, out int
 	kh, kw, stride, dil int
@@ -90,7 +90,7 @@ func convWindows() []host.Window {
 	return append(all, explicit, unequal)
 }
 
-// convolution is operands and what is expected of a convolution, in float32 of numbers that the type can hold.
+// convolution has the operands and expected results of a convolution, as float32 numbers that are exact in the type.
 type convolution struct {
 	x, w, bias, dy      []float32
 	px, pw, pbias, pdy  driver.Ptr
@@ -189,7 +189,7 @@ func conv() kernels.Module {
 	panic("no module conv")
 }
 
-// of is the rig for a part of a test.
+// of returns the rig for a part of a test.
 func (r *rig) of(t *testing.T) *rig {
 	part := *r
 	part.t = t

@@ -6,11 +6,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// Depthwise is a convolution of each channel by filters of its own: W is [KH, KW, InC, m], channel c feeds the outputs
-// c*m .. c*m+m-1, m = OutC/InC. Otherwise it is as Conv, without an epilogue.
+// Depthwise is a convolution of each channel by filters of its own: W is [KH, KW, InC, m] with m = OutC/InC, and channel c
+// gives the outputs c*m to c*m+m-1. Otherwise it is like Conv without an epilogue.
 type Depthwise Conv
 
-// Check fails where the sizes are beyond what the kernels can address.
+// Check fails if the sizes are too large for the kernels.
 func (d Depthwise) Check() error { return checkImages(d.Window) }
 
 // Forward sets Y to the convolution.
@@ -19,7 +19,7 @@ func (d Depthwise) Forward() []Call {
 	return d.each("depthwise", g.Batch*g.OutH*g.OutW*g.OutC, d.Y, d.X, d.W)
 }
 
-// InputGrad sets X to the gradient by the images.
+// InputGrad sets X to the gradient of the images.
 func (d Depthwise) InputGrad() []Call {
 	g := d.Window
 	return d.each("depthwise_input_grad", g.Batch*g.InH*g.InW*g.InC, d.X, d.Y, d.W)
@@ -33,7 +33,7 @@ func (d Depthwise) each(kernel string, n int, pointers ...any) []Call {
 	return []Call{call(kernel+typeSuffix(d.BFloat16), grid, block, append(pointers, geometry(d.Window)...)...)}
 }
 
-// parts is how many parts the rows of outputs come in for the filter's gradient.
+// parts returns the number of parts of the rows of outputs for the filter's gradient.
 func (d Depthwise) parts() int {
 	const rowsOfPart = 16
 	g := d.Window
@@ -42,12 +42,12 @@ func (d Depthwise) parts() int {
 	return min(max(1, min(ceilDiv(4*convBlocks, blocks), ceilDiv(rows, rowsOfPart))), rows)
 }
 
-// ScratchBytes is the memory that FilterGrad needs besides.
+// ScratchBytes returns the bytes of scratch memory for FilterGrad.
 func (d Depthwise) ScratchBytes() int { return 4 * d.parts() * d.weights() }
 
 func (d Depthwise) weights() int { return d.Window.KH * d.Window.KW * d.Window.OutC }
 
-// FilterGrad sets W to the gradient by the filters.
+// FilterGrad sets W to the gradient of the filters.
 func (d Depthwise) FilterGrad() []Call {
 	g, parts := d.Window, d.parts()
 	var calls []Call

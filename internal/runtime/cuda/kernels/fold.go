@@ -30,23 +30,23 @@ func foldKernels() (all []Kernel) {
 	return all
 }
 
-// Fold reduces X over any of its dimensions. Of bool, ReduceMin is All and ReduceMax Any.
+// Fold reduces X over any of its dimensions. For bool, ReduceMin is All and ReduceMax is Any.
 type Fold struct {
 	Op      host.ReduceOp
 	Type    tensor.DType
 	Dst, X  driver.Ptr
-	Sizes   []int   // of X
-	Reduced []bool  // which of them
-	Scale   float32 // of a sum of squares
+	Sizes   []int   // X's sizes
+	Reduced []bool  // which dimensions are reduced
+	Scale   float32 // factor of a sum of squares
 }
 
 // CanFold reports whether there is a kernel for an element type.
 func CanFold(d tensor.DType) bool { return suffixes[d] != "" && d != tensor.Uint8 }
 
-// foldRank is the most runs of dimensions of either sort.
+// foldRank is the most runs of kept or of reduced dimensions.
 const foldRank = 4
 
-// Call is the launch. It fails where kept and reduced dimensions take turns more often than the kernel can follow.
+// Call returns the launch. It fails if kept and reduced dimensions alternate too often for the kernel.
 func (f Fold) Call() (Call, error) {
 	var sizes, steps [2][]int // kept, reduced; innermost first
 	counts, step, last := [2]int{1, 1}, 1, -1
@@ -89,12 +89,12 @@ func (f Fold) Call() (Call, error) {
 	return call("fold_"+suffixes[f.Type], driver.Dim{X: max(1, min(blocks, maxBlocks))}, driver.Dim{X: blockThreads}, args...), nil
 }
 
-// ArgBest finds the place of the largest, or smallest, of each N of X [Outer, N, Inner].
+// ArgBest finds the index of the largest or smallest element along N of X [Outer, N, Inner].
 type ArgBest struct {
 	Type            tensor.DType
 	Dst, X          driver.Ptr
 	Outer, N, Inner int
-	Int64           bool // of Dst; else int32
+	Int64           bool // Dst is int64, else int32
 	Smallest        bool
 }
 
@@ -114,7 +114,7 @@ func CanRange(d tensor.DType) bool {
 	return d == tensor.Float32 || d == tensor.Float64 || d == tensor.Int32 || d == tensor.Int64
 }
 
-// Range sets dst to start + i*delta, which lie on the GPU.
+// Range sets dst to start + i*delta, which are on the GPU.
 func Range(d tensor.DType, dst, start, delta driver.Ptr, n int) Call {
 	grid, block := over(n)
 	return call("range_"+suffixes[d], grid, block, dst, start, delta, n)

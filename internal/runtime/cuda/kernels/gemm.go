@@ -2,7 +2,7 @@ package kernels
 
 import "github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 
-// GemmType is what a product multiplies and what it sums in.
+// GemmType is the type that a product multiplies, and the type of its sums.
 type GemmType int
 
 // The types of products.
@@ -12,16 +12,16 @@ const (
 	GemmFloat64                  // sums in float64
 )
 
-// Gemm is a batch of products Out [M, N] = op(A) * op(B), row-major: A is [M, K], or [K, M] where it is transposed, B is
-// [K, N], or [N, K]. Leading dimensions and strides between the products of a batch are in elements; a stride may be 0 for A
-// and B. Where there is a Bias [N], of Out's type, it is added to each row; Relu clips below zero then. Out may not be an
+// Gemm is a batch of products Out [M, N] = op(A) * op(B), row-major: A is [M, K], or [K, M] if transposed, and B is [K, N],
+// or [N, K] if transposed. Leading dimensions and strides between the products of a batch are in elements; the strides of A
+// and B may be 0. A Bias [N] of Out's type, if set, is added to each row, then Relu clips below zero. Out must not be an
 // operand.
 type Gemm struct {
 	Out, A, B, Bias driver.Ptr
-	Scratch         driver.Ptr // ScratchSize bytes, at best ScratchBytes
+	Scratch         driver.Ptr // ScratchSize bytes, ideally ScratchBytes
 	ScratchSize     int
 	Type            GemmType
-	BFloat16Out     bool // of products of bfloat16: rounds the sums; else Out is of the sums' type
+	BFloat16Out     bool // products of bfloat16: rounds the sums; else Out has the sums' type
 
 	M, N, K                   int
 	LDA, LDB, LDOut           int
@@ -29,15 +29,15 @@ type Gemm struct {
 	StrideA, StrideB, StrideO int
 	TransA, TransB, Relu      bool
 
-	TF32 bool // factors of float32 may be rounded to 10 bits of mantissa
+	TF32 bool // float32 factors may be rounded to 10 bits of mantissa
 }
 
-// Tiles, and when a sum is split: by sizes alone, so that results are the same bits on every GPU.
+// Tiles and the splitting of sums depend only on sizes, so that results are the same bits on every GPU.
 const (
 	largeTile  = 128
 	smallTile  = 64
 	gemmSlice  = 16
-	partLength = 128 // along k that a part has at least
+	partLength = 128 // least length of a part along k
 	maxGrid    = 1<<31 - 1
 )
 
@@ -54,12 +54,12 @@ const (
 
 func (g Gemm) tiles(side int) int { return ceilDiv(g.M, side) * ceilDiv(g.N, side) }
 
-// tensor reports whether tensor cores do it: also where a good part of their tiles is beyond the result, but not most.
+// tensor reports whether tensor cores do it, even if a good part of their tiles, but not most, is beyond the result.
 func (g Gemm) tensor() bool {
 	return (g.Type == GemmBFloat16 || g.Type == GemmFloat32 && g.TF32) && min(g.M, g.N) >= smallTile/4 && max(g.M, g.N) >= smallTile
 }
 
-// side is the tile's: the large one where there are enough of them, or both dimensions fill them and k can be split.
+// side returns the side of a tile: large if there are enough tiles, or if both dimensions fill them and k can be split.
 func (g Gemm) side() int {
 	switch {
 	case g.tensor():
@@ -72,7 +72,7 @@ func (g Gemm) side() int {
 	return smallTile
 }
 
-// parts is in how many pieces k is done: enough to fill a GPU.
+// parts returns the number of parts of k, enough to fill a GPU.
 func (g Gemm) parts() int {
 	blocks := max(1, g.tiles(g.side())*g.Batch)
 	return max(1, min(enough/blocks, g.K/partLength, maxParts))
@@ -87,10 +87,10 @@ func (g Gemm) accumulator() int {
 
 func (g Gemm) empty() bool { return g.M == 0 || g.N == 0 || g.Batch == 0 }
 
-// partBytes is the memory of one piece's results.
+// partBytes returns the bytes of one part's results.
 func (g Gemm) partBytes() int { return g.Batch * g.M * g.N * g.accumulator() }
 
-// ScratchBytes is the memory that the calls can make use of, 0 for none.
+// ScratchBytes returns the bytes of scratch memory that the calls can use, 0 for none.
 func (g Gemm) ScratchBytes() int {
 	if p := g.parts(); p > 1 && !g.empty() {
 		return p * g.partBytes()
@@ -98,7 +98,7 @@ func (g Gemm) ScratchBytes() int {
 	return 0
 }
 
-// Calls are the launches: none where there is no result, two where k is split.
+// Calls returns the launches: none if the result is empty, two if k is split.
 func (g Gemm) Calls() []Call {
 	if g.empty() {
 		return nil
@@ -118,8 +118,8 @@ func (g Gemm) Calls() []Call {
 	return []Call{first, g.finish(g.Scratch, parts)}
 }
 
-// Epilogue adds the bias and clips, in place: of a product that something else has put into Out, without gaps, in the
-// type of its sums.
+// Epilogue adds the bias and clips, in place, for a product that was computed elsewhere into Out, without gaps, in the type
+// of the sums.
 func (g Gemm) Epilogue() Call {
 	return g.finish(g.Out, 1)
 }

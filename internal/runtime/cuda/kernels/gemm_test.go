@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// gemmCase is a product with its operands as float64; a bfloat16 one's are rounded to that.
+// gemmCase is a product with its operands as float64, rounded to bfloat16 for products of that.
 type gemmCase struct {
 	kernels.Gemm
 	a, b, bias []float64
@@ -36,7 +36,7 @@ func newGemm(g kernels.Gemm, pad int, bias bool) *gemmCase {
 			switch g.Type {
 			case kernels.GemmFloat32:
 				v[i] = float64(float32(v[i]))
-				if g.TF32 { // exact, so that a factor in the wrong place is seen
+				if g.TF32 { // exact, so that a factor in the wrong place is noticed
 					v[i] = math.Round(16*v[i]) / 16
 				}
 			case kernels.GemmBFloat16:
@@ -52,7 +52,7 @@ func newGemm(g kernels.Gemm, pad int, bias bool) *gemmCase {
 	return c
 }
 
-// want is the results in float64, packed, and for each the sum of its terms' sizes.
+// want returns the results in float64, packed, and for each result the sum of its terms' absolute values.
 func (c *gemmCase) want() (sums, sizes []float64) {
 	for z := range c.Batch {
 		for i := range c.M {
@@ -232,7 +232,7 @@ func TestGemmBroadcastAndEmpty(t *testing.T) {
 	}
 }
 
-// TestGemmPropagatesNaN sees that neither ReLU nor edges hide or spread one.
+// TestGemmPropagatesNaN checks that neither ReLU nor edges hide or spread a NaN.
 func TestGemmPropagatesNaN(t *testing.T) {
 	r := newRig(t, "gemm")
 	c := newGemm(kernels.Gemm{M: 3, N: 5, K: 9, Relu: true}, 0, false)

@@ -14,7 +14,7 @@ type Gather struct {
 	Outer, Count, N int
 	Inner           int
 	Each            bool // IDs are [Outer, Count]; else [Count]
-	Padding         bool // negative ids give zeros; else they are faults, as ids of N or more are
+	Padding         bool // negative ids give zeros; else they are faults, like ids of N or more
 	Fault           Fault
 }
 
@@ -28,7 +28,7 @@ func (g Gather) Call() Call {
 		g.Out, g.X, g.IDs, g.Fault.Record, g.Fault.Operation, g.Outer, g.Count, g.N, g.Inner, flag(g.Each), flag(g.Padding))
 }
 
-// OneHot sets Out [Outer, Depth, Inner] to the element at On where IDs [Outer, Inner] names the place in Depth, else to Off's.
+// OneHot sets Out [Outer, Depth, Inner] to the element at On where IDs [Outer, Inner] is the index in Depth, elsewhere to Off's.
 type OneHot struct {
 	Out, IDs, On, Off   driver.Ptr
 	Size                int  // bytes of an element: 1, 4 or 8
@@ -42,14 +42,15 @@ func (h OneHot) Call() Call {
 	return call(fmt.Sprintf("one_hot_%d%s", h.Size, intSuffix(h.Int64)), grid, block, h.Out, h.IDs, h.On, h.Off, h.Outer, h.Depth, h.Inner)
 }
 
-// TopK finds the k largest of each row of x [rows, n], n >= k, in order, and their columns (int32); of equal ones the first comes first.
-// Where rows have NaN, the result is not defined.
+// TopK finds the k largest elements of each row of x [rows, n], n >= k, in order, with their columns (int32). Equal elements keep
+// their order. For rows with NaN the result is undefined.
 func TopK(values, columns, x driver.Ptr, rows, n, k int) Call {
 	return call("top_k", driver.Dim{X: max(1, min(rows, maxBlocks))}, driver.Dim{X: blockThreads}, values, columns, x, rows, n, k)
 }
 
-// InTopK tells for each row of predictions x [rows, n] whether fewer than k, in memory of the GPU, are above that of its target;
-// targets and k are int64 where wide, else int32. A row with a NaN or an infinity, and a target that is no class, give false.
+// InTopK reports for each row of predictions x [rows, n] whether fewer than k predictions are above the target's. k is in memory
+// of the GPU. targets and k are int64 if wide is set, else int32. A row with a NaN or an infinity, or a target that is no class,
+// gives false.
 func InTopK(out, x, targets, k driver.Ptr, wide bool, rows, n int) Call {
 	return call("in_top_k"+intSuffix(wide), driver.Dim{X: max(1, min(ceilDiv(rows, warpRows), maxBlocks))}, driver.Dim{X: blockThreads}, out, x, targets, k, rows, n)
 }

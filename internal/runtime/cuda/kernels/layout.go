@@ -7,9 +7,9 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// Move copies elements between tensors of the same memory or of two: for every coordinate of Sizes, the element of Src at
-// From plus the coordinate times FromSteps goes to Dst at To plus the coordinate times ToSteps. All but Sizes counts
-// elements of Size bytes (1, 2, 4 or 8).
+// Move copies elements between tensors. For every coordinate in Sizes, it copies the element of Src at From plus the coordinate
+// times FromSteps to Dst at To plus the coordinate times ToSteps. Offsets and steps count elements of Size bytes (1, 2, 4 or
+// 8). Both tensors may be in the same memory.
 type Move struct {
 	Dst, Src           driver.Ptr
 	Size               int
@@ -18,13 +18,13 @@ type Move struct {
 	ToSteps, FromSteps []int
 }
 
-// rank is the most dimensions of a Move, once neighbours that one step covers are merged.
+// rank is the most dimensions of a Move, after merging neighbours that a single step covers.
 const rank = 6
 
 // widest is the most bytes that a thread moves at once.
 const widest = 16
 
-// Call is the launch. It fails where more than 6 dimensions are left.
+// Call returns the launch. It fails if more than 6 dimensions remain.
 func (m Move) Call() (Call, error) {
 	w := m.merged()
 	if batch, rows, cols, ok := w.matrices(); ok {
@@ -53,7 +53,7 @@ func (m Move) Call() (Call, error) {
 	return call(fmt.Sprintf("strided_%d", w.Size), grid, block, args...), nil
 }
 
-// matrices reports whether the move is the transposition of dense matrices, large enough for tiles.
+// matrices reports whether the move transposes dense matrices that are large enough for tiles.
 func (m Move) matrices() (batch, rows, cols int, ok bool) {
 	k := len(m.Sizes) - 2
 	if k < 0 || k > 1 {
@@ -68,7 +68,7 @@ func (m Move) matrices() (batch, rows, cols int, ok bool) {
 	return batch, rows, cols, ok && min(rows, cols) >= 8
 }
 
-// merged leaves out dimensions of one element and joins those that one step covers on both sides.
+// merged drops dimensions of one element and joins dimensions that a single step covers on both sides.
 func (m Move) merged() Move {
 	w := m
 	w.Sizes, w.ToSteps, w.FromSteps = nil, nil, nil
@@ -86,7 +86,7 @@ func (m Move) merged() Move {
 	return w
 }
 
-// widened makes elements of as many bytes as lie together, and are aligned, on both sides.
+// widened makes elements as wide as is contiguous and aligned on both sides.
 func (m Move) widened() Move {
 	last := len(m.Sizes) - 1
 	if last < 0 || m.ToSteps[last] != 1 || m.FromSteps[last] != 1 {
@@ -118,14 +118,14 @@ func (m Move) widened() Move {
 	return w
 }
 
-// Transpose turns batch matrices [rows, cols] of elements of size bytes (1, 2, 4 or 8) into [cols, rows].
+// Transpose transposes batch matrices [rows, cols] of elements of size bytes (1, 2, 4 or 8) to [cols, rows].
 func Transpose(dst, src driver.Ptr, size, batch, rows, cols int) Call {
 	tiles := batch * ceilDiv(rows, 32) * ceilDiv(cols, 32)
 	grid := driver.Dim{X: max(1, min(tiles, driver.MaxGridX))}
 	return call(fmt.Sprintf("transpose_%d", size), grid, driver.Dim{X: 32, Y: 8}, dst, src, batch, rows, cols)
 }
 
-// Fill sets n elements of size bytes (1, 2, 4 or 8) to the one at value.
+// Fill sets n elements of size bytes (1, 2, 4 or 8) to the element at value.
 func Fill(dst, value driver.Ptr, size, n int) Call {
 	grid, block := over(n)
 	return call(fmt.Sprintf("fill_%d", size), grid, block, dst, value, n)

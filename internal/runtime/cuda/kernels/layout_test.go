@@ -69,7 +69,7 @@ func indices(n int) []int {
 	return all
 }
 
-// What lies together is moved in larger pieces, and only then.
+// TestMovesAreWidened: only contiguous elements are moved in larger pieces.
 func TestMovesAreWidened(t *testing.T) {
 	m := kernels.Move{Dst: 256, Src: 512, Size: 2, Sizes: []int{3, 1, 8}, ToSteps: []int{8, 7, 1}, FromSteps: []int{16, 7, 1}, From: 8}
 	for _, c := range []struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// ErrKernel tells of a call of a kernel that is not loaded, or with arguments that it does not take.
+// ErrKernel means that a call's kernel is not loaded, or does not take its arguments.
 var ErrKernel = errors.New("no such kernel")
 
 // Library is modules loaded on one GPU. It is safe for concurrent use.
 type Library struct {
 	t  Target
-	mu sync.RWMutex // of what follows
+	mu sync.RWMutex // guards the fields below
 
 	modules   []driver.Module
 	functions map[string]loaded
@@ -27,14 +27,14 @@ type loaded struct {
 	args int
 }
 
-// Target says for which GPU kernels are compiled, and by what.
+// Target says for which GPU kernels are compiled, and by which compiler.
 type Target struct {
 	Context  driver.Context
 	Compiler nvrtc.Compiler
 	Arch     nvrtc.Arch
 }
 
-// ArchOf is what to compile for on a GPU: its own architecture, or the newest that the compiler knows.
+// ArchOf returns the architecture to compile for: the GPU's own, or the newest that the compiler knows.
 func ArchOf(gpu driver.Info, compiler int) nvrtc.Arch {
 	arch := gpu.Major*10 + gpu.Minor
 	switch {
@@ -55,8 +55,8 @@ func Load(ctx context.Context, t Target, modules ...Module) (*Library, error) {
 	return l, nil
 }
 
-// Add compiles more modules and loads them, several at a time: the driver translates what the compiler gives, which takes
-// as long.
+// Add compiles more modules and loads them, several at a time: the driver's translation of the compiled PTX takes as long as
+// the compilation.
 func (l *Library) Add(ctx context.Context, modules ...Module) error {
 	errs := make([]error, len(modules))
 	var wg sync.WaitGroup

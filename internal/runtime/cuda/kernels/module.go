@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nvrtc"
 )
 
-// Kernel says how a __global__ function is called.
+// Kernel describes how to call a __global__ function.
 type Kernel struct {
 	Name string
 	// Params has a letter for each argument: p pointer, l long long, i int, f float.
@@ -18,11 +18,11 @@ type Kernel struct {
 // Module is kernels that are compiled together.
 type Module struct {
 	Name    string
-	Text    string // complete: with the prelude
+	Text    string // complete, with the prelude
 	Kernels []Kernel
 }
 
-// Source is what the compiler takes.
+// Source returns the module as the compiler's input.
 func (m Module) Source() nvrtc.Source { return nvrtc.Source{Name: m.Name, Text: m.Text} }
 
 // Call is one launch of a kernel.
@@ -89,7 +89,7 @@ const (
 	gemmParams = "ppppllllllllllii"
 )
 
-// Modules are all that come with this package.
+// Modules returns all modules of this package.
 func Modules() []Module {
 	return []Module{
 		module("gemm", mmaSource+gemmSource+gemmTensorSource, Kernel{"gemm_f32_128", gemmParams}, Kernel{"gemm_f32_64", gemmParams}, Kernel{"gemm_bf16_64", gemmParams},
@@ -127,7 +127,7 @@ func call(kernel string, grid, block driver.Dim, args ...any) Call {
 		case float32:
 			c.Args[i] = driver.Float32(v)
 		default:
-			panic(fmt.Sprintf("argument %d of %s: %T", i, kernel, a)) // a mistake in this package
+			panic(fmt.Sprintf("argument %d of %s: %T", i, kernel, a)) // a bug in this package
 		}
 	}
 	return c
@@ -135,18 +135,18 @@ func call(kernel string, grid, block driver.Dim, args ...any) Call {
 
 const (
 	blockThreads = 256
-	maxBlocks    = 8192 // of a kernel whose threads take more elements than one
+	maxBlocks    = 8192 // most blocks of a kernel whose threads do several elements
 	warpRows     = blockThreads / 32
 )
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// over is a launch with a thread for each of n elements, as far as the grid allows.
+// over returns a launch with a thread for each of n elements, as far as the grid allows.
 func over(n int) (grid, block driver.Dim) {
 	return driver.Dim{X: max(1, min(ceilDiv(n, blockThreads), maxBlocks))}, driver.Dim{X: blockThreads}
 }
 
-// flag is a bool as a kernel takes it.
+// flag returns a bool as a kernel's argument.
 func flag(b bool) int32 {
 	if b {
 		return 1

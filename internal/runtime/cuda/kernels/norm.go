@@ -18,7 +18,7 @@ type Norm struct {
 	Relu        bool
 	Half        bool // X, Y and Add are bfloat16; else float32
 
-	// Training: the moving averages, (1-Factor)*old + Factor*new; a Factor of 1 reads no old ones.
+	// Training: the moving averages, (1-Factor)*old + Factor*new; a Factor of 1 reads no old values.
 	MeanOld, VarianceOld, MeanNew, VarianceNew driver.Ptr
 	Factor                                     float32
 }
@@ -27,7 +27,7 @@ func (n Norm) mean() Reduction {
 	return Reduction{Op: host.ReduceMean, Dst: n.Mean, X: n.X, Outer: 1, N: n.Rows, Inner: n.Cols, Scratch: n.parts(), XHalf: n.Half}
 }
 
-// The scratch is scale, shift, then parts of sums.
+// Scratch has the scale, the shift, then parts of sums.
 func (n Norm) scale() driver.Ptr { return n.Scratch }
 func (n Norm) shift() driver.Ptr { return n.Scratch + driver.Ptr(4*n.Cols) }
 func (n Norm) parts() driver.Ptr { return n.Scratch + driver.Ptr(8*n.Cols) }
@@ -37,12 +37,12 @@ func (n Norm) ScratchBytes() int {
 	return 8*n.Cols + max(n.mean().ScratchBytes(), 4*n.Cols*columnParts(n.Rows, n.Cols))
 }
 
-// columnParts is how many parts the sums over rows come in.
+// columnParts returns the number of parts of the sums over rows.
 func columnParts(rows, cols int) int {
 	return Reduction{Outer: 1, N: rows, Inner: max(cols, 2)}.parts()
 }
 
-// tiles is the launch of blocks of 32 x 8 over columns, with parts of the rows.
+// tiles returns a launch of 32 x 8 blocks over columns, with parts of the rows.
 func tiles(cols, parts int) (grid, block driver.Dim) {
 	return driver.Dim{X: max(1, ceilDiv(cols, tileColumns)), Y: parts}, driver.Dim{X: tileColumns, Y: tileRows}
 }
@@ -96,7 +96,7 @@ func (n NormGrad) Calls() []Call {
 	suffix, each := packed(n.Half, n.Cols)
 	grid, block := over(n.Rows * n.Cols / each)
 	input := call("norm_grad_input"+suffix, grid, block, n.DX, n.DY, n.X, coef, n.Rows*n.Cols, n.Cols)
-	if !n.Training { // x, which may be infinite, takes no part
+	if !n.Training { // x, which may be infinite, is not used
 		input = call("scale_shift"+suffix, grid, block, n.DX, n.DY, coef, coef+driver.Ptr(8*n.Cols), driver.Ptr(0), n.Rows*n.Cols, n.Cols, int32(0))
 	}
 	return []Call{
@@ -113,7 +113,7 @@ func half(is bool) string {
 	return ""
 }
 
-// packed ends the name of a kernel that does each elements of a row at once.
+// packed returns the suffix of a kernel's name, and the elements of a row that the kernel does at once.
 func packed(isHalf bool, cols int) (suffix string, each int) {
 	switch {
 	case isHalf && cols%8 == 0:

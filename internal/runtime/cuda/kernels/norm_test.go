@@ -9,7 +9,7 @@ import (
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// hostNorm is batch normalization by its definition, in double precision.
+// hostNorm has the results of batch normalization by its definition, in double precision.
 type hostNorm struct{ y, mean, variance, dx, dgamma, dbeta []float64 }
 
 func normOf(x, gamma, beta, dy []float32, rows, cols int, eps float64, training bool, mean, variance []float32) hostNorm {
@@ -79,7 +79,7 @@ func TestNorm(t *testing.T) {
 	testSideInput(t, r)
 }
 
-// TestHalfNorm sees that activations of bfloat16 are normalized as in float32.
+// TestHalfNorm checks that bfloat16 activations are normalized as in float32.
 func TestHalfNorm(t *testing.T) {
 	r := newRig(t, "norm", reduceModule())
 	const rows = 300
@@ -116,7 +116,7 @@ func checkMoving(t *testing.T, r *rig, n kernels.Norm, want hostNorm, meanOld, v
 	near(t, "moving variance", variance, down[float32](r, n.VarianceNew, n.Cols), 1e-5)
 }
 
-// testSideInput sees the addition and ReLU after the normalization.
+// testSideInput checks the addition and ReLU after the normalization.
 func testSideInput(t *testing.T, r *rig) {
 	x, add, one, zero := []float32{1, -2, 3, -4}, []float32{1, 1, -9, 5}, []float32{1, 1}, []float32{0, 0}
 	n := kernels.Norm{Y: r.alloc(16), X: up(r, x), Gamma: up(r, one), Beta: up(r, zero), Mean: up(r, zero), Variance: up(r, one), Add: up(r, add), Rows: 2, Cols: 2, Relu: true}

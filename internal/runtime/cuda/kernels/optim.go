@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rule names an optimizer's update, with its scalars and slots.
+// Rule names an optimizer's update rule.
 type Rule string
 
-// The rules of internal/runtime/kernels' functions of the same names.
+// The rules, with their scalars and slots, are the functions of the same names in internal/runtime/kernels.
 const (
 	SGD           Rule = "sgd"            // lr
 	Momentum      Rule = "momentum"       // lr, momentum; slot 0: momentum; flag: Nesterov
@@ -27,12 +27,12 @@ type Update struct {
 	Rule    Rule
 	Var     driver.Ptr
 	Slots   [3]driver.Ptr
-	Scalars [6]driver.Ptr // float32 each, where they lie on the GPU
-	Fault   driver.Ptr    // nothing is done where this record has a fault; 0 for none
+	Scalars [6]driver.Ptr // float32 each, in memory of the GPU
+	Fault   driver.Ptr    // if this record has a fault, nothing is done; 0 for none
 	Flag    bool
 }
 
-// Dense is the launch for n elements by as many of a gradient.
+// Dense returns the launch that updates n elements by n elements of a gradient.
 func (u Update) Dense(gradient driver.Ptr, n int) Call {
 	grid, block := over(n)
 	a := u.Scalars
@@ -40,18 +40,18 @@ func (u Update) Dense(gradient driver.Ptr, n int) Call {
 		a[0], a[1], a[2], a[3], a[4], a[5], u.Fault, n, flag(u.Flag))
 }
 
-// Dense is an update of N elements by as many of a gradient.
+// Dense is an update of N elements by N elements of a gradient.
 type Dense struct {
 	Update
 	Gradient driver.Ptr
 	N        int
 }
 
-// maxTogether is how many updates one launch does at most.
+// maxTogether is the most updates of one launch.
 const maxTogether = 8
 
-// Calls are the launches of updates that follow each other. Neighbours with one rule and the same scalars are done together
-// where none writes what another reads or writes.
+// Calls returns the launches of consecutive updates. Neighbours with the same rule and scalars are done together if none
+// writes what another reads or writes.
 func Calls(all []Dense) (calls []Call) {
 	for len(all) > 0 {
 		n := 1
@@ -68,7 +68,7 @@ func Calls(all []Dense) (calls []Call) {
 	return calls
 }
 
-// joins reports whether an update can be done at the same time as others.
+// joins reports whether an update can be done in the same launch as others.
 func (d Dense) joins(others []Dense) bool {
 	first := others[0]
 	if d.Rule != first.Rule || d.Scalars != first.Scalars || d.Fault != first.Fault || d.Flag != first.Flag || d.Slots[2] != 0 || first.Slots[2] != 0 {
@@ -111,7 +111,7 @@ func together(all []Dense) Call {
 	return call("update_many_"+string(all[0].Rule), grid, block, append(args, all[0].Fault, flag(all[0].Flag))...)
 }
 
-// Rows updates the rows that runs name, by their sums.
+// Rows updates the rows that runs name by the runs' sums.
 func (u Update) Rows(r Runs) Call {
 	grid, block := over(r.N * r.Cols)
 	a := u.Scalars
@@ -132,14 +132,14 @@ func updateKernels() (all []Kernel) {
 	return all
 }
 
-// Guard is the launch that brings 0 to out, an int64 that can stand for a fault record in updates, if keep, a byte, is
-// not 0 and there is no fault. Where keep is 0, out stays what it is unless there is a fault since.
+// Guard returns the launch that sets out to 0 if keep, a byte, is not 0 and there is no fault. Updates take out, an int64, in
+// place of a fault record. If keep is 0, out stays as it is unless there is a fault.
 func Guard(out, keep, fault driver.Ptr) Call {
 	grid, block := over(1)
 	return call("guard", grid, block, out, keep, fault)
 }
 
-// Assignment gives a variable of N elements the value X, or adds it (By 1) or subtracts it (By -1).
+// Assignment sets a variable of N elements to X, or adds X (By 1) or subtracts it (By -1).
 type Assignment struct {
 	Type   tensor.DType
 	Var, X driver.Ptr
@@ -147,10 +147,10 @@ type Assignment struct {
 	N, By  int
 }
 
-// assigns are the kernels that can add.
+// assigns has the kernels that can add.
 var assigns = map[tensor.DType]string{tensor.Float32: "assign_f32", tensor.Float64: "assign_f64", tensor.Int32: "assign_i32", tensor.Int64: "assign_i64"}
 
-// CanAdd reports whether an Assignment of the type may have By other than 0.
+// CanAdd reports whether an Assignment of the type may have a By other than 0.
 func CanAdd(d tensor.DType) bool { return assigns[d] != "" }
 
 // Call is the launch.

@@ -12,11 +12,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// update is one rule on the host and its constants on the GPU.
+// update is a rule on the host, with its constants on the GPU.
 type update struct {
 	rule  kernels.Rule
 	k     []float32
-	slots int // that there are, from slot 0 on
+	slots int // number of slots, from slot 0 on
 	flag  bool
 	host  func(w, g []float32, s [3][]float32)
 }
@@ -88,7 +88,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestGuard sees that guards are 0 only without faults, those that come later too.
+// TestGuard checks that guards are 0 only without faults, including later ones.
 func TestGuard(t *testing.T) {
 	r := newRig(t, "optim")
 	none, fault := up(r, make([]int64, 4)), up(r, []int64{7, 0, 0, 0})
@@ -107,7 +107,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestUpdatesTogether sees that several variables in one launch are updated as one by one.
+// TestUpdatesTogether checks that a launch for several variables updates them like launches one by one.
 func TestUpdatesTogether(t *testing.T) {
 	r := newRig(t, "optim")
 	lr, mu := up(r, []float32{0.1}), up(r, []float32{0.9})

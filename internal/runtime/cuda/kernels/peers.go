@@ -18,8 +18,8 @@ func peersKernels() (all []Kernel) {
 	return append(all, Kernel{"peers_divide_f32", "pll"}, Kernel{"peers_divide_f64", "pll"})
 }
 
-// PeersSum adds up N elements of several GPUs, in the order of their ranks. Own, of rank Self, takes the sum; rank k's are
-// at element k*Stride of Parts. Sums of bfloat16 are rounded once, in the end.
+// PeersSum sums N elements of several GPUs in the order of their ranks. Own, the elements of rank Self, is replaced by the sum;
+// rank k's elements are at element k*Stride of Parts. Sums of bfloat16 are rounded once, at the end.
 type PeersSum struct {
 	Type                   tensor.DType
 	Own, Parts             driver.Ptr
@@ -37,7 +37,7 @@ func (s PeersSum) Call() Call {
 	return call("peers_sum_"+suffixes[s.Type], grid, block, s.Own, s.Parts, s.N, s.Stride, s.Count, s.Self)
 }
 
-// PeersDivide divides n elements of float32 or float64 at x by a number of replicas.
+// PeersDivide divides n float32 or float64 elements at x by a number of replicas.
 func PeersDivide(d tensor.DType, x driver.Ptr, n, by int) Call {
 	grid, block := over(n)
 	return call("peers_divide_"+suffixes[d], grid, block, x, n, by)

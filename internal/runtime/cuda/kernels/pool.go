@@ -17,13 +17,13 @@ type Pool struct {
 // Max sets Y to the largest pixel of each window.
 func (p Pool) Max() []Call { return p.call("max_pool", p.pooled(), p.Y, p.X) }
 
-// MaxGrad sets DX: each DY goes to the first largest pixel of its window.
+// MaxGrad sets DX: each DY is added to the first largest pixel of its window.
 func (p Pool) MaxGrad() []Call { return p.call("max_pool_grad", p.pixels(), p.DX, p.X, p.Y, p.DY) }
 
 // Mean sets Y to the mean of each window's pixels inside the image.
 func (p Pool) Mean() []Call { return p.call("avg_pool", p.pooled(), p.Y, p.X) }
 
-// MeanGrad shares each DY among its window's pixels inside the image.
+// MeanGrad distributes each DY equally among its window's pixels inside the image.
 func (p Pool) MeanGrad() []Call { return p.call("avg_pool_grad", p.pixels(), p.DX, p.DY) }
 
 func (p Pool) pooled() int { return p.Window.Batch * p.Window.OutH * p.Window.OutW * p.Window.InC }
@@ -43,12 +43,12 @@ func poolKernels() []Kernel {
 	return slices.Concat(imageKernels("max_pool", "pp"), imageKernels("max_pool_grad", "pppp"), imageKernels("avg_pool", "pp"), imageKernels("avg_pool_grad", "pp"))
 }
 
-// imageKernels are the kernels of a name for both types, with a geometry behind the given parameters.
+// imageKernels returns the kernels of that name for both types, with a geometry after the given parameters.
 func imageKernels(name, params string) []Kernel {
 	return typedKernels(name, params+"iiiiiiiiiiiiiii")
 }
 
-// typedKernels are the kernels of a name for both types.
+// typedKernels returns the kernels of that name for both types.
 func typedKernels(name, params string) []Kernel {
 	return []Kernel{{name + typeSuffix(false), params}, {name + typeSuffix(true), params}}
 }

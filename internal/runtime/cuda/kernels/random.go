@@ -2,10 +2,10 @@ package kernels
 
 import "github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 
-// Random is where a stream of random numbers is on the GPU: the key, and the counter's low and high half, uint64 each.
+// Random is the state of a stream of random numbers on the GPU: the key, and the counter's low and high half, uint64 each.
 type Random struct{ Key, Counter driver.Ptr }
 
-// Uniform fills n float32 of dst with the host's stream of the same name, as Normal and TruncatedNormal do with theirs.
+// Uniform fills n float32 of dst with the numbers of the host's function of the same name. So do Normal and TruncatedNormal.
 func Uniform(dst driver.Ptr, rng Random, n int) Call { return fill("random_uniform", dst, rng, n) }
 
 // Normal draws standard normals.

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	narrowRow   = 1024      // up to how many elements a warp does a row
+	narrowRow   = 1024      // most elements of a row that a warp does
 	tileColumns = 32        // of a block of 32 x 8
 	tileRows    = 8         //
-	enoughWork  = 1 << 12   // elements that a part of a split reduction has at least
+	enoughWork  = 1 << 12   // least elements of a part of a split reduction
 	enough      = 2 * 132   // blocks that fill a large GPU
 	maxParts    = 256       // of a split reduction
 	maxGridZ    = 65535 / 2 // the kernel's loop does the rest
@@ -27,10 +27,10 @@ type Reduction struct {
 	XHalf, DstHalf  bool // bfloat16; else float32
 }
 
-// columns reports whether it is reduced by columns: rows of one element each are reduced along the row.
+// columns reports whether the reduction goes by columns. With an Inner of 1 it goes along rows.
 func (r Reduction) columns() bool { return r.Inner > 1 }
 
-// parts is how many partial results there are: enough to fill a GPU, by the sizes alone.
+// parts returns the number of partial results, enough to fill a GPU. It depends only on the sizes.
 func (r Reduction) parts() int {
 	blocks := ceilDiv(max(r.Outer, 1), warpRows)
 	if r.N > narrowRow {
@@ -46,7 +46,7 @@ func (r Reduction) parts() int {
 	return max(1, min(ceilDiv(enough, max(blocks, 1)), work/enoughWork, maxParts))
 }
 
-// ScratchBytes is the memory that the reduction needs besides, 0 for none.
+// ScratchBytes returns the bytes of scratch memory for the reduction, 0 for none.
 func (r Reduction) ScratchBytes() int {
 	if p := r.parts(); p > 1 {
 		return 4 * p * r.Outer * r.Inner
@@ -54,7 +54,7 @@ func (r Reduction) ScratchBytes() int {
 	return 0
 }
 
-// Calls are the launches: one, or two where the work is split into parts.
+// Calls returns the launches: one, or two if the work is split into parts.
 func (r Reduction) Calls() []Call {
 	op, scale := r.Op, float32(1)
 	if op == host.ReduceMean {
@@ -88,7 +88,7 @@ func (r Reduction) stage(op host.ReduceOp, dst driver.Ptr, scale float32, parts 
 	return call(kernel+r.types(), grid, driver.Dim{X: blockThreads}, dst, r.X, r.Outer, r.N, int32(op), scale)
 }
 
-// types ends the name of a kernel: the types of the result and of the elements.
+// types returns the suffix of a kernel's name: the types of the result and of the elements.
 func (r Reduction) types() string {
 	name := map[bool]string{false: "_f32", true: "_bf16"}
 	if !r.XHalf && !r.DstHalf {
@@ -105,7 +105,7 @@ func reduceKernels() (all []Kernel) {
 	return all
 }
 
-// byRows chooses the kernel for rows of n elements: a warp each, or a block each where they are long.
+// byRows chooses the kernel for rows of n elements: a warp for each row, or a block for each long row.
 func byRows(name string, rows, n int) (kernel string, grid driver.Dim) {
 	if n <= narrowRow {
 		return name + "_warp", driver.Dim{X: max(1, min(ceilDiv(rows, warpRows), maxBlocks))}

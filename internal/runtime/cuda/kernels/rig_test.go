@@ -27,7 +27,7 @@ type rig struct {
 	lib *kernels.Library
 }
 
-// newRig loads the module of a name, or the given ones.
+// newRig loads the module of that name, or the given modules.
 func newRig(t *testing.T, name string, more ...kernels.Module) *rig {
 	t.Helper()
 	modules := more
@@ -52,7 +52,7 @@ func newRig(t *testing.T, name string, more ...kernels.Module) *rig {
 	return r
 }
 
-// gpu is this machine's first GPU, nothing where it has none.
+// gpu returns this machine's first GPU, or nothing if it has none.
 func gpu(t *testing.T) (none kernels.Target) {
 	t.Helper()
 	d, err := libcuda.Open()
@@ -72,7 +72,7 @@ func gpu(t *testing.T) (none kernels.Target) {
 	return kernels.Target{Context: must(d.Open(0)), Compiler: compiler, Arch: kernels.ArchOf(all[0], compiler.Version())}
 }
 
-// emulated is the fake GPU with the modules compiled for the processor.
+// emulated returns the fake GPU with the modules compiled for the processor.
 func emulated(t *testing.T, modules []kernels.Module) kernels.Target {
 	t.Helper()
 	d := fake.New(fake.Default)
@@ -151,7 +151,7 @@ func (r *rig) run(calls ...kernels.Call) {
 	}
 }
 
-// numbers are n standard normals of a seed.
+// numbers returns n standard normals for a seed.
 func numbers(seed uint64, n int) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	v := make([]float32, n)

@@ -2,8 +2,8 @@ package kernels
 
 import "github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 
-// Softmax sets each row of y to the softmax of the same row of x [rows, cols], or its logarithm. y may be x only where
-// nothing else reads x.
+// Softmax sets each row of y to the softmax of the same row of x [rows, cols], or its logarithm. y may be x only if nothing
+// else reads x.
 func Softmax(y, x driver.Ptr, rows, cols int, log bool) Call {
 	kernel, grid := byRows("softmax", rows, cols)
 	return call(kernel, grid, driver.Dim{X: blockThreads}, y, x, rows, cols, flag(log))
@@ -15,7 +15,7 @@ type Xent struct {
 	Backprop driver.Ptr // [Rows, Cols], or 0; may be Logits
 	Logits   driver.Ptr
 	Labels   driver.Ptr // sparse: [Rows] integers; else [Rows, Cols] float32
-	Fault    Fault      // sparse: of a label that is no class
+	Fault    Fault      // sparse: for a label that is no class
 	Rows     int
 	Cols     int
 	Int64    bool // sparse: the labels' type; else int32
@@ -33,7 +33,7 @@ func (x Xent) Dense() Call {
 	return call(kernel, grid, driver.Dim{X: blockThreads}, x.Loss, x.Backprop, x.Logits, x.Labels, x.Rows, x.Cols)
 }
 
-// intSuffix ends the name of a kernel over integers.
+// intSuffix returns the suffix of the name of a kernel over integers.
 func intSuffix(wide bool) string {
 	if wide {
 		return "_i64"

@@ -68,7 +68,7 @@ func testXent(t *testing.T, r *rig, x []float32, rows, cols int) {
 	}
 }
 
-// testXentInPlace sees that the gradient may take the place of the logits.
+// testXentInPlace checks that the gradient may overwrite the logits.
 func testXentInPlace(t *testing.T, r *rig) {
 	const rows, cols = 4, 6
 	x, labels := numbers(5, rows*cols), []int32{0, 5, 2, 2}

@@ -8,8 +8,8 @@ import (
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// Sort brings equal row numbers together: N ids, int32 or int64, of a table of Rows rows. Negative ids name no row; one of Rows
-// or more is a fault. It is stable: equal ids stay in their order.
+// Sort sorts N ids, int32 or int64, into a table of Rows rows, so that equal ids come together. Negative ids name no row. An id of
+// Rows or more is a fault. The sort is stable: equal ids keep their order.
 type Sort struct {
 	IDs     driver.Ptr
 	Int64   bool
@@ -24,7 +24,7 @@ const (
 	maxIDs   = 1 << 31
 )
 
-// Check fails where there are too many ids or rows for the kernels.
+// Check fails if there are too many ids or rows for the kernels.
 func (s Sort) Check() error {
 	if s.N >= maxIDs || uint64(s.Rows) >= 1<<32 {
 		return fmt.Errorf("%d ids of a table of %d rows: expected fewer than %d and %d", s.N, s.Rows, maxIDs, uint64(1)<<32)
@@ -32,18 +32,18 @@ func (s Sort) Check() error {
 	return nil
 }
 
-// passes is how many digits a key has, which is at most Rows.
+// passes returns the number of digits of a key, which is at most Rows.
 func (s Sort) passes() int { return ceilDiv(bits.Len64(uint64(s.Rows)), sortBits) }
 
 func (s Sort) tiles() int { return ceilDiv(s.N, sortTile) }
 
-// ScratchBytes is the memory for keys and order, twice each, and for counts.
+// ScratchBytes returns the bytes for two copies of keys and order, and for counts.
 func (s Sort) ScratchBytes() int { return 4*Aligned(4*s.N) + 4*s.tiles()<<sortBits }
 
-// Aligned rounds a number of bytes up to 256: where parts of one piece of the GPU's memory may begin.
+// Aligned rounds a number of bytes up to a multiple of 256, where parts of a buffer may begin.
 func Aligned(n int) int { return ceilDiv(n, 256) * 256 }
 
-// Calls are the launches, and where they leave the sorted keys and the places that the ids had.
+// Calls returns the launches, and the addresses of the sorted keys and of the ids' original places.
 func (s Sort) Calls() (calls []Call, keys, order driver.Ptr) {
 	size := driver.Ptr(Aligned(4 * s.N))
 	keys, order = s.Scratch, s.Scratch+size
@@ -62,7 +62,7 @@ func (s Sort) Calls() (calls []Call, keys, order driver.Ptr) {
 	return calls, keys, order
 }
 
-// Element is the type of what runs are summed over.
+// Element is the type of the elements that runs sum.
 type Element string
 
 // The types of elements.
@@ -73,20 +73,20 @@ const (
 	Int64   Element = "i64"
 )
 
-// Runs are the rows of a sorted list summed by key: N rows of Cols elements, for a table of Rows rows.
+// Runs are rows summed by sorted key: N rows of Cols elements, for a table of Rows rows.
 type Runs struct {
-	Keys          driver.Ptr // of Sort
+	Keys          driver.Ptr // Sort's keys
 	Parts         driver.Ptr // [N, Cols]: sums of parts of runs
 	N, Rows, Cols int
 }
 
-// Sum is the launch that makes Parts of data [N, Cols], whose rows order names in the order of the keys.
+// Sum returns the launch that computes Parts from data [N, Cols]. order lists data's rows in the order of the keys.
 func (r Runs) Sum(t Element, data, order driver.Ptr) Call {
 	grid, block := over(r.N * r.Cols)
 	return call("run_parts_"+string(t), grid, block, r.Parts, data, r.Keys, order, r.N, r.Rows, r.Cols)
 }
 
-// Set puts the sums into the table's rows; rows without any stay as they are.
+// Set sets the table's rows to the sums. Rows without a sum stay as they are.
 func (r Runs) Set(t Element, table, fault driver.Ptr) Call { return r.into(t, table, fault, 0) }
 
 // Fold adds the sums to the table's rows or, for host.Sub, subtracts them.
@@ -102,8 +102,8 @@ func (r Runs) into(t Element, table, fault driver.Ptr, how int32) Call {
 	return call("run_into_"+string(t), grid, block, table, r.Parts, r.Keys, fault, r.N, r.Rows, r.Cols, how)
 }
 
-// Apart is the launch that puts the sum of each run of floats, and its key, which has the ids' type, into rows [N, Cols] and
-// ids [N], in the place of the run's first row. The places of its other rows get zeros and -1.
+// Apart returns the launch that puts the sum of each run of floats, and its key, into rows [N, Cols] and ids [N], at the place of
+// the run's first row. The places of the run's other rows get zeros and -1. ids are int64 if wide is set, else int32.
 func (r Runs) Apart(t Element, rows, ids, order driver.Ptr, wide bool) Call {
 	grid, block := over(r.N * r.Cols)
 	return call("run_apart_"+string(t)+intSuffix(wide), grid, block, rows, ids, r.Parts, r.Keys, order, r.N, r.Rows, r.Cols)

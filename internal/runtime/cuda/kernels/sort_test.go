@@ -11,7 +11,7 @@ import (
 	host "github.com/goestimator/goestimator/internal/runtime/kernels"
 )
 
-// faults is an empty fault record on the GPU.
+// faults makes an empty fault record on the GPU.
 func faults(r *rig) driver.Ptr { return up(r, make([]int64, kernels.FaultBytes/8)) }
 
 func TestSort(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// Runs longer than a chunk, and one-row tables, are summed as the host sums.
+// TestRuns: runs longer than a chunk, and one-row tables, are summed as on the host.
 func TestRuns(t *testing.T) {
 	r := newRig(t, "sort")
 	const n, rows, cols = 700, 6, 5

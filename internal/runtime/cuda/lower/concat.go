@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// slotted makes a step that moves between the parts of a large tensor along an axis and small tensors, which may lack the axis.
+// slotted makes a step that copies between parts of a large tensor along an axis and small tensors, which may not have the axis.
 func slotted(t *Target, o *engine.Operation, large *engine.Operand, small []*engine.Operand, axis int) (Step, error) {
 	m, err := newMoving(t, o, append([]*engine.Operand{large}, small...)...)
 	if err != nil {

@@ -17,7 +17,7 @@ var convOps = map[*ops.Def]lowering{
 	ops.Conv2DBackpropFilter: lowerConv(FilterGradient),
 }
 
-// convolution is the step of an op of the family; x, filter and y are the operands that stand for them.
+// convolution is the step of a convolution or its gradient; x, filter and y are the operands in these roles.
 type convolution struct {
 	t            *Target
 	o            *engine.Operation
@@ -42,7 +42,7 @@ func lowerConv(d Direction) lowering {
 	}
 }
 
-// newConvolution finds the operands: an input that only tells sizes is not among them.
+// newConvolution finds the operands, without an input that only has sizes.
 func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, error) {
 	c := &convolution{t: t, o: o, direction: d}
 	inputs := 3
@@ -62,7 +62,7 @@ func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, 
 	}
 	all := []*engine.Operand{c.x, c.y, c.filter}
 	if d == FilterGradient && c.filter.Type.DType == tensor.Float32 && c.filter.Type.Shape.Rank() == 4 {
-		all = all[:2] // sums are float32: the gradient can be, too
+		all = all[:2] // sums are float32, so the gradient can be, too
 	}
 	if err := images(all...); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (c *convolution) epilogue() error {
 	return nil
 }
 
-// at is the convolution of operands of the given dimensions, without places.
+// at returns the convolution of operands of the given dimensions, without addresses.
 func (c *convolution) at(x, filter, y []int) (Convolution, error) {
 	w, err := c.attrs.Conv2D(x, filter)
 	if err == nil {
@@ -102,7 +102,7 @@ func (c *convolution) at(x, filter, y []int) (Convolution, error) {
 		OutH: w.OutH, OutW: w.OutW, OutC: w.OutC, H: w.KH, W: w.KW, StrideH: w.StrideH, StrideW: w.StrideW,
 		DilationH: w.DilH, DilationW: w.DilW, PadTop: w.PadTop, PadLeft: w.PadLeft, Relu: c.relu}
 	if c.bias != nil {
-		v.Bias, v.BiasType = max(Address(c.bias), 256), c.bias.Type.DType // before it has a place: any that is aligned
+		v.Bias, v.BiasType = max(Address(c.bias), 256), c.bias.Type.DType // before it has an address: any aligned one
 	}
 	return v, err
 }
@@ -111,7 +111,7 @@ func (c *convolution) at(x, filter, y []int) (Convolution, error) {
 func (c *convolution) Workspace(batch int) int {
 	v, err := c.at(c.x.Type.Shape.At(batch), c.filter.Type.Shape.At(batch), c.y.Type.Shape.At(batch))
 	if err != nil {
-		return 0 // Bind tells
+		return 0 // Bind returns the error
 	}
 	return c.t.convolutions().Workspace(v)
 }
@@ -131,7 +131,7 @@ func (c *convolution) Bind() ([]Launch, error) {
 	return []Launch{l}, nil
 }
 
-// convolutions are the target's, or own kernels.
+// convolutions returns the target's Convolutions, or own kernels.
 func (t *Target) convolutions() Convolutions {
 	if t.Convs == nil {
 		return OwnConvolutions(t.Kernels)
@@ -139,5 +139,5 @@ func (t *Target) convolutions() Convolutions {
 	return t.Convs
 }
 
-// isBFloat16 tells which of the two types of images an operand has.
+// isBFloat16 reports which of the two types of images an operand has.
 func isBFloat16(o *engine.Operand) bool { return o.Type.DType == tensor.BFloat16 }

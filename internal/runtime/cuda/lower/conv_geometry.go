@@ -20,7 +20,7 @@ func windowAttrs(n *graph.Node) (*window.Attrs, error) {
 	return window.Read(n)
 }
 
-// checkWindow fails unless y are the sizes of a geometry's result, and the kernels can do it.
+// checkWindow fails unless y has the sizes of a geometry's result, and the kernels can do it.
 func checkWindow(g host.Window, y []int) error {
 	if want := window.Result(g); !slices.Equal(y, want) {
 		return fmt.Errorf("images [%d %d %d %d] under a window of [%d %d]: expected a result of %v, got %v", g.Batch, g.InH, g.InW, g.InC, g.KH, g.KW, want, y)
@@ -28,7 +28,7 @@ func checkWindow(g host.Window, y []int) error {
 	return kernels.Conv{Window: g}.Check()
 }
 
-// images fails unless all operands are of rank 4 and of one type that the kernels have.
+// images fails unless all operands have rank 4 and the same type, which the kernels support.
 func images(of ...*engine.Operand) error {
 	d := of[0].Type.DType
 	if d != tensor.Float32 && d != tensor.BFloat16 {

@@ -8,18 +8,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// OwnConvolutions is Convolutions by the kernels of module conv. Numbers are not rounded, whatever the precision.
+// OwnConvolutions returns Convolutions by the kernels of module conv. They never round numbers, whatever the precision.
 func OwnConvolutions(l *kernels.Library) Convolutions { return ownConvolutions{l} }
 
 type ownConvolutions struct{ l *kernels.Library }
 
-// Window is the convolution's geometry as kernels of the host and of the GPU take it.
+// Window returns the convolution's geometry for kernels of the host and the GPU.
 func (c Convolution) Window() host.Window {
 	return host.Window{Batch: c.Batch, InH: c.InH, InW: c.InW, InC: c.InC, OutH: c.OutH, OutW: c.OutW, OutC: c.OutC, KH: c.H, KW: c.W,
 		StrideH: c.StrideH, StrideW: c.StrideW, DilH: c.DilationH, DilW: c.DilationW, PadTop: c.PadTop, PadLeft: c.PadLeft}
 }
 
-// Check fails where types or sizes do not go together.
+// Check fails if types or sizes do not match.
 func (c Convolution) Check() error {
 	w := c.Window()
 	switch {
@@ -35,12 +35,12 @@ func (c Convolution) Check() error {
 	return c.own().Check()
 }
 
-// FloatGradient reports whether a filter's gradient is float32 while the images are not.
+// FloatGradient reports whether a filter's gradient is float32 but the images are not.
 func (c Convolution) FloatGradient() bool {
 	return c.Direction == FilterGradient && c.Type != tensor.Float32 && c.GradientType == tensor.Float32
 }
 
-// own is the convolution as the kernels take it.
+// own returns the convolution for the kernels.
 func (c Convolution) own() kernels.Conv {
 	return kernels.Conv{Window: c.Window(), X: c.X, W: c.Filter, Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == tensor.BFloat16, FloatW: c.FloatGradient(), Scratch: c.Workspace}
 }
@@ -48,7 +48,7 @@ func (c Convolution) own() kernels.Conv {
 // Workspace implements Convolutions.
 func (o ownConvolutions) Workspace(c Convolution) int {
 	if c.Check() != nil || c.Direction != FilterGradient {
-		return 0 // Plan tells what is wrong
+		return 0 // Plan returns the error
 	}
 	return c.own().ScratchBytes()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// imageCase is an op over images. An input that is written [..] in brackets tells sizes alone.
+// imageCase is an op over images. An input in brackets, [..], only has sizes.
 type imageCase struct {
 	op    string
 	attrs graph.Attrs
@@ -61,7 +61,7 @@ func imageCases() []imageCase {
 	}
 }
 
-// sizes is a constant with the sizes of a shape; the size of the batch does not matter, as engines do not read it.
+// sizes returns a constant with the sizes of a shape. Its batch size does not matter, as engines do not read it.
 func sizes(s string) *tensor.Tensor {
 	dims := splitDims(strings.Trim(s, "[]"))
 	v := tensor.New(tensor.Int32, len(dims))
@@ -71,7 +71,7 @@ func sizes(s string) *tensor.Tensor {
 	return v
 }
 
-// TestImagesAreThoseOfTheHost compares with the engine's results on the host.
+// TestImagesAreThoseOfTheHost compares results with the engine's on the host.
 func TestImagesAreThoseOfTheHost(t *testing.T) {
 	r := newRig(t, "conv", "depthwise", "pool")
 	for _, c := range imageCases() {
@@ -84,7 +84,7 @@ func TestImagesAreThoseOfTheHost(t *testing.T) {
 	}
 }
 
-// hostResult makes inputs of a case and what the engine makes of them on the host.
+// hostResult makes the inputs of a case and computes the result with the engine on the host.
 func hostResult(t *testing.T, c imageCase, batch int) (in []*tensor.Tensor, types []graph.Type, want *tensor.Tensor) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -106,7 +106,7 @@ func hostResult(t *testing.T, c imageCase, batch int) (in []*tensor.Tensor, type
 		f := b.Placeholder(fmt.Sprint("x", i), typ)
 		in, types, fed, feeds, inputs = append(in, v), append(types, typ), append(fed, v), append(feeds, f), append(inputs, f)
 	}
-	if c.op == "MaxPoolGrad" { // its y is that of its x
+	if c.op == "MaxPoolGrad" { // y must be the result for x
 		in[1] = maxPooled(t, c, in[0], batch)
 		fed[1] = in[1]
 	}
@@ -153,7 +153,7 @@ func maxPooled(t *testing.T, c imageCase, x *tensor.Tensor, batch int) *tensor.T
 	return v
 }
 
-// TestImagesThatAreRefused sees errors instead of launches.
+// TestImagesThatAreRefused expects errors instead of launches.
 func TestImagesThatAreRefused(t *testing.T) {
 	of := func(d tensor.DType, dims ...int) *engine.Operand {
 		return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.ShapeOf(dims...)}, Dims: dims}

@@ -27,7 +27,7 @@ func lowerDepthwise(d Direction, calls func(kernels.Depthwise) []kernels.Call) l
 			s.workspace = func(batch int) int {
 				k, err := c.depthwise(c.x.Type.Shape.At(batch), c.filter.Type.Shape.At(batch), c.y.Type.Shape.At(batch))
 				if err != nil {
-					return 0 // Bind tells
+					return 0 // Bind returns the error
 				}
 				return k.ScratchBytes()
 			}
@@ -44,7 +44,7 @@ func lowerDepthwise(d Direction, calls func(kernels.Depthwise) []kernels.Call) l
 	}
 }
 
-// depthwise is the convolution of operands of the given dimensions, without places.
+// depthwise returns the convolution of operands of the given dimensions, without addresses.
 func (c *convolution) depthwise(x, filter, y []int) (kernels.Depthwise, error) {
 	if filter[2] != x[3] || filter[2]*filter[3] != y[3] || y[3] == 0 {
 		return kernels.Depthwise{}, fmt.Errorf("filter %v does not fit %d channels in and %d out", filter, x[3], y[3])

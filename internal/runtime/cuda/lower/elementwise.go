@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// elementwiseOps are regions of elementwise nodes, and such nodes on their own: kernels are generated for them.
+// elementwiseOps are regions of elementwise nodes, and single elementwise nodes. Their kernels are generated.
 var elementwiseOps = elementwiseTable()
 
 func elementwiseTable() map[*ops.Def]lowering {
@@ -30,7 +30,7 @@ type chain struct {
 	t  *Target
 	o  *engine.Operation
 	c  *kernels.Chain
-	in []int // the operation's input that each of the kernel's is
+	in []int // for each of the kernel's inputs, the operation's input
 }
 
 func lowerRegion(t *Target, o *engine.Operation) (Step, error) {
@@ -40,7 +40,7 @@ func lowerRegion(t *Target, o *engine.Operation) (Step, error) {
 	return newChain(t, o, o.Body, o.Sources, o.Results)
 }
 
-// lowerElement makes a region of one node. Its inputs are stood for by nodes of their types.
+// lowerElement makes a region of one node, with placeholder nodes of the inputs' types.
 func lowerElement(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 1, 1); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *chain) Bind() ([]Launch, error) {
 	return Launches(s.t.Kernels, c), nil
 }
 
-// Fault implements Faulter: only divisions of integers can go wrong.
+// Fault implements Faulter. Only integer divisions can have faults.
 func (s *chain) Fault(f FaultRecord) error {
 	return fmt.Errorf("integer division by zero at element %d", f.Position)
 }

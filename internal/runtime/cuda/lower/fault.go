@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/engine"
 )
 
-// FaultRecord is what a kernel found wrong first: an index out of range, say. See kernels/src/prelude.cu.
+// FaultRecord is the first fault that a kernel found, such as an index out of range. See kernels/src/prelude.cu.
 type FaultRecord struct {
 	Operation             int64 // 1 + the operation's index, 0 for no fault
 	Index, Position, Size int64
@@ -20,12 +20,12 @@ func ReadFault(b []byte) (f FaultRecord) {
 	return f
 }
 
-// Faulter is a Step whose faults are not indices out of range.
+// Faulter is a Step with faults other than indices out of range.
 type Faulter interface {
 	Fault(f FaultRecord) error
 }
 
-// Fault puts a record into words, nil for no fault. steps are a program's, by operation.
+// Fault returns a record's fault as an error, nil for no fault. steps are the program's, by operation.
 func Fault(f FaultRecord, steps []Step) error {
 	if f.Operation == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// generateOps make tensors out of scalars, or are copies.
+// generateOps make tensors from scalars, or copy.
 var generateOps = map[*ops.Def]lowering{
 	ops.Fill: lowerFill, ops.Range: lowerRange, ops.DeepCopy: lowerCopy, ops.ReadVariableOp: lowerCopy,
 	ops.StatelessRandomUniformV2: random(kernels.Uniform), ops.StatelessRandomNormalV2: random(kernels.Normal), ops.StatelessTruncatedNormalV2: random(kernels.TruncatedNormal),

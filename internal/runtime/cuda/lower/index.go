@@ -18,7 +18,7 @@ var indexOps = map[*ops.Def]lowering{
 	ops.InTopKV2: lowerInTopK,
 }
 
-// integers fails unless input i is int32 or int64; wide says which.
+// integers fails unless input i is int32 or int64; wide reports int64.
 func integers(o *engine.Operation, i int) (wide bool, err error) {
 	d := o.In[i].Type.DType
 	if d != tensor.Int32 && d != tensor.Int64 {
@@ -27,7 +27,7 @@ func integers(o *engine.Operation, i int) (wide bool, err error) {
 	return d == tensor.Int64, nil
 }
 
-// shaped fails unless an operand has the dimensions of all parts, one after the other.
+// shaped fails unless an operand's dimensions are the concatenation of parts.
 func shaped(what string, x *engine.Operand, parts ...[]graph.Dim) error {
 	var want graph.Shape
 	for _, p := range parts {
@@ -39,7 +39,7 @@ func shaped(what string, x *engine.Operand, parts ...[]graph.Dim) error {
 	return nil
 }
 
-// note is where the kernels of a step note faults.
+// note returns where the kernels of a step record faults.
 func (s *step) note() kernels.Fault { return kernels.Fault{Record: s.t.Fault, Operation: s.o.Index} }
 
 // lowerGather takes params, indices and a constant axis.

@@ -25,10 +25,10 @@ var layoutOps = map[*ops.Def]lowering{
 	ops.Split:            lowerSplit,
 }
 
-// maxMoved is the most dimensions of what is moved: see kernels.Move.
+// maxMoved is the most dimensions of a tensor that can be moved: see kernels.Move.
 const maxMoved = 6
 
-// moving is a step that fills its result, or does not, and moves elements into it.
+// moving is a step that optionally fills its result, and then moves elements into it.
 type moving struct {
 	t     *Target
 	o     *engine.Operation
@@ -36,7 +36,7 @@ type moving struct {
 	moves func() ([]kernels.Move, error)
 }
 
-// newMoving checks that what is moved has one type, of a size that can be moved.
+// newMoving checks that all operands have the same type, with elements that can be moved.
 func newMoving(t *Target, o *engine.Operation, of ...*engine.Operand) (*moving, error) {
 	for _, x := range of {
 		switch d := x.Type.DType; {
@@ -95,10 +95,10 @@ type Clear struct {
 // Issue implements Launch.
 func (c Clear) Issue(s driver.Stream) error { return s.Fill(c.Dst, 0, c.Bytes) }
 
-// zeroed is the launch that clears all of an operand.
+// zeroed returns the launch that clears all of an operand.
 func zeroed(o *engine.Operand) Launch { return Clear{Address(o), o.N * o.Type.DType.Size()} }
 
-// dense returns the steps of a tensor whose elements lie in order.
+// dense returns the steps of a dense tensor.
 func dense(dims []int) []int {
 	steps, n := make([]int, len(dims)), 1
 	for k := len(dims) - 1; k >= 0; k-- {
@@ -108,7 +108,7 @@ func dense(dims []int) []int {
 	return steps
 }
 
-// gathered makes a step of one move into the whole result: walk says where in x the elements of the result are.
+// gathered makes a step of a single move into the whole result. walk says where in x the result's elements are.
 func gathered(t *Target, o *engine.Operation, walk func(x, out []int) (sizes, steps []int, base int, err error)) (Step, error) {
 	x, out := o.In[0], o.Out[0]
 	m, err := newMoving(t, o, x, out)
@@ -176,7 +176,7 @@ func lowerBroadcast(t *Target, o *engine.Operation) (Step, error) {
 	})
 }
 
-// lowerTile repeats whole dimensions; how often follows from the shapes.
+// lowerTile repeats whole dimensions. The multiples follow from the shapes.
 func lowerTile(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 1, 1); err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func lowerStridedSliceGrad(t *Target, o *engine.Operation) (Step, error) {
 	return m, nil
 }
 
-// lowerPad takes the paddings [rank, 2] as a constant; PadV2 the value besides.
+// lowerPad takes the paddings [rank, 2] as a constant; PadV2 also takes the value.
 func lowerPad(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 2, 1); err != nil {
 		return nil, err

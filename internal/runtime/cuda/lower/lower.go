@@ -12,17 +12,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Target is what kernels are made for.
+// Target is the target that kernels are made for.
 type Target struct {
 	Context   driver.Context
-	Kernels   *kernels.Library // of kernels.Modules() and what Lower generated
+	Kernels   *kernels.Library // kernels.Modules() and the generated kernels
 	Products  Products
 	Convs     Convolutions
 	Fault     driver.Ptr // the program's fault record, kernels.FaultBytes long
 	Precision Precision
 }
 
-// fault is where the kernels of an operation note what is wrong.
+// fault returns where the kernels of an operation record faults.
 func (t *Target) fault(o *engine.Operation) kernels.Fault {
 	return kernels.Fault{Record: t.Fault, Operation: o.Index}
 }
@@ -30,31 +30,30 @@ func (t *Target) fault(o *engine.Operation) kernels.Fault {
 // Precision says how float32 products are computed.
 type Precision int
 
-// The precisions. Operands of bfloat16 are multiplied as they are in both.
+// The precisions. With both, bfloat16 operands are multiplied unchanged.
 const (
 	Float32 Precision = iota
 	TF32              // factors rounded to 10 bits of mantissa
 )
 
-// lowering makes the step of an operation; it checks types and constants, and fails where the operation is not supported.
-// It keeps the target for Bind, and does not use it: Supports gives it an empty one.
+// lowering makes the step of an operation. It checks types and constants, and fails if the operation is not supported.
+// It keeps the target for Bind but must not use it, since Supports passes an empty one.
 type lowering func(t *Target, o *engine.Operation) (Step, error)
 
 // Step is a lowered operation.
 type Step interface {
-	// Workspace returns the bytes needed beside the operands for a batch of that many rows.
+	// Workspace returns the bytes needed besides the operands for a batch of that many rows.
 	Workspace(batch int) int
-	// Bind makes the launches for the operands' present places and sizes.
+	// Bind makes the launches for the operands' current places and sizes.
 	Bind() ([]Launch, error)
 }
 
-// Generated is a Step of a kernel that is compiled for it: Target.Kernels must have it before the first launch.
+// Generated is a Step with a generated kernel, which Target.Kernels must have before the first launch.
 type Generated interface {
 	Chain() *kernels.Chain
 }
 
-// Launch is work that goes to a stream. It can be captured into a graph, so nothing in it depends on the host at the
-// time of a run.
+// Launch is work for a stream. It can be captured in a graph, so it must not depend on the host at the time of a run.
 type Launch interface {
 	Issue(s driver.Stream) error
 }
@@ -76,10 +75,10 @@ var registry = sync.OnceValue(func() map[string]lowering {
 	return all
 })
 
-// Supported reports whether there are kernels of the op, for some operands at least.
+// Supported reports whether there are kernels of the op, at least for some operands.
 func Supported(op string) bool { return registry()[op] != nil }
 
-// Supports returns nil where Lower makes a step of the operation, else what is missing.
+// Supports returns nil if Lower can make a step of the operation, else what is missing.
 func Supports(o *engine.Operation) error {
 	_, err := Lower(&Target{}, o)
 	return err
@@ -98,7 +97,7 @@ func Lower(t *Target, o *engine.Operation) (Step, error) {
 	return s, nil
 }
 
-// Address returns where an operand lies, 0 where only its type matters.
+// Address returns the address of an operand, 0 if only its type matters.
 func Address(o *engine.Operand) driver.Ptr {
 	b, ok := o.Buffer.(interface{ Address() driver.Ptr })
 	if !ok {
@@ -107,13 +106,13 @@ func Address(o *engine.Operand) driver.Ptr {
 	return b.Address() + driver.Ptr(o.Offset)
 }
 
-// step is an operation done by own kernels.
+// step is an operation done with own kernels.
 type step struct {
 	t         *Target
 	o         *engine.Operation
 	calls     func() ([]kernels.Call, error)
 	workspace func(batch int) int       // nil for none
-	fault     func(f FaultRecord) error // nil where the kernels find none, or indices out of range
+	fault     func(f FaultRecord) error // nil if the kernels find no faults, or only indices out of range
 }
 
 // Workspace implements Step.
@@ -124,7 +123,7 @@ func (s *step) Workspace(batch int) int {
 	return s.workspace(batch)
 }
 
-// Bind implements Step. Calls without elements are left out.
+// Bind implements Step. It leaves out calls without elements.
 func (s *step) Bind() ([]Launch, error) {
 	calls, err := s.calls()
 	if err != nil {
@@ -133,11 +132,11 @@ func (s *step) Bind() ([]Launch, error) {
 	return Launches(s.t.Kernels, calls...), nil
 }
 
-// in and out are the addresses of operands.
+// in and out return the addresses of operands.
 func (s *step) in(i int) driver.Ptr  { return Address(s.o.In[i]) }
 func (s *step) out(i int) driver.Ptr { return Address(s.o.Out[i]) }
 
-// Launches makes launches of calls of a library's kernels.
+// Launches returns the launches of calls of a library's kernels.
 func Launches(l *kernels.Library, calls ...kernels.Call) []Launch {
 	out := make([]Launch, len(calls))
 	for i, c := range calls {

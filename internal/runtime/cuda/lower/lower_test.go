@@ -36,7 +36,7 @@ func constant(v ...int32) *engine.Operand {
 	return &engine.Operand{Type: graph.Type{DType: tensor.Int32, Shape: graph.ShapeOf(len(v))}, Constant: c}
 }
 
-// TestRefused sees that operations which kernels would do wrong are not supported.
+// TestRefused checks that operations that kernels would do wrong are not supported.
 func TestRefused(t *testing.T) {
 	x, y := of1(tensor.Float32, 4), of1(tensor.Float64, 4)
 	slot := &engine.Operand{Type: graph.Type{DType: tensor.Float32, Shape: graph.ShapeOf(4)}, Variable: true}

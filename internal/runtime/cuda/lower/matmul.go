@@ -12,7 +12,7 @@ import (
 // matmulOps are products of matrices.
 var matmulOps = map[*ops.Def]lowering{ops.MatMul: lowerMatMul, ops.FusedMatMul: lowerMatMul, ops.BatchMatMulV2: lowerMatMul}
 
-// matmul is one product for each matrix of the result's leading dimensions, to which the operands' broadcast.
+// matmul is one product for each matrix of the result. The operands' leading dimensions broadcast to the result's.
 type matmul struct {
 	t              *Target
 	o              *engine.Operation
@@ -66,7 +66,7 @@ func (m *matmul) readEpilogue() error {
 	return nil
 }
 
-// product is one of matrices a and b without places.
+// product returns a product of matrices a and b without addresses.
 func (m *matmul) product(a, b []int) Product {
 	p := Product{M: a[0], K: a[1], N: b[1], TransA: m.transA, TransB: m.transB, Batch: 1, Relu: m.relu, Precision: m.t.Precision}
 	p.A, p.B = Matrix{Type: m.o.In[0].Type.DType, Stride: a[1]}, Matrix{Type: m.o.In[1].Type.DType, Stride: b[1]}
@@ -80,7 +80,7 @@ func (m *matmul) product(a, b []int) Product {
 	return p
 }
 
-// products are what gives a result of the given dimensions; places are offsets in bytes.
+// products returns the products for a result of the given dimensions. Addresses are offsets in bytes.
 func (m *matmul) products(a, b, out []int) ([]Product, error) {
 	ra, rb, ro := len(a)-2, len(b)-2, len(out)-2
 	p := m.product(a[ra:], b[rb:])
@@ -94,7 +94,7 @@ func (m *matmul) products(a, b, out []int) ([]Product, error) {
 	}
 	inner := runs[0]
 	if inner.b == 0 && len(runs) == 1 && !m.transA {
-		p.M *= inner.n // rows of all of a's matrices follow each other
+		p.M *= inner.n // the rows of all of a's matrices are consecutive
 	} else {
 		p.Batch = inner.n
 		p.A.Step, p.B.Step, p.Out.Step = inner.a*p.M*p.K, inner.b*p.K*p.N, p.M*p.N
@@ -114,11 +114,11 @@ func (m *matmul) products(a, b, out []int) ([]Product, error) {
 	return all, nil
 }
 
-// run is neighbouring dimensions in which both operands behave alike: n matrices; the next one of a and b is so
-// many matrices further, 0 where the same one is used again.
+// run is neighbouring dimensions in which both operands behave alike: n matrices. a and b are the distances to the next
+// matrix of an operand, in matrices, or 0 if the same one is reused.
 type run struct{ n, a, b int }
 
-// broadcast finds the runs, from the last dimension on; at least one.
+// broadcast finds the runs, at least one, from the last dimension to the first.
 func broadcast(a, b, out []int) ([]run, error) {
 	var runs []run
 	stepA, stepB := 1, 1
@@ -164,7 +164,7 @@ func fromEnd(dims []int, i int) int {
 func (m *matmul) Workspace(batch int) int {
 	all, err := m.products(m.o.In[0].Type.Shape.At(batch), m.o.In[1].Type.Shape.At(batch), m.o.Out[0].Type.Shape.At(batch))
 	if err != nil {
-		return 0 // Bind tells
+		return 0 // Bind returns the error
 	}
 	most := 0
 	for _, p := range all {
@@ -176,7 +176,7 @@ func (m *matmul) Workspace(batch int) int {
 // withBias adds the bias to a product.
 func (m *matmul) withBias(p Product) Product {
 	if m.bias != nil {
-		p.Bias, p.BiasType = max(Address(m.bias), 256), m.bias.Type.DType // before it has a place: any that is aligned
+		p.Bias, p.BiasType = max(Address(m.bias), 256), m.bias.Type.DType // before it has an address: any aligned one
 	}
 	return p
 }
@@ -202,7 +202,7 @@ func (m *matmul) Bind() ([]Launch, error) {
 	return launches, nil
 }
 
-// products are the target's, or own kernels.
+// products returns the target's Products, or own kernels.
 func (t *Target) products() Products {
 	if t.Products == nil {
 		return OwnProducts(t.Kernels)

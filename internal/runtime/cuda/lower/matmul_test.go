@@ -63,7 +63,7 @@ func (p place) Address() driver.Ptr { return driver.Ptr(p) }
 func (p place) Len() int            { return 0 }
 func (p place) Free() error         { return nil }
 
-// operand makes memory for a value of a type; v is what it holds at first, nil for NaN.
+// operand makes memory for a value of a type. v is the initial contents, nil for NaN.
 func (r *rig) operand(typ graph.Type, batch int, v *tensor.Tensor) *engine.Operand {
 	r.t.Helper()
 	o := &engine.Operand{Type: typ, Dims: typ.Shape.At(batch)}
@@ -216,7 +216,7 @@ func splitDims(s string) (dims []int) {
 	return dims
 }
 
-// TestProductsAreThoseOfTheHost compares with the engine's results on the host.
+// TestProductsAreThoseOfTheHost compares results with the engine's on the host.
 func TestProductsAreThoseOfTheHost(t *testing.T) {
 	r := newRig(t, "gemm")
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -292,7 +292,7 @@ func closeTo(t *testing.T, what string, want, got *tensor.Tensor) {
 	}
 }
 
-// TestProductsThatAreRefused sees errors instead of launches.
+// TestProductsThatAreRefused expects errors instead of launches.
 func TestProductsThatAreRefused(t *testing.T) {
 	two := func(d tensor.DType, n int) *engine.Operand {
 		return &engine.Operand{Type: graph.Type{DType: d, Shape: graph.ShapeOf(n, n)}}

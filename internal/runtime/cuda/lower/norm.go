@@ -11,12 +11,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// normOps are batch normalization over all dimensions but the last: activations of float32 or bfloat16, all else float32.
+// normOps are batch normalization over all dimensions but the last. Activations are float32 or bfloat16, all else float32.
 var normOps = map[*ops.Def]lowering{
 	ops.FusedBatchNormV3: lowerNorm, ops.FusedBatchNormEx: lowerNorm, ops.FusedBatchNormGradV3: lowerNormGrad,
 }
 
-// norm is a step with the sizes that it needs before operands have any.
+// norm is a step with the sizes that it needs before its operands have sizes.
 type norm struct {
 	step
 	half     bool
@@ -37,14 +37,14 @@ func newNorm(t *Target, o *engine.Operation, x *engine.Operand) (*norm, error) {
 	return &norm{step: step{t: t, o: o}, half: d == tensor.BFloat16, training: o.Node.Bool("is_training")}, nil
 }
 
-// matrix is x's sizes for a batch.
+// matrix returns x's sizes as a matrix for a batch.
 func matrix(x *engine.Operand, batch int) (rows, cols int) {
 	s := x.Type.Shape
 	cols = s.Dims[s.Rank()-1].Const
 	return s.ElementsAt(batch) / max(cols, 1), cols
 }
 
-// channels fails unless all are vectors of x's channels of float32.
+// channels fails unless all operands are float32 vectors of x's channels.
 func channels(x *engine.Operand, of ...*engine.Operand) error {
 	want := graph.Shape{Dims: x.Type.Shape.Dims[x.Type.Shape.Rank()-1:]}
 	for _, v := range of {
@@ -56,7 +56,7 @@ func channels(x *engine.Operand, of ...*engine.Operand) error {
 }
 
 // lowerNorm takes x, scale, offset, mean, variance and a side input, and gives y, mean, variance, the reserves with mean and
-// plain variance, and one that is not used.
+// plain variance, and an unused one.
 func lowerNorm(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 5, 6); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func lowerNorm(t *Target, o *engine.Operation) (Step, error) {
 	}
 	stats := o.In[1:5]
 	if s.training && o.Node.Float("exponential_avg_factor", 1) == 1 {
-		stats = o.In[1:3] // mean and variance are not read
+		stats = o.In[1:3] // mean and variance are not read in training
 	}
 	if err := errors.Join(channels(o.In[0], stats...), channels(o.In[0], o.Out[1:5]...), typed(o.In[0].Type.DType, o.Out[0])); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *norm) forward() []Launch {
 	return all
 }
 
-// lowerNormGrad takes dy, x, scale, mean, variance and a reserve, and gives dx, dscale, doffset and two that are not used.
+// lowerNormGrad takes dy, x, scale, mean, variance and a reserve, and gives dx, dscale, doffset and two unused reserves.
 func lowerNormGrad(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 5, 3); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// OwnProducts is Products by the kernels of module gemm.
+// OwnProducts returns Products by the kernels of module gemm.
 func OwnProducts(l *kernels.Library) Products { return ownProducts{l} }
 
 type ownProducts struct{ l *kernels.Library }
@@ -17,7 +17,7 @@ type ownProducts struct{ l *kernels.Library }
 func (o ownProducts) Workspace(p Product) int {
 	g, err := gemm(p)
 	if err != nil {
-		return 0 // Plan tells
+		return 0 // Plan returns the error
 	}
 	return g.ScratchBytes()
 }
@@ -31,7 +31,7 @@ func (o ownProducts) Plan(p Product) (Launch, error) {
 	return Sequence(Launches(o.l, g.Calls()...)), nil
 }
 
-// gemm is a product as the kernels take it.
+// gemm returns a product for the kernels.
 func gemm(p Product) (g kernels.Gemm, err error) {
 	if err := p.Check(); err != nil {
 		return g, err
@@ -43,7 +43,7 @@ func gemm(p Product) (g kernels.Gemm, err error) {
 		TransA: p.TransA, TransB: p.TransB, Relu: p.Relu, TF32: p.Precision == TF32}, nil
 }
 
-// Check fails where types or sizes do not go together.
+// Check fails if types or sizes do not match.
 func (p Product) Check() error {
 	in, out := p.A.Type, p.Out.Type
 	switch {
@@ -68,7 +68,7 @@ func pick(first bool, a, b int) int {
 	return b
 }
 
-// Sequence is launches as one.
+// Sequence is several launches as one.
 type Sequence []Launch
 
 // Issue implements Launch.

@@ -16,7 +16,7 @@ var poolOps = map[*ops.Def]lowering{
 	ops.AvgPoolGrad: lowerPool(2, kernels.Pool.MeanGrad),
 }
 
-// lowerPool makes the step of an op with x as input, x, y and dy, or sizes of x that are not read and dy.
+// lowerPool makes the step of an op whose inputs are x, or x, y and dy, or the sizes of x (not read) and dy.
 func lowerPool(inputs int, calls func(kernels.Pool) []kernels.Call) lowering {
 	return func(t *Target, o *engine.Operation) (Step, error) {
 		if err := need(o, inputs, 1); err != nil {

@@ -5,11 +5,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Products multiplies matrices: cuBLASLt, or own kernels.
+// Products multiplies matrices, with cuBLASLt or own kernels.
 type Products interface {
-	// Workspace returns the bytes that Plan can make use of for a product of these sizes and types.
+	// Workspace returns the bytes of workspace that Plan can use for a product of these sizes and types.
 	Workspace(p Product) int
-	// Plan prepares a product for its present addresses. Launches of one plan do not run at the same time.
+	// Plan prepares a product for its current addresses. Launches of one plan do not run at the same time.
 	Plan(p Product) (Launch, error)
 }
 
@@ -20,7 +20,7 @@ type Product struct {
 	TransA, TransB bool // A is stored as [K, M], B as [N, K]
 	Batch          int  // matrices; 0 means 1
 	Bias           driver.Ptr
-	BiasType       tensor.DType // of Bias [N], where it is not 0
+	BiasType       tensor.DType // of Bias [N], if Bias is not 0
 	Relu           bool
 	Precision      Precision
 
@@ -36,39 +36,39 @@ type Matrix struct {
 	Step   int          // elements from one matrix of the batch to the next; 0 uses the same one for all
 }
 
-// Convolutions does two-dimensional convolutions: cuDNN, or own kernels.
+// Convolutions does two-dimensional convolutions, with cuDNN or own kernels.
 type Convolutions interface {
-	// Workspace returns the bytes that Plan can make use of for a convolution of these sizes and types.
+	// Workspace returns the bytes of workspace that Plan can use for a convolution of these sizes and types.
 	Workspace(c Convolution) int
-	// Plan prepares a convolution for its present addresses.
+	// Plan prepares a convolution for its current addresses.
 	Plan(c Convolution) (Launch, error)
 }
 
-// Direction says which of a convolution's tensors is computed out of the other two.
+// Direction says which of a convolution's tensors is computed from the other two.
 type Direction int
 
 // The directions.
 const (
 	Forward        Direction = iota // Y
-	InputGradient                   // X, where Y is its gradient
-	FilterGradient                  // Filter, where Y is its gradient
+	InputGradient                   // X's gradient, with Y the result's gradient
+	FilterGradient                  // Filter's gradient, with Y the result's gradient
 )
 
-// Convolution is one over X [Batch, InH, InW, InC] with Filter [H, W, InC/Groups, OutC], and Y [Batch, OutH, OutW, OutC].
-// X, Y and Filter have Forward's sizes in all directions.
+// Convolution is a convolution of X [Batch, InH, InW, InC] with Filter [H, W, InC/Groups, OutC] to Y [Batch, OutH, OutW,
+// OutC], or a gradient of it. X, Y and Filter have the same sizes in all directions.
 type Convolution struct {
 	Direction    Direction
 	X, Filter, Y driver.Ptr
 	Type         tensor.DType // of all three: Float32 or BFloat16
-	GradientType tensor.DType // of Filter in a FilterGradient, where it is not Type: Float32
+	GradientType tensor.DType // Float32 if a FilterGradient's Filter does not have Type
 	Precision    Precision
 
 	Batch, InH, InW, InC int
 	OutH, OutW, OutC     int
-	H, W                 int // of the filter
+	H, W                 int // the filter's size
 	StrideH, StrideW     int
 	DilationH, DilationW int
-	PadTop, PadLeft      int // what is beyond the other ends follows from the sizes
+	PadTop, PadLeft      int // padding at the other ends follows from the sizes
 	Groups               int // 0 means 1
 
 	Bias     driver.Ptr // [OutC], Forward only; 0 for none

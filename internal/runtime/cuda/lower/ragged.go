@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedOps work on values of examples of different lengths: see internal/runtime/engine's ops of the same names.
+// raggedOps work on values of examples of different lengths: see the ops of the same names in internal/runtime/engine.
 var raggedOps = map[*ops.Def]lowering{
 	ops.UpperBound:           lowerUpperBound,
 	ops.RaggedTensorToTensor: lowerRaggedDense,
@@ -21,7 +21,7 @@ var raggedOps = map[*ops.Def]lowering{
 	ops.RaggedSpread:         lowerSpread,
 }
 
-// elementOf are the types that sums and searches work on.
+// elementOf has the types that sums and searches support.
 var elementOf = map[tensor.DType]kernels.Element{tensor.Float32: kernels.Float32, tensor.Float64: kernels.Float64, tensor.Int32: kernels.Int32, tensor.Int64: kernels.Int64}
 
 // lowerUpperBound takes sorted rows [n,m] and values [n,k].
@@ -48,7 +48,7 @@ func lowerUpperBound(t *Target, o *engine.Operation) (Step, error) {
 type ragged struct {
 	step
 	offsets int // which input has them
-	ids     int // and the ids; -1 for none
+	ids     int // which input has the ids; -1 for none
 }
 
 // newRagged checks ids [n] and the offsets [examples+1].
@@ -68,7 +68,7 @@ func newRagged(t *Target, o *engine.Operation, ids, offsets int) (*ragged, error
 	return s, nil
 }
 
-// raggedFault tells an offset that does not divide the values from an id that is no row: see kernels.Ragged.Check.
+// raggedFault distinguishes invalid offsets from an id that is no row: see kernels.Ragged.Check.
 func raggedFault(f FaultRecord) error {
 	if f.Size < 0 {
 		return fmt.Errorf("offset %d is %d: expected offsets from 0 on that do not fall, at most %d", f.Position, f.Index, -1-f.Size)
@@ -76,13 +76,13 @@ func raggedFault(f FaultRecord) error {
 	return &engine.IndexError{Index: int(f.Index), Position: int(f.Position), Size: int(f.Size)}
 }
 
-// of fails unless there are offsets for so many examples.
+// of fails unless there are offsets for that many examples.
 func (s *ragged) of(examples graph.Dim) error {
 	examples.Const++
 	return shaped("offsets", s.o.In[s.offsets], []graph.Dim{examples})
 }
 
-// values are n values for the kernels.
+// values returns n values for the kernels.
 func (s *ragged) values(n int) kernels.Ragged {
 	r := kernels.Ragged{Offsets: s.in(s.offsets), N: n, Examples: s.o.In[s.offsets].N - 1, Fault: s.note()}
 	if s.ids >= 0 {
@@ -91,7 +91,7 @@ func (s *ragged) values(n int) kernels.Ragged {
 	return r
 }
 
-// checked puts the check of the offsets before a call, which is left out where its result is empty.
+// checked puts the check of the offsets before a call, and leaves the call out if its result is empty.
 func checked(r kernels.Ragged, out *engine.Operand, c func() kernels.Call) []kernels.Call {
 	if out.N == 0 {
 		return []kernels.Call{r.Check()}
@@ -144,7 +144,7 @@ func lowerRowNumbers(t *Target, o *engine.Operation) (Step, error) {
 	return s, errors.Join(typed(tensor.Int32, out), shaped("result", out, ids.Type.Shape.Dims))
 }
 
-// lowerCombine takes rows [n, ...], or a table, ids [n], offsets and perhaps weights [n].
+// lowerCombine takes rows [n, ...] or a table, ids [n], offsets and optional weights [n].
 func lowerCombine(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 3, 1); err != nil {
 		return nil, err

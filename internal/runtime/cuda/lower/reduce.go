@@ -23,7 +23,7 @@ type reduce struct {
 	step
 	op   host.ReduceOp
 	axes []bool
-	half bool // of the result (L2Loss)
+	half bool // halve the result (L2Loss)
 }
 
 // reduction takes the axes as a constant second input.
@@ -106,7 +106,7 @@ func (s *reduce) fold(sizes []int) kernels.Fold {
 	return f
 }
 
-// simple is the reduction of one run of dimensions of float32 or bfloat16, false where it is another.
+// simple returns the reduction if it is over one run of dimensions of float32 or bfloat16, else false.
 func (s *reduce) simple(sizes []int) (r kernels.Reduction, ok bool) {
 	d := s.o.In[0].Type.DType
 	if d != tensor.Float32 && d != tensor.BFloat16 {

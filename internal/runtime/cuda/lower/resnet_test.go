@@ -28,7 +28,7 @@ import (
 type imageModel struct {
 	*graph.Graph
 	spec      engine.Spec
-	names     []string // of what is fetched
+	names     []string // names of the fetches
 	variables map[string]*tensor.Tensor
 	feeds     []*tensor.Tensor
 }
@@ -98,7 +98,7 @@ func (m *imageModel) lower(t *testing.T, b *models.Builder, roots []*G.Node) {
 	}
 }
 
-// run is one step on a device, which it closes. It returns what was fetched, and the ops that the host did.
+// run runs a step on a device and closes it. It returns the fetches, and the ops that the host did.
 func (m *imageModel) run(t *testing.T, dev device.Device, how engine.Precision) (values []*tensor.Tensor, hosted []string) {
 	t.Helper()
 	vars, err := engine.NewVariables(dev)
@@ -168,7 +168,7 @@ func TestImageNetworksAreThoseOfTheHost(t *testing.T) {
 			m := newImageModel(t, c.network, c.params, c.dims...)
 			want, _ := m.run(t, device.NewHost(), engine.Float32)
 			m.check(t, engine.Float32, want, func(int) float64 { return 1e-4 })
-			// What rounding does to gradients depends on the network: the weights' alone is the measure.
+			// The effect of rounding on gradients depends on the network, so rounding the weights alone is the measure.
 			exact := m.variables
 			m.variables = rounded(exact)
 			near, _ := m.run(t, device.NewHost(), engine.Float32)
@@ -178,7 +178,7 @@ func TestImageNetworksAreThoseOfTheHost(t *testing.T) {
 	}
 }
 
-// check compares a run on the emulated device; tolerance is how far each value may be.
+// check compares a run on the emulated device. tolerance returns the allowed distance of each value.
 func (m *imageModel) check(t *testing.T, how engine.Precision, want []*tensor.Tensor, tolerance func(i int) float64) {
 	t.Helper()
 	dev, d := emulatedDevice(t)
@@ -198,7 +198,7 @@ func (m *imageModel) check(t *testing.T, how engine.Precision, want []*tensor.Te
 	}
 }
 
-// rounded has the variables as bfloat16 has them.
+// rounded returns the variables rounded to bfloat16.
 func rounded(variables map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	all := map[string]*tensor.Tensor{}
 	for name, v := range variables {
@@ -211,7 +211,7 @@ func rounded(variables map[string]*tensor.Tensor) map[string]*tensor.Tensor {
 	return all
 }
 
-// distance is the length of the difference in units of the expected length, or of 1e-3 where that is longer.
+// distance returns the length of the difference divided by the expected length, or by 1e-3 if that is larger.
 func distance(want, got *tensor.Tensor) float64 {
 	if !slices.Equal(want.Shape, got.Shape) {
 		return math.Inf(1)

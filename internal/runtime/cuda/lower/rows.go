@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// rowsOps add up rows that ids name, for tensors and for variables.
+// rowsOps sum rows named by ids, for tensors and for variables.
 var rowsOps = map[*ops.Def]lowering{
 	ops.UnsortedSegmentSum: lowerSegmentSum,
 	ops.SumByIndex:         lowerSumByIndex,
@@ -21,15 +21,15 @@ var rowsOps = map[*ops.Def]lowering{
 	ops.ResourceScatterSub: lowerScatter(host.Sub),
 }
 
-// rows is a step that sums rows [ids..., ...] by ids, for a table [n, ...]. Its workspace is that of the sort, then the sums of parts.
+// rows is a step that sums rows [ids..., ...] by ids, for a table [n, ...]. Its workspace has the sort's, then the sums of parts.
 type rows struct {
 	step
 	ids, data int // inputs
 	table     *engine.Operand
 	element   kernels.Element
-	into      func(r kernels.Runs, order driver.Ptr) kernels.Call // brings the sums to the table
-	empty     bool                                                // the table is cleared before
-	of        graph.Dim                                           // rows that the ids are of
+	into      func(r kernels.Runs, order driver.Ptr) kernels.Call // adds the sums to the table, or sets them
+	empty     bool                                                // the table is cleared first
+	of        graph.Dim                                           // number of rows that the ids can name
 }
 
 // newRows checks the ids and the data's shape and type.
@@ -53,7 +53,7 @@ func newRows(t *Target, o *engine.Operation, ids, data int, table *engine.Operan
 	return s, shaped("rows", o.In[data], o.In[ids].Type.Shape.Dims, table.Type.Shape.Dims[1:])
 }
 
-// sort is the order of n ids, without places.
+// sort returns the sort of n ids, without addresses.
 func (s *rows) sort(n, rows int) kernels.Sort {
 	return kernels.Sort{N: n, Rows: rows, Int64: s.o.In[s.ids].Type.DType == tensor.Int64, Fault: s.note()}
 }
@@ -83,7 +83,7 @@ func (s *rows) Bind() ([]Launch, error) {
 	calls, keys, order := sort.Calls()
 	r := kernels.Runs{Keys: keys, Parts: sort.Scratch + driver.Ptr(kernels.Aligned(sort.ScratchBytes())), N: n, Rows: count, Cols: cols}
 	calls = append(calls, r.Sum(s.element, s.in(s.data), order))
-	if s.o.Guard != nil { // it is older than the faults that the sort finds
+	if s.o.Guard != nil { // the guard is older than the faults that the sort finds
 		calls = append(calls, kernels.Guard(Address(s.o.Guard), 0, s.t.Fault))
 	}
 	calls = append(calls, s.into(r, order))
@@ -142,7 +142,7 @@ func lowerScatter(op host.BinaryOp) lowering {
 	}
 }
 
-// lowerSparseUpdate takes variables, scalars, rows and ids as updates says; rows of equal ids are summed before the rule.
+// lowerSparseUpdate takes variables, scalars, rows and ids as described by updates. Rows of equal ids are summed before the rule.
 func lowerSparseUpdate(t *Target, o *engine.Operation) (Step, error) {
 	u, err := checkUpdate(o)
 	if err != nil {

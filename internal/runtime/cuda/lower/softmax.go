@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// softmaxOps are over the last dimension, of float32.
+// softmaxOps work along the last dimension, in float32.
 var softmaxOps = map[*ops.Def]lowering{
 	ops.Softmax: softmax(false), ops.LogSoftmax: softmax(true),
 	ops.SoftmaxCrossEntropyWithLogits: lowerXent, ops.SparseSoftmaxCrossEntropyWithLogits: lowerSparseXent,
@@ -40,7 +40,7 @@ func softmax(log bool) lowering {
 	}
 }
 
-// rowsCols are an operand's sizes as a matrix of its last dimension; no rows where it has no elements.
+// rowsCols returns an operand's sizes as a matrix of its last dimension, with no rows if it has no elements.
 func rowsCols(o *engine.Operand) (rows, cols int) {
 	cols = 1
 	if n := len(o.Dims); n > 0 {
@@ -52,7 +52,7 @@ func rowsCols(o *engine.Operand) (rows, cols int) {
 	return o.N / cols, cols
 }
 
-// checkXent wants logits [n,classes], loss [n] and backprop [n,classes] of float32.
+// checkXent fails unless logits [n,classes], loss [n] and backprop [n,classes] are float32.
 func checkXent(o *engine.Operation) error {
 	if err := need(o, 2, 2); err != nil {
 		return err

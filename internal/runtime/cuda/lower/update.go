@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// updateRule is what the kernels have of an optimizer's op.
+// updateRule describes the kernels for an optimizer's op.
 type updateRule struct {
 	rule    kernels.Rule
-	scalars []int // the place among the kernel's scalars of each of the op's, nil for their order
-	slots   []int // likewise of the slots
+	scalars []int // for each of the op's scalars, the place among the kernel's; nil for the same order
+	slots   []int // likewise for the slots
 }
 
 var (
@@ -60,7 +60,7 @@ func updateTable() map[*ops.Def]lowering {
 	return all
 }
 
-// checkUpdate fails where the kernels of an op's rule do not take its operands, but for its gradient and indices.
+// checkUpdate fails unless the kernels of an op's rule take its operands. It does not check the gradient and indices.
 func checkUpdate(o *engine.Operation) (ops.Update, error) {
 	op := ops.Find(o.Node.Op)
 	u, _ := op.Update()
@@ -86,7 +86,7 @@ func checkUpdate(o *engine.Operation) (ops.Update, error) {
 	return u, nil
 }
 
-// updateOf is the update of an operation that checkUpdate has passed, with the operands' present places.
+// updateOf returns the update of an operation that checkUpdate has passed, with the operands' current addresses.
 func updateOf(t *Target, o *engine.Operation) kernels.Update {
 	op := ops.Find(o.Node.Op)
 	r := updates[op]
@@ -101,7 +101,7 @@ func updateOf(t *Target, o *engine.Operation) kernels.Update {
 	return u
 }
 
-// arrange puts the addresses of operands where order says.
+// arrange puts the addresses of operands into the places that order says.
 func arrange(to []driver.Ptr, order []int, from []*engine.Operand) {
 	for i, v := range from {
 		at := i
@@ -129,7 +129,7 @@ func lowerUpdate(t *Target, o *engine.Operation) (Step, error) {
 	}), nil
 }
 
-// updating is a Launch of one update, which Join can do together with others.
+// updating is a Launch of one update, which Join can merge with others.
 type updating struct {
 	l *kernels.Library
 	d kernels.Dense
@@ -140,7 +140,7 @@ func (u updating) Issue(s driver.Stream) error {
 	return u.l.Launch(s, u.d.Update.Dense(u.d.Gradient, u.d.N))
 }
 
-// Join makes fewer launches of those that follow each other.
+// Join merges consecutive updates into fewer launches.
 func Join(launches []Launch) (merged []Launch) {
 	for i := 0; i < len(launches); {
 		first, ok := launches[i].(updating)
@@ -162,7 +162,7 @@ func Join(launches []Launch) (merged []Launch) {
 	return merged
 }
 
-// guard is where an update looks whether it is to be made: like a fault record, it has 0 first then.
+// guard returns the address that decides whether an update is made: 0 there means yes, as in a fault record.
 func (t *Target) guard(o *engine.Operation) driver.Ptr {
 	if o.Guard != nil {
 		return Address(o.Guard)
@@ -170,7 +170,7 @@ func (t *Target) guard(o *engine.Operation) driver.Ptr {
 	return t.Fault
 }
 
-// lowerGuard takes a bool; what it gives keeps updates from happening where that is false, or after a fault.
+// lowerGuard takes a bool. Its result prevents updates if the bool is false, or after a fault.
 func lowerGuard(t *Target, o *engine.Operation) (Step, error) {
 	if err := need(o, 1, 1); err != nil {
 		return nil, err

@@ -14,14 +14,14 @@ import (
 // communicator is ncclComm_t: one rank of a group.
 type communicator uintptr
 
-// calls is the part of NCCL in use.
+// calls are the functions of NCCL in use.
 type calls interface {
-	// group makes one operation of what f calls, for several ranks, which no call of it waits for.
+	// group makes one operation of f's calls for several ranks. No call in it waits for the others.
 	group(f func() error) error
-	// enter makes a rank, on the GPU whose context is current. It is known when the group of calls has ended.
+	// enter makes a rank, on the GPU whose context is current. to is valid when the group of calls has ended.
 	enter(m membership, to *communicator) error
 	allReduce(c communicator, r reduction) error
-	// state is nil where the rank is well, errInProgress while a call of it goes on, else what it failed with.
+	// state returns nil if the rank is well, errInProgress while a call of it runs, else its error.
 	state(c communicator) error
 	// leave ends a rank.
 	leave(c communicator, how leaving) error
@@ -31,12 +31,12 @@ type calls interface {
 type leaving int
 
 const (
-	finalize leaving = iota // end what it has begun: state tells when it has. Then it is to be destroyed
-	destroy                 // a rank of this process alone, or a finalized one
-	abort                   // at once, with what it has in streams
+	finalize leaving = iota // end its work; when state says that it has, destroy the rank
+	destroy                 // a rank of a group in this process, or a finalized rank
+	abort                   // at once, with its work in streams
 )
 
-// membership is a rank that enters a group.
+// membership describes a rank that enters a group.
 type membership struct {
 	id          *ID
 	rank, total int
@@ -55,7 +55,7 @@ var errInProgress = errors.New("in progress")
 
 // native calls the library.
 type native struct {
-	number int32 // of the version: 21005 is 2.10.5
+	number int32 // the version: 21005 is 2.10.5
 
 	version, uniqueID, errorString, lastError dylib.Proc
 	groupStart, groupEnd, join, reduce        dylib.Proc
@@ -70,7 +70,7 @@ func (n *native) symbols() map[string]*dylib.Proc {
 	}
 }
 
-// bind loads the library. Its error is around a *dylib.NotFoundError where there is none, and an ErrVersion where it is too old.
+// bind loads the library. Its error wraps a *dylib.NotFoundError if there is none, and ErrVersion if it is too old.
 func bind(folders ...string) (*native, error) {
 	lib, err := dylib.Open(dylib.NCCL, folders...)
 	if err != nil {
@@ -88,7 +88,7 @@ func bind(folders ...string) (*native, error) {
 	return n, lib.Bind(n.symbols())
 }
 
-// check makes an error of what a function returned. That it goes on is none: see state.
+// check turns a function's result into an error. "In progress" is not an error: see state.
 func (n *native) check(call string, result uintptr) error {
 	r := Result(int32(result))
 	if r == 0 || r == ResultInProgress {
@@ -106,7 +106,7 @@ func text(address uintptr) string {
 	if address == 0 {
 		return ""
 	}
-	p := *(*unsafe.Pointer)(unsafe.Pointer(&address)) // memory of C, which the collector does not move
+	p := *(*unsafe.Pointer)(unsafe.Pointer(&address)) // C's memory, which the garbage collector does not move
 	n := 0
 	for *(*byte)(unsafe.Add(p, n)) != 0 {
 		n++
@@ -119,7 +119,7 @@ func (n *native) newID() (id ID, err error) {
 	return id, err
 }
 
-// group stays on one thread of the system, which is what NCCL tells groups by.
+// group stays on one OS thread, because NCCL identifies groups by thread.
 func (n *native) group(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

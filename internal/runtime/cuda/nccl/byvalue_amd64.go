@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// byValueAddress is that of byValue in the assembly file.
+// byValueAddress is the address of byValue in the assembly file.
 var byValueAddress uintptr
 
 // initRank calls ncclCommInitRankConfig, which takes the ID by value.

@@ -14,7 +14,7 @@ const (
 	idBytes     = 128 // NCCL_UNIQUE_ID_BYTES
 	configMagic = 0xcafebeef
 
-	// leastVersion is that of config's form, and the oldest library that is used: 2.17.
+	// leastVersion is the version of config's layout, and the oldest usable library: 2.17.
 	leastVersion = 21700
 )
 

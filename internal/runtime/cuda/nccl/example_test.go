@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/nccl"
 )
 
-// GPUs that are none are refused before the library is looked for.
+// Contexts without a real GPU are refused before the library is looked for.
 func ExampleOpen() {
 	c, _ := fake.New(fake.Default).Open(0)
 	_, err := nccl.Open([]driver.Context{c})

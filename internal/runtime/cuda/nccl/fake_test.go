@@ -27,7 +27,7 @@ type fakeCalls struct {
 	states  map[communicator]error
 	ranks   communicator
 	left    []leaving
-	stuck   chan struct{} // not nil: calls that leave do not return before
+	stuck   chan struct{} // if not nil, calls of leave return only after it is closed
 }
 
 func (f *fakeCalls) group(do func() error) error {
@@ -83,7 +83,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestCheck sees that a later error of a rank is returned.
+// TestCheck checks that a later error of a rank is returned.
 func TestCheck(t *testing.T) {
 	f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}}
 	g, err := join(t.Context(), f, []driver.Context{nativeContext{}, nativeContext{}}, place{total: 2})
@@ -103,7 +103,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLeaveTheOthers ends groups of several processes: with the others, without them, and after a failure.
+// TestLeaveTheOthers ends groups of several processes with the others, without them, and after a failure.
 func TestLeaveTheOthers(t *testing.T) {
 	lost := &Error{Call: "nccl", Result: ResultRemote, Text: "remote"}
 	for what, c := range map[string]struct {
@@ -148,7 +148,7 @@ func TestStuckLibrary(t *testing.T) {
 	}
 }
 
-// TestSumWithoutTheOthers sees that a sum which other processes do not come to ends with its context, and the group with it.
+// TestSumWithoutTheOthers checks that a sum that other processes do not join ends with its context, and that the group ends, too.
 func TestSumWithoutTheOthers(t *testing.T) {
 	peerstest.Each(t, 1, func(r *peerstest.Rig) {
 		f := &fakeCalls{host: peers.NewHost(r.Contexts()), streams: r.Streams, states: map[communicator]error{}}

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// realRig is the GPUs of this machine. It skips the test where there is none.
+// realRig returns the GPUs of this machine. It skips the test if there are none.
 func realRig(t *testing.T) *peerstest.Rig {
 	t.Helper()
 	d, err := libcuda.Open()
@@ -62,7 +62,7 @@ func TestOnGPUs(t *testing.T) {
 	}
 }
 
-// TestNetworkOnGPUs sums over the GPUs of this machine as workers of one GPU each do.
+// TestNetworkOnGPUs sums over the GPUs of this machine like workers with one GPU each.
 func TestNetworkOnGPUs(t *testing.T) {
 	r := realRig(t)
 	n := Network{Folders: wheelFolders()}

@@ -13,15 +13,15 @@ import (
 // ID names a group to all its ranks.
 type ID [idBytes]byte
 
-// Group is GPUs that sum together. Its methods are called by one goroutine at a time.
+// Group is GPUs that sum together. One goroutine at a time may call its methods.
 type Group struct {
 	lib    calls
 	ranks  []communicator
-	total  int  // with the ranks of other processes
-	broken bool // it has failed or ended
+	total  int  // number of ranks, including other processes'
+	broken bool // the group has failed or ended
 
-	patience  time.Duration // of Close, for other processes
-	leaveTime time.Duration // that the library may take to end a rank
+	patience  time.Duration // how long Close waits for other processes
+	leaveTime time.Duration // how long the library may take to end a rank
 }
 
 var (
@@ -32,14 +32,14 @@ var (
 const (
 	closePatience = 2 * time.Second
 	leaveTime     = 10 * time.Second
-	interval      = 200 * time.Microsecond // between looks whether a call is done
+	interval      = 200 * time.Microsecond // between checks whether a call is done
 )
 
-// remote reports whether some ranks are of other processes: calls return before they are done.
+// remote reports whether some ranks belong to other processes. Calls then return before they are done.
 func (g *Group) remote() bool { return g.total > len(g.ranks) }
 
-// Open makes a group of GPUs of this process. Its error is an ErrNotNative where a context is not a real GPU's, and around a
-// *dylib.NotFoundError where there is no NCCL.
+// Open makes a group of GPUs of this process. Its error is ErrNotNative if a context is not a real GPU's, and wraps a
+// *dylib.NotFoundError if there is no NCCL.
 func Open(contexts []driver.Context, folders ...string) (*Group, error) {
 	if err := checkNative(contexts); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (g *Group) waitAll(ctx context.Context) error {
 	return nil
 }
 
-// AllReduce implements peers.Reducer for a group of this process alone.
+// AllReduce implements peers.Reducer for a group within this process.
 func (g *Group) AllReduce(parts []peers.Part) error { return g.Reduce(context.Background(), parts) }
 
 // Reduce implements peers.Group.
@@ -167,11 +167,11 @@ func (g *Group) Check() error {
 	return nil
 }
 
-// Abort implements peers.Group. It is what frees a stream that waits for a rank which does not come.
+// Abort implements peers.Group. It releases streams that wait for a missing rank.
 func (g *Group) Abort() error { return g.end(abort) }
 
-// Close implements peers.Reducer and peers.Group. A group that failed is aborted, and so is one whose other processes do not
-// end it, too.
+// Close implements peers.Reducer and peers.Group. It aborts a group that failed, or that the other processes do not close,
+// too.
 func (g *Group) Close() error {
 	switch {
 	case g.broken:
@@ -189,7 +189,7 @@ func (g *Group) Close() error {
 		err = g.waitAll(ctx)
 		cancel()
 	}
-	if err != nil { // the others have gone, or are slow: nothing that this process needs is lost
+	if err != nil { // the others are gone or slow, but this process loses nothing that it needs
 		return g.end(abort)
 	}
 	return g.end(destroy)
@@ -203,11 +203,11 @@ func (g *Group) end(how leaving) error {
 	return err
 }
 
-// each lets every rank leave. The library's functions for that wait for ranks of other processes at times, also where they
-// should not: here they are not waited for long.
+// each makes every rank leave. The library's functions sometimes wait for ranks of other processes even if they should not,
+// so each does not wait long for them.
 func (g *Group) each(how leaving) error {
 	if len(g.ranks) == 0 {
-		return nil // they have left
+		return nil // already left
 	}
 	done := make(chan error, 1)
 	go func(lib calls, ranks []communicator) {

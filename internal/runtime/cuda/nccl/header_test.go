@@ -79,13 +79,13 @@ func TestNumbersOfTheHeader(t *testing.T) {
 	}
 }
 
-// wheelFolders are the folders of NVIDIA's own library in this repository's Python environment.
+// wheelFolders returns the folders of NVIDIA's own library in this repository's Python environment.
 func wheelFolders() []string {
 	return dylib.WheelFolders(dylib.NCCL, filepath.Join(testkit.Root(), ".venv"))
 }
 
-// TestTheRealLibrary finds all functions. IDs need no GPU; a rank that cannot be is refused with the
-// library's words.
+// TestTheRealLibrary finds all functions. IDs need no GPU; an impossible rank is refused with the
+// library's message.
 func TestTheRealLibrary(t *testing.T) {
 	n, err := bind(wheelFolders()...)
 	var missing *dylib.NotFoundError

@@ -8,11 +8,10 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/peers"
 )
 
-// Network makes groups of GPUs of several processes, of several machines, by NCCL. Errors are around an ErrNotNative where a
-// context is not a real GPU's, around a *dylib.NotFoundError where there is no NCCL, and around an ErrVersion where it is too
-// old.
+// Network makes groups of GPUs of several processes on several machines with NCCL. Errors wrap ErrNotNative if a context is
+// not a real GPU's, a *dylib.NotFoundError if there is no NCCL, and ErrVersion if it is too old.
 type Network struct {
-	Folders []string // searched before others for the library
+	Folders []string // searched first for the library
 }
 
 var _ peers.Network = Network{}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Error is what NCCL said to a call.
+// Error is an error of an NCCL call.
 type Error struct {
 	Call   string
 	Result Result
-	Text   string // of the library
+	Text   string // the library's message
 }
 
 // Result is ncclResult_t.
@@ -36,10 +36,10 @@ func (e *Error) Error() string {
 }
 
 var (
-	// ErrVersion tells that the library is too old.
+	// ErrVersion means that the library is too old.
 	ErrVersion = errors.New("NCCL is too old: expected 2.17 or later")
-	// ErrNotNative tells of contexts or streams that are not a real GPU's.
+	// ErrNotNative means that a context or stream is not a real GPU's.
 	ErrNotNative = errors.New("not a context or stream of a real GPU")
-	// ErrStuck tells of a library that did not return. What it holds is lost to the process.
+	// ErrStuck means that the library did not return. Its resources are lost to the process.
 	ErrStuck = errors.New("the library has not returned")
 )

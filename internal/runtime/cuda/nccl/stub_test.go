@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// nativeContext is a context as far as NCCL needs one.
+// nativeContext is a context with what NCCL needs.
 type nativeContext struct{ driver.Context }
 
 func (nativeContext) Current(f func() error) error { return f() }
@@ -26,7 +26,7 @@ type nativeStream struct {
 
 func (s nativeStream) Handle() uintptr { return s.handle }
 
-// stub is a library that was compiled against NVIDIA's header, and how many ranks it has.
+// stub returns a library compiled against NVIDIA's header, and a function that returns the number of its ranks.
 func stub(t *testing.T) (*native, func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func stub(t *testing.T) (*native, func() int) {
 	return n, func() int { return int(live.Call()) }
 }
 
-// TestGroupThroughC sums in memory of the host by a library of C.
+// TestGroupThroughC sums in memory of the host with a C library.
 func TestGroupThroughC(t *testing.T) {
 	n, live := stub(t)
 	id, err := n.newID()
@@ -88,7 +88,7 @@ func TestGroupThroughC(t *testing.T) {
 	}
 }
 
-// TestJoinThroughC makes ranks of a group that has others elsewhere: calls return before they are done.
+// TestJoinThroughC makes ranks of a group with ranks elsewhere: calls return before they are done.
 func TestJoinThroughC(t *testing.T) {
 	n, live := stub(t)
 	id, err := n.newID()

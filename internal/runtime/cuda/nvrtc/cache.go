@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Cache is a Compiler that remembers. What it goes by is the text, the architecture and the compiler's version.
+// Cache is a Compiler that caches results by text, architecture and the compiler's version.
 type Cache struct {
 	of  Compiler
 	fs  atomicfile.FS
@@ -28,12 +28,12 @@ type entry struct {
 	err  error
 }
 
-// NewCache makes a cache before a compiler. Files go to dir; "" means none, only memory.
+// NewCache makes a cache for a compiler, with files in dir. If dir is "", it caches only in memory.
 func NewCache(of Compiler, dir string) *Cache {
 	return &Cache{of: of, fs: atomicfile.OS{}, dir: dir, done: map[string]*entry{}}
 }
 
-// DefaultDir is the user's directory for compiled kernels, "" where the system has none.
+// DefaultDir returns the user's directory for compiled kernels, "" if the system has none.
 func DefaultDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -42,11 +42,11 @@ func DefaultDir() string {
 	return filepath.Join(dir, "goestimator", "ptx")
 }
 
-// Version is the compiler's.
+// Version returns the compiler's version.
 func (c *Cache) Version() int { return c.of.Version() }
 
-// Compile returns what is known, or compiles; the same program at most once at a time. Failures are not remembered. A
-// directory that cannot be written is no failure: the next process compiles again.
+// Compile returns the cached result, or compiles. It compiles a program at most once at a time. Failures are not cached. It is
+// no failure if the directory cannot be written: the next process then compiles again.
 func (c *Cache) Compile(ctx context.Context, s Source, arch Arch) ([]byte, error) {
 	key := c.key(s, arch)
 	c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *Cache) make(ctx context.Context, key string, s Source, arch Arch) ([]by
 		return nil, err
 	}
 	if c.dir != "" && atomicfile.MkdirAll(c.fs, c.dir) == nil {
-		// Not written: compiled again by the next process.
+		// If this fails, the next process compiles again.
 		_ = atomicfile.WriteFile(c.fs, c.path(key), withChecksum(ptx))
 	}
 	return ptx, nil
@@ -89,7 +89,7 @@ func (c *Cache) make(ctx context.Context, key string, s Source, arch Arch) ([]by
 
 func (c *Cache) path(key string) string { return filepath.Join(c.dir, key+".ptx") }
 
-// read returns a file's PTX. A damaged file counts as none: it is written anew.
+// read returns a file's PTX. A damaged file counts as missing and is written again.
 func (c *Cache) read(key string) ([]byte, bool) {
 	if c.dir == "" {
 		return nil, false

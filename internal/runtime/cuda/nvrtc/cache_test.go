@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counter compiles by counting.
+// counter is a compiler that only counts.
 type counter struct {
 	mu    sync.Mutex
 	calls int

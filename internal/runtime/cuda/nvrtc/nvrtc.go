@@ -19,16 +19,16 @@ type Source struct {
 // Arch is a virtual architecture: 80 for compute_80. Its PTX runs on GPUs of that compute capability and newer ones.
 type Arch int
 
-// Compiler makes PTX.
+// Compiler compiles programs to PTX.
 type Compiler interface {
-	// Version is 1000*major + 10*minor of the compiler's CUDA version. It is part of what a cache goes by.
+	// Version returns 1000*major + 10*minor of the compiler's CUDA version. It is part of a cache's key.
 	Version() int
-	// Compile returns PTX text. The error of a program that does not compile is a *CompileError. A compilation that has
-	// begun is not interrupted by ctx.
+	// Compile returns PTX text. If a program does not compile, the error is a *CompileError. ctx does not interrupt a
+	// compilation that has begun.
 	Compile(ctx context.Context, s Source, arch Arch) ([]byte, error)
 }
 
-// CompileError carries the compiler's log.
+// CompileError has the compiler's log.
 type CompileError struct {
 	Name string
 	Arch Arch
@@ -98,7 +98,7 @@ func (n *nvrtc) Compile(ctx context.Context, s Source, arch Arch) ([]byte, error
 	return n.text("nvrtcGetPTX", n.ptxSize, n.ptx, *program)
 }
 
-// text fetches what the library gives by a function for the size and one for the bytes, without the final zero.
+// text fetches a text from the library, with a function for its size and one for its bytes, without the final zero.
 func (n *nvrtc) text(call string, sizeOf, get dylib.Proc, program uintptr) ([]byte, error) {
 	size := new(uint64)
 	if err := n.check(call+"Size", sizeOf.Call(program, uintptr(unsafe.Pointer(size)))); err != nil || *size == 0 {

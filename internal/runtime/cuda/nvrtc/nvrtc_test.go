@@ -19,7 +19,7 @@ const twice = `extern "C" __global__ void twice(float *x, int n) {
   if (i < n) x[i] *= 2;
 }`
 
-// open loads the compiler of this machine, or of the peers' Python environment.
+// open loads the compiler from this machine or from the peers' Python environment.
 func open(t *testing.T) Compiler {
 	t.Helper()
 	c, err := Open(dylib.WheelFolders(dylib.NVRTC, filepath.Join(testkit.Root(), ".venv"))...)

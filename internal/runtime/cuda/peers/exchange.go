@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/kernels"
 )
 
-// Exchange sums by copies from GPU to GPU. Each GPU owns a chunk: it fetches the others' values of it, adds them in the
-// order of the ranks, and the others fetch the sum. So each GPU takes in and gives out 2(n-1)/n of the data, as in a ring,
+// Exchange sums with copies between GPUs. Each GPU owns a chunk: it fetches the others' values of the chunk and sums them in
+// the order of the ranks, then the others fetch the sum. So each GPU receives and sends 2(n-1)/n of the data, as in a ring,
 // but in two steps instead of 2(n-1), and the order of the sum does not depend on the chunk. The host does not wait.
 type Exchange struct {
 	members []member
@@ -18,20 +18,20 @@ type Exchange struct {
 // member is one GPU.
 type member struct {
 	Device
-	// Events of the last sum: the GPU's values are complete; it is done with its chunk; it is done with all.
+	// Events of the last sum: the GPU's values are complete; its chunk is summed; it has fetched all sums.
 	ready, summed, gathered driver.Event
 	scratch                 driver.Ptr
 	size                    int // bytes of scratch
 }
 
-// ErrNoPeers tells of a driver that cannot copy between GPUs.
+// ErrNoPeers means that a driver cannot copy between GPUs.
 var ErrNoPeers = errors.New("the driver does not copy between GPUs")
 
-// chunkAlign is what chunks are multiples of, in elements: whole lines of memory of any type.
+// chunkAlign is the alignment of chunks in elements: whole memory lines for any type.
 const chunkAlign = 64
 
-// NewExchange opens the paths between GPUs. Its error is an ErrNoPeers where the driver cannot copy between them. (Where it
-// can, but the machine has no direct path, the driver copies through the host.)
+// NewExchange opens the paths between GPUs. Its error is ErrNoPeers if the driver cannot copy between them. (If it can, but
+// the machine has no direct path, the driver copies through the host.)
 func NewExchange(devices []Device) (*Exchange, error) {
 	x := &Exchange{members: make([]member, len(devices))}
 	for i, d := range devices {
@@ -73,7 +73,7 @@ func (x *Exchange) AllReduce(parts []Part) error {
 	}{
 		{"prepare", s.prepare}, {"add", s.add}, {"fetch the sums", s.gather}, {"wait for the others", s.end},
 	} {
-		for i := range parts { // each step needs events of the one before, of all
+		for i := range parts { // each step needs all ranks' events of the step before
 			if err := step.do(i); err != nil {
 				return fmt.Errorf("sum over GPUs: %s, GPU %d: %w", step.name, i, errors.Join(err, s.abandon()))
 			}
@@ -82,7 +82,7 @@ func (x *Exchange) AllReduce(parts []Part) error {
 	return nil
 }
 
-// chunkOf is how many elements each GPU adds; the last ones fewer, or none.
+// chunkOf returns the number of elements that each GPU sums. The last GPUs have fewer or none.
 func chunkOf(count, gpus int) int {
 	n := (count + gpus - 1) / gpus
 	return (n + chunkAlign - 1) / chunkAlign * chunkAlign
@@ -95,7 +95,7 @@ type sum struct {
 	chunk int
 }
 
-// own is where the chunk of a rank begins, in elements, and its size.
+// own returns the start and size of a rank's chunk, in elements.
 func (s *sum) own(rank int) (first, n int) {
 	first = min(rank*s.chunk, s.parts[0].Count)
 	return first, min(s.chunk, s.parts[0].Count-first)
@@ -103,12 +103,12 @@ func (s *sum) own(rank int) (first, n int) {
 
 func (s *sum) bytes(elements int) int { return elements * s.parts[0].Type.Size() }
 
-// at is the address of an element of a rank's part.
+// at returns the address of an element of a rank's part.
 func (s *sum) at(rank, element int) driver.Ptr {
 	return s.parts[rank].Address + driver.Ptr(s.bytes(element))
 }
 
-// prepare makes room for the others' values, and says that this rank's are complete.
+// prepare makes room for the others' values, and records that this rank's values are complete.
 func (s *sum) prepare(rank int) error {
 	m := &s.x.members[rank]
 	if need := s.bytes(s.chunk * len(s.parts)); need > m.size {
@@ -136,7 +136,7 @@ func (s *sum) add(rank int) error {
 		return ErrNoPeers
 	}
 	for i := range s.parts {
-		// Begin with the next rank, so that not all read from the same GPU.
+		// Begin with the next rank, so that not all ranks read from the same GPU.
 		from := (rank + 1 + i) % len(s.parts)
 		if from == rank {
 			continue
@@ -153,7 +153,7 @@ func (s *sum) add(rank int) error {
 	return errors.Join(m.Kernels.Launch(stream, call), stream.Record(m.summed))
 }
 
-// gather fetches the sums of the others' chunks. They are done with this rank's values of them by then.
+// gather fetches the sums of the others' chunks. By then the others do not need this rank's values of their chunks.
 func (s *sum) gather(rank int) error {
 	m, stream := &s.x.members[rank], s.parts[rank].Stream
 	for i := range s.parts {
@@ -177,7 +177,7 @@ func (s *sum) gather(rank int) error {
 	return stream.Record(m.gathered)
 }
 
-// end keeps later work of a stream from changing what others still fetch.
+// end keeps later work of a stream from changing values that others still fetch.
 func (s *sum) end(rank int) error {
 	peer, ok := s.parts[rank].Stream.(driver.PeerStream)
 	if !ok {
@@ -194,7 +194,7 @@ func (s *sum) end(rank int) error {
 	return nil
 }
 
-// abandon waits for what a sum that failed has issued.
+// abandon waits for the work that a failed sum has issued.
 func (s *sum) abandon() error {
 	var errs []error
 	for _, p := range s.parts {
@@ -203,7 +203,7 @@ func (s *sum) abandon() error {
 	return errors.Join(errs...)
 }
 
-// release gives the scratch memory back, once no sum uses it.
+// release frees the scratch memory once no sum uses it.
 func (m *member) release() error {
 	if m.scratch == 0 {
 		return nil

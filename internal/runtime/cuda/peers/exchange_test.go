@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestExchangeFails sees that the error of every call of the driver is returned, and that nothing is left behind.
+// TestExchangeFails checks that errors of all driver calls are returned, and that nothing leaks.
 func TestExchangeFails(t *testing.T) {
 	var modules []kernels.Module
 	for _, m := range kernels.Modules() {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Host sums through the host's memory: for GPUs of drivers that cannot copy between them. It waits for the work.
+// Host sums through the host's memory, for drivers that cannot copy between GPUs. It waits for the work.
 type Host struct {
 	contexts []driver.Context
 	pinned   []driver.Pinned // one per GPU
@@ -77,7 +77,7 @@ func (h *Host) reserve(n int) error {
 	return nil
 }
 
-// add adds all to the first, in order.
+// add adds all values to the first, in order.
 func add(t tensor.DType, values [][]byte) {
 	switch t {
 	case tensor.Float32:
@@ -104,7 +104,7 @@ func elements[T tensor.Element](t tensor.DType, b []byte) []T {
 	return tensor.Values[T](&tensor.Tensor{DType: t, Shape: []int{len(b) / t.Size()}, Bytes: b})
 }
 
-// addBFloat16 adds in float32 and rounds to the nearest, ties to even, in the end.
+// addBFloat16 sums in float32 and rounds at the end to the nearest, ties to even.
 func addBFloat16(values [][]byte) {
 	for i := 0; i < len(values[0]); i += 2 {
 		sum := float32(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Memory is a Network within a process, for GPUs of any driver: what NCCL is between processes. It adds in the order of the
-// ranks. As with NCCL, who waits for a rank that has left waits until its context ends.
+// Memory is a Network within a process, for GPUs of any driver: the twin of NCCL between processes. It sums in the order of
+// the ranks. As with NCCL, a rank that waits for one that has left waits until its context ends.
 type Memory struct {
 	mu       sync.Mutex
 	meetings map[string]*meeting
@@ -23,22 +23,22 @@ var _ Network = (*Memory)(nil)
 // NewMemory returns a network without groups.
 func NewMemory() *Memory { return &Memory{meetings: map[string]*meeting{}} }
 
-// meeting is a group that forms or lives.
+// meeting is a group that is forming or complete.
 type meeting struct {
 	total  int
 	mu     sync.Mutex
 	came   map[int]bool   // ranks
 	all    chan struct{}  // closed when all have come
-	rounds map[int]*round // by the number of the sum
+	rounds map[int]*round // by number of the sum
 }
 
 // round is one sum.
 type round struct {
 	dtype tensor.DType
-	parts [][]byte // by rank; in the end the first is the sum
+	parts [][]byte // by rank; at the end the first is the sum
 	came  int
 	err   error
-	done  chan struct{} // closed when all have brought their parts
+	done  chan struct{} // closed when all ranks have brought their parts
 }
 
 // Version implements Network.

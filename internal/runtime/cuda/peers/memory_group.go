@@ -68,7 +68,7 @@ func (g *memoryGroup) reduce(ctx context.Context, parts []Part) (err error) {
 	return nil
 }
 
-// bring adds this process's parts to the present round.
+// bring adds this process's parts to the current round.
 func (g *memoryGroup) bring(like Part, hosts []driver.Pinned) *round {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,7 +92,7 @@ func (g *memoryGroup) bring(like Part, hosts []driver.Pinned) *round {
 	return r
 }
 
-// finish makes the sum.
+// finish computes the sum.
 func (r *round) finish() {
 	for i, p := range r.parts {
 		if len(p) != len(r.parts[0]) {

@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestMemoryWithoutARank sees that nobody waits longer than its context, and that a group which failed is of no more use.
+// TestMemoryWithoutARank checks that nobody waits longer than its context, and that a group is unusable after a failure.
 func TestMemoryWithoutARank(t *testing.T) {
 	peerstest.Each(t, 2, func(r *peerstest.Rig) {
 		n := peers.NewMemory()

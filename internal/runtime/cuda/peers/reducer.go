@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Reducer sums over the GPUs that it was made for. It is used by one goroutine at a time.
+// Reducer sums over the GPUs that it was made for. One goroutine at a time may use it.
 type Reducer interface {
-	// AllReduce replaces every part by the sum of all, as work of the parts' streams: what was issued to them before is
-	// summed, what is issued later finds the sum. Part i is of GPU i. An error leaves the parts undefined.
+	// AllReduce replaces every part by the sum of all parts. It is work of the parts' streams: it sums the results of
+	// earlier work, and later work finds the sum. Part i is GPU i's. After an error the parts are undefined.
 	AllReduce(parts []Part) error
-	// Close gives everything back. It waits for the work.
+	// Close waits for the work and frees everything.
 	Close() error
 }
 
-// Part is what one GPU brings to a sum.
+// Part is one GPU's part of a sum.
 type Part struct {
 	Stream  driver.Stream
 	Address driver.Ptr // aligned to the elements
@@ -32,10 +32,10 @@ type Device struct {
 	Kernels *kernels.Library // with the module "peers"
 }
 
-// ErrParts tells of parts that cannot be summed: too few, of different sizes or types.
+// ErrParts means that parts cannot be summed: there are too few, or their sizes or types differ.
 var ErrParts = errors.New("parts do not fit together")
 
-// Check compares the parts of a sum with what every Reducer for that many GPUs expects. Its error is an ErrParts.
+// Check checks that parts can be summed by a Reducer for that many GPUs. Its error is ErrParts.
 func Check(parts []Part, gpus int) error {
 	if len(parts) != gpus {
 		return fmt.Errorf("sum over GPUs: expected %d parts, got %d: %w", gpus, len(parts), ErrParts)

@@ -1,4 +1,4 @@
-// Package gpustest has GPUs for tests: emulated by the processor.
+// Package gpustest has GPUs for tests, emulated by the processor.
 package gpustest
 
 import (
@@ -19,16 +19,16 @@ import (
 
 // GPUs is a gpus.Source of emulated GPUs.
 type GPUs struct {
-	Driver  *fake.Driver // errors can be injected
-	Lost    bool         // a GPU is lost in this test: it gives nothing back
+	Driver  *fake.Driver // lets tests inject errors
+	Lost    bool         // the test loses a GPU, which then frees nothing
 	machine *emulate.Machine
 	n       int
 }
 
 var _ gpus.Source = (*GPUs)(nil)
 
-// Emulated returns n GPUs, which have to be closed when the test ends. It skips the test, saying so, where there is no
-// C++ compiler, or where what it makes cannot be loaded.
+// Emulated returns n GPUs, which must be closed before the test ends. It skips the test if there is no C++ compiler, or if
+// the compiled code cannot be loaded.
 func Emulated(tb testing.TB, n int) *GPUs {
 	tb.Helper()
 	var infos []driver.Info

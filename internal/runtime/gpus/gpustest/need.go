@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
-// Need returns n GPUs: this machine's first, or emulated ones where it has none. It skips the test, saying so, where the
-// machine has fewer.
+// Need returns n GPUs: the first of this machine, or emulated GPUs if it has none. It skips the test if the machine has
+// fewer.
 func Need(tb testing.TB, n int) gpus.Source {
 	tb.Helper()
 	here, err := gpus.CUDA().Count()
@@ -22,7 +22,7 @@ func Need(tb testing.TB, n int) gpus.Source {
 	return Window(gpus.CUDA(), 0, n)
 }
 
-// Window is n GPUs of a source from a number on, as a process sees the GPUs of its CUDA_VISIBLE_DEVICES.
+// Window returns n GPUs of a source, from number first on, as a process sees the GPUs of its CUDA_VISIBLE_DEVICES.
 func Window(s gpus.Source, first, n int) gpus.Source { return window{s, first, n} }
 
 type window struct {

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	dotGroup  = 4       // rows that share the vector's elements while they lie in registers
-	farAhead  = 1 << 14 // bytes between groups of rows from which the next one is asked for too early
-	nearAhead = 1 << 10 // bytes of a row that are asked for early instead
+	dotGroup  = 4       // rows that share the vector's elements while these are in registers
+	farAhead  = 1 << 14 // bytes between groups of rows from which prefetching the next group is too early
+	nearAhead = 1 << 10 // bytes of a row that are prefetched instead
 )
 
-// dotRows writes the product of a matrix with a vector, four rows at a time: the elements below are asked for, because
-// the matrix comes from beyond the L2 cache and its rows are streams too short for the processor to foresee.
+// dotRows writes the product of a matrix with a vector, four rows at a time. It prefetches the rows below, because the matrix
+// comes from beyond the L2 cache and its rows are too short for the processor's own prefetching.
 func (m *machine) dotRows() {
 	n, p := m.function("dotRows", "sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. "+
 		"The next group of rows is step bytes further, and its results hop.",
@@ -57,8 +57,8 @@ func (m *machine) dotRows() {
 	end()
 }
 
-// dotSums goes over n elements of the rows at p[0], of those below at p[1] and of the vector at p[2], and returns two sums
-// for each row.
+// dotSums goes over n elements of the rows at p[0], the rows below at p[1] and the vector at p[2], and returns two sums for
+// each row.
 func (m *machine) dotSums(n reg.GPVirtual, p []reg.GPVirtual, stride reg.GPVirtual) [2][]reg.VecVirtual {
 	var acc [2][]reg.VecVirtual
 	for i := range acc {
@@ -88,14 +88,14 @@ func (m *machine) dotSums(n reg.GPVirtual, p []reg.GPVirtual, stride reg.GPVirtu
 	return acc
 }
 
-// addParam adds an argument that no register is kept for.
+// addParam adds an argument that has no register of its own.
 func (m *machine) addParam(name string, to reg.GPVirtual) {
 	v := GP64()
 	Load(Param(name), v)
 	ADDQ(v, to)
 }
 
-// scalarOp chooses between the forms of an instruction for one number.
+// scalarOp chooses between the scalar forms of an instruction.
 func (m *machine) scalarOp(f32, f64 func(...Op)) func(...Op) {
 	if m.bytes == 4 {
 		return f32

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// pairProduct is the instruction of AVX512_BF16 that neither avo nor Go's assembler has: VDPBF16PS. The generator writes
-// VPDPWSSD in its place, whose encoding has the prefix 66 where the other has F3.
+// pairProduct matches the stand-in for VDPBF16PS, the AVX512_BF16 instruction that neither avo nor Go's assembler has. The
+// generator writes VPDPWSSD, whose encoding differs only by the prefix 66 instead of F3.
 var pairProduct = regexp.MustCompile(`VPDPWSSD +Z(\d+), Z(\d+), Z(\d+)`)
 
-// encode puts the bytes of VDPBF16PS into a file of assembly.
+// encode replaces the stand-ins in an assembly file by the bytes of VDPBF16PS.
 func encode(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -27,7 +27,7 @@ func encode(name string) error {
 	return os.WriteFile(name, out, 0o644)
 }
 
-// pairHead is the EVEX prefix of VDPBF16PS on registers of 512 bits.
+// pairHead returns the EVEX prefix of VDPBF16PS on 512-bit registers.
 func pairHead(second, first, dst int) uint32 {
 	inverse := func(reg, bit, to int) uint32 { return uint32(1-reg>>bit&1) << to }
 	p0 := inverse(dst, 3, 7) | inverse(second, 4, 6) | inverse(second, 3, 5) | inverse(dst, 4, 4) | 2

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fold is a micro-kernel for the last columns of a product, at most half or a quarter of a vector: a vector holds the
-// elements of 2 or 4 successive k for each of 8 or 4 columns. B comes packed in that order, the elements of A are broadcast
-// 2 or 4 at a time, and sums of the same column are added at the end.
+// fold is a micro-kernel for the last columns of a product, at most half or a quarter of a vector. A vector has the elements of 2
+// or 4 successive k for each of 8 or 4 columns. B is packed in that order, the elements of A are broadcast 2 or 4 at a time,
+// and sums of the same column are added at the end.
 type fold struct {
 	tile
 	per int // k in a vector
@@ -76,7 +76,7 @@ func (f *fold) loop() {
 	Label(l[2])
 }
 
-// quarters adds the four sums of each element, which lie together, for four rows at a time.
+// quarters adds the four adjacent sums of each element, for four rows at a time.
 func (f *fold) quarters() {
 	order := f.vec()
 	f.mov(f.lanesAt("quarters", quarterOrder), order)
@@ -87,7 +87,7 @@ func (f *fold) quarters() {
 		for r := first; r < min(first+4, f.rows); r++ {
 			in[r-first] = f.acc[r][0]
 		}
-		var pairs [2]reg.VecVirtual // of rows, each with two sums of two
+		var pairs [2]reg.VecVirtual // for rows, each with two sums of two
 		for p := range pairs {
 			low, high := f.vec(), f.vec()
 			VUNPCKLPS(in[2*p+1], in[2*p], low)
@@ -99,14 +99,14 @@ func (f *fold) quarters() {
 		VSHUFPS(U8(0x44), pairs[1], pairs[0], low)
 		VSHUFPS(U8(0xee), pairs[1], pairs[0], high)
 		f.add(high, low, low)
-		VPERMPS(low, order, low) // from rows of a column to columns of a row
+		VPERMPS(low, order, low) // from column order to row order
 		for r := first; r < min(first+4, f.rows); r++ {
 			VEXTRACTF32X4(U8(r-first), low, f.acc[r][0].AsX())
 		}
 	}
 }
 
-// halves adds the two sums of each element, which lie together, for two rows at a time.
+// halves adds the two adjacent sums of each element, for two rows at a time.
 func (f *fold) halves() {
 	order := f.vec()
 	f.mov(f.lanesAt("halves", func(lane int) int { return lane/2%4*4 + lane/8*2 + lane%2 }), order)
@@ -173,5 +173,5 @@ func (m *machine) packFold(per int) {
 	end()
 }
 
-// quarterOrder exchanges the place of a lane in its quarter with the quarter's.
+// quarterOrder exchanges a lane's place within its quarter with the number of the quarter.
 func quarterOrder(lane int) int { return lane%4*4 + lane/4 }

@@ -29,10 +29,10 @@ const (
 	offScale = 128
 )
 
-// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of up to 28 (12) rows and one vector for
-// few columns, on AVX-512 those of up to 9 rows and 3 vectors and 6 rows and 4 for small products, those of 1 or 2 rows and
-// up to 8 (4) vectors for products with hardly any rows, those that stream a packed strip by one or two rows, on AVX-512
-// those for a part of a vector of float32, and the transposing kernels for packing.
+// gemm writes the micro-kernels (numbers in brackets are for AVX2): 1 to 14 (6) rows and 1 or 2 vectors; up to 28 (12) rows and
+// one vector, for few columns; 1 or 2 rows and up to 8 (4) vectors, for products with few rows; kernels that stream a packed
+// strip by one or two rows; and the transposing kernels for packing. Only on AVX-512: up to 9 rows and 3 vectors, and 6 rows
+// and 4 vectors, for small products; and kernels for a part of a vector of float32.
 func gemm(e *elem) {
 	for _, m := range machines(e) {
 		rows, widest := 6, 4
@@ -67,8 +67,8 @@ func gemm(e *elem) {
 type tile struct {
 	*machine
 	rows, vectors int
-	packs         bool    // writes the rows of B that it reads to a packed strip
-	of            *format // of B's elements; nil: the sums' format
+	packs         bool    // also packs the rows of B that it reads into a strip
+	of            *format // format of B's elements; nil: the sums' format
 	args          reg.GPVirtual
 	last          mask
 	acc           [][]reg.VecVirtual
@@ -104,7 +104,7 @@ func (t *tile) emit() {
 	RET()
 }
 
-// sums returns a zero for each vector of the tile.
+// sums returns a zeroed register for each vector of the tile.
 func (t *tile) sums() [][]reg.VecVirtual {
 	acc := make([][]reg.VecVirtual, t.rows)
 	for r := range acc {
@@ -188,7 +188,7 @@ func (t *tile) loop() {
 		JNZ(LabelRef(name))
 	}
 	l := newLabels("partial", "full", "summed")
-	if !t.wide() { // before AVX-512 a mask costs something
+	if !t.wide() { // before AVX-512, masks are expensive
 		CMPQ(t.field(offLanes), Imm(uint64(t.lanes())))
 		JNE(LabelRef(l[0]))
 		turn(nil, l[1])
@@ -216,7 +216,7 @@ func (t *tile) rowOfB(b reg.GPVirtual, last *mask) []reg.VecVirtual {
 	return columns
 }
 
-// pack writes a row of B to the strip and asks for one further down: they lie apart, so that the processor would not.
+// pack writes a row of B to the strip and prefetches a later row: the rows are apart, so the processor would not.
 func (t *tile) pack(columns []reg.VecVirtual, strip, ahead reg.GPVirtual) {
 	for i, v := range columns {
 		t.store(v, Mem{Base: strip, Disp: i * t.width}, nil)
@@ -227,7 +227,7 @@ func (t *tile) pack(columns []reg.VecVirtual, strip, ahead reg.GPVirtual) {
 	ADDQ(U32(uint32(t.vectors*t.width)), strip)
 }
 
-// turn adds one column of A times one row of B.
+// turn adds the product of one column of A and one row of B.
 func (t *tile) turn(at []Mem, columns []reg.VecVirtual) {
 	for r := range t.rows {
 		a := t.vec()
@@ -238,15 +238,15 @@ func (t *tile) turn(at []Mem, columns []reg.VecVirtual) {
 	}
 }
 
-// longTile is the k from which a tile of C is asked for before it is needed.
+// longTile is the k from which a tile of C is prefetched.
 const longTile = 64
 
-// spreads reports whether the rows of C are asked for one by one, with the first turns of the loop, which leaves the
-// processor room for other requests: 5 percent of a product whose C comes from beyond the L2 cache. The highest kernels and
-// those that pack have no registers left for it, and the kernels of AVX2 have two loops already.
+// spreads reports whether the rows of C are prefetched one by one, during the first iterations of the loop. This leaves the
+// processor room for other requests, and saves 5 percent of a product whose C comes from beyond the L2 cache. The highest and the
+// packing kernels have no registers left for it, and the AVX2 kernels already have two loops.
 func (t *tile) spreads() bool { return t.wide() && t.rows > 2 && t.rows <= 14 && !t.packs }
 
-// fetchingTurns asks for a row of C with each of the first turns of a long loop, and leaves the number of the others in k.
+// fetchingTurns prefetches a row of C in each of the first iterations of a long loop, and leaves the number of the rest in k.
 func (t *tile) fetchingTurns(k reg.GPVirtual, turn func(name string)) {
 	l := newLabels("fetch", "fetched")
 	CMPQ(t.field(offK), Imm(longTile))
@@ -262,7 +262,7 @@ func (t *tile) fetchingTurns(k reg.GPVirtual, turn func(name string)) {
 	Label(l[1])
 }
 
-// prefetchC asks for all rows of C at once.
+// prefetchC prefetches all rows of C at once.
 func (t *tile) prefetchC() {
 	if t.rows < 3 {
 		return
@@ -286,7 +286,7 @@ func (t *tile) prefetchRow(c reg.GPVirtual) {
 	}
 }
 
-// finish multiplies the sums by alpha and by the scale, adds the bias and what was there before, clips below zero and stores them.
+// finish multiplies the sums by alpha and the scale, adds the bias and the old values, clips below zero and stores the results.
 func (t *tile) finish() {
 	l := newLabels("biased", "added", "clipped", "part", "stored", "byAlpha", "scaled")
 	one := GP64()
@@ -313,14 +313,14 @@ func (t *tile) finish() {
 	JE(LabelRef(l[2]))
 	zero := t.vec()
 	t.zero(zero)
-	t.each2(func(_, _ int, v reg.VecVirtual) { t.max(v, zero, v) }) // the second source is returned where it is NaN
+	t.each2(func(_, _ int, v reg.VecVirtual) { t.max(v, zero, v) }) // returns the second source if it is NaN
 	Label(l[2])
 	c := t.get(offC)
 	if t.wide() {
 		t.rowsOut(c, row, &t.last)
 		return
 	}
-	CMPQ(t.field(offLanes), Imm(uint64(t.lanes()))) // a masked store costs many cycles before AVX-512
+	CMPQ(t.field(offLanes), Imm(uint64(t.lanes()))) // before AVX-512, a masked store costs many cycles
 	JNE(LabelRef(l[3]))
 	t.rowsOut(c, row, nil)
 	JMP(LabelRef(l[4]))
@@ -329,7 +329,7 @@ func (t *tile) finish() {
 	Label(l[4])
 }
 
-// byColumn applies op to every sum and the element of its column in the vector that the field points to, or nothing where it is nil.
+// byColumn applies op to every sum and its column's element of the vector that the field points to. It does nothing if that is nil.
 func (t *tile) byColumn(field int, done string, op func(...Op)) {
 	from := t.get(field)
 	TESTQ(from, from)
@@ -353,7 +353,7 @@ func (t *tile) each2(f func(r, i int, v reg.VecVirtual)) {
 	}
 }
 
-// maskOf returns the mask of vector i of a row: all but the last are whole.
+// maskOf returns the mask of vector i of a row, nil except for the last.
 func (t *tile) maskOf(i int) *mask {
 	if i == t.vectors-1 {
 		return &t.last

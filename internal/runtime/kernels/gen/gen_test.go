@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommittedFilesAreCurrent generates every set anew and compares it with what is committed, the first line (the
-// command) apart.
+// TestCommittedFilesAreCurrent generates every set again and compares it with the committed files, except the first line (the
+// command).
 func TestCommittedFilesAreCurrent(t *testing.T) {
 	for set := range sets {
 		t.Run(set, func(t *testing.T) {

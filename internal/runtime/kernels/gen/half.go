@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// half writes the kernels of the two floats of 16 bits: conversions, roundings of float32, and products whose right operand
-// has 16 bits.
+// half writes the kernels of the two 16-bit floats: conversions, roundings of float32, and products with a 16-bit right
+// operand.
 func half() {
 	for _, m := range machines(single) {
 		m.roundings()
@@ -21,7 +21,7 @@ func half() {
 	pairProducts()
 }
 
-// format is a float of 16 bits.
+// format is a 16-bit float.
 type format struct {
 	name   string
 	widen  func(m *machine, from Mem) reg.VecVirtual  // a vector of float32
@@ -35,7 +35,7 @@ var (
 	formats     = []*format{brainFormat, halfFormat}
 )
 
-// Patterns of float32.
+// Bit patterns of float32.
 const (
 	quietNaN  = 0x7fc00000
 	quietBit  = 0x00400000
@@ -53,7 +53,7 @@ func (m *machine) roundings() {
 	})
 }
 
-// addProduct writes y += k*x, the product and the sum rounded to float16.
+// addProduct writes y += k*x, with the product and the sum rounded to float16.
 func (m *machine) addProduct() {
 	n, p := m.function("addProductHalf", "adds k*x to y and rounds each step.", []string{"n"}, []string{"y", "x"}, "k")
 	scalar := m.scalar("k")
@@ -76,7 +76,7 @@ func (m *machine) throughHalf(v reg.VecVirtual) reg.VecVirtual {
 	return r
 }
 
-// nearestBrain adds half of the last place that stays, and less by one where that place is even.
+// nearestBrain rounds by adding half a unit of the last place kept, minus 1 if that place is even.
 func (m *machine) nearestBrain(v reg.VecVirtual) reg.VecVirtual {
 	odd, nan := m.vec(), m.vec()
 	VPSRLD(Imm(16), v, odd)
@@ -139,10 +139,10 @@ func (m *machine) narrowHalf(v reg.VecVirtual, to Mem) {
 	VCVTPS2PH(Imm(0), m.withoutPayload(v), to)
 }
 
-// convertBlock is how many elements a turn of a conversion takes.
+// convertBlock is the number of elements of one iteration of a conversion.
 const convertBlock = 16
 
-// convert writes a loop over blocks of elements: step takes or makes a vector of float32.
+// convert writes a loop over blocks of elements. step reads or returns a vector of float32.
 func (m *machine) convert(name string, from, to int, step any) {
 	n, p := m.function(name, "converts blocks of 16 elements.", []string{"blocks"}, []string{"dst", "src"})
 	l := newLabels("block")
@@ -165,7 +165,7 @@ func (m *machine) convert(name string, from, to int, step any) {
 	end()
 }
 
-// products writes the micro-kernels for packed B of a format, nil: of the machine's elements.
+// products writes the micro-kernels for packed B of a format, or of the machine's elements for nil.
 func (m *machine) products(f *format) {
 	high := []int{12, 6}
 	if m.wide() {
@@ -181,7 +181,7 @@ func (m *machine) products(f *format) {
 	}
 }
 
-// pairProducts writes the micro-kernels of AVX512_BF16. An element of theirs is a pair of bfloat16: two successive k.
+// pairProducts writes the micro-kernels for AVX512_BF16, whose elements are pairs of bfloat16: two successive k.
 func pairProducts() {
 	pair := *single
 	pair.name, pair.fma231 = "Pair", VPDPWSSD
@@ -190,7 +190,7 @@ func pairProducts() {
 	m.pairs()
 }
 
-// pairs writes the kernel that takes the upper halves of float32s, which are bfloat16s.
+// pairs writes the kernel that copies the upper halves of float32s, which are bfloat16s.
 func (m *machine) pairs() {
 	n, p := m.function("pairs", "makes pairs of bfloat16 of 16 elements a block.", []string{"blocks"}, []string{"dst", "src"})
 	l := newLabels("block")

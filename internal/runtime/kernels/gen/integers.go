@@ -21,13 +21,13 @@ const (
 )
 
 const (
-	byteGroup = 4              // elements of k that each lane of a vector has
-	byteStep  = 16 * byteGroup // bytes of a strip of packed B for one such group
-	signBits  = 0x80808080     // turns four signed bytes into unsigned ones that are 128 larger
+	byteGroup = 4              // elements of k in each lane of a vector
+	byteStep  = 16 * byteGroup // bytes of a strip of packed B for one group
+	signBits  = 0x80808080     // turns four signed bytes into unsigned bytes that are 128 larger
 )
 
-// integers writes the micro-kernels of products of bytes: with VNNI those of 1..14 rows and 16 or 32 columns and those of 1..6
-// rows and 64, with AVX2 those of 1..6 rows and 8 columns; and for both what makes results of their sums.
+// integers writes the micro-kernels of products of bytes: with VNNI for 1 to 14 rows and 16 or 32 columns and for 1 to 6 rows and
+// 64 columns, with AVX2 for 1 to 6 rows and 8 columns; and for both the kernels that turn sums into results.
 func integers() {
 	avx2, avx512 := machines(single)[0], machines(single)[1]
 	for r := 1; r <= 6; r++ {
@@ -46,8 +46,8 @@ func integers() {
 	}
 }
 
-// byteTile is the micro-kernel of unsigned bytes of A, signed bytes of packed B and sums of 32 bits. B is packed in strips of 16
-// columns, in which four successive elements of k of each column lie together.
+// byteTile is the micro-kernel for unsigned bytes of A, signed bytes of packed B and 32-bit sums. B is packed in strips of 16
+// columns, in which four successive elements of k of each column are adjacent.
 type byteTile struct {
 	*machine
 	rows, vectors int
@@ -90,7 +90,7 @@ func (t *byteTile) emit() {
 	JNZ(LabelRef(l[1]))
 	turn(l[0], nil)
 	JMP(LabelRef(l[2]))
-	Label(l[1]) // A is of signed bytes
+	Label(l[1]) // A has signed bytes
 	bits := t.vec()
 	if t.wide() {
 		VPBROADCASTD(flip.As32(), bits)
@@ -102,7 +102,7 @@ func (t *byteTile) emit() {
 	RET()
 }
 
-// strips returns where the vectors of one step of B lie.
+// strips returns the places of the vectors of one step of B.
 func (t *byteTile) strips() func(b reg.GPVirtual) []Mem {
 	if !t.wide() {
 		return func(b reg.GPVirtual) []Mem { return []Mem{{Base: b}, {Base: b, Disp: 16}} }
@@ -146,7 +146,7 @@ func (t *byteTile) turn(rows, strips []Mem, flip reg.VecVirtual) {
 	}
 }
 
-// group returns four elements of A in each lane: of 32 bits, or of 64 where products are made of 16 bits.
+// group returns four elements of A in each lane, of 32 bits or, for products of 16-bit numbers, of 64 bits.
 func (t *byteTile) group(m Mem, flip reg.VecVirtual) reg.VecVirtual {
 	a := t.vec()
 	if t.wide() {
@@ -203,9 +203,9 @@ const (
 	sumsRowSize = 4
 )
 
-// finisher makes results of sums, column by column of vectors: it adds a number for each column and takes the zero points of B
-// away; floats are the sums times a factor of the column, and another addend; bytes are those rounded, within limits, and
-// their zero point added.
+// finisher turns sums into results, one column of vectors at a time. It adds a number for each column and subtracts the zero points
+// of B. Floats are the sums times the column's factor plus another addend. Bytes are such floats rounded and clamped, plus their
+// zero point.
 type finisher struct {
 	*machine
 	floats, bytes              bool
@@ -213,7 +213,7 @@ type finisher struct {
 	add, zeros, factor, more   reg.VecVirtual
 	low, high, zero, byteOrder reg.VecVirtual
 	sums, out, sumRow, outRow  reg.GPVirtual
-	coefficient                reg.GPVirtual // how far the coefficients of the present columns lie from the first
+	coefficient                reg.GPVirtual // offset of the coefficients of the current columns
 }
 
 func (f *finisher) field(offset int) Mem { return Mem{Base: f.args, Disp: offset} }
@@ -252,7 +252,7 @@ func (f *finisher) emit(name string) {
 	DECQ(n)
 	JMP(LabelRef(l[0]))
 	Label(l[1])
-	if f.wide() { // before AVX-512 bytes have no mask
+	if f.wide() { // before AVX-512, bytes have no mask
 		rest := f.get(finRest)
 		TESTQ(rest, rest)
 		JZ(LabelRef(l[2]))
@@ -316,7 +316,7 @@ func (f *finisher) column(k *mask) {
 	Label(l[3])
 }
 
-// row makes one vector of results; of is where the sum of A's row is, nil where B has no zero points.
+// row makes one vector of results. of is the place of the sum of A's row, nil if B has no zero points.
 func (f *finisher) row(sums, out reg.GPVirtual, of *reg.GPVirtual, k *mask) {
 	v := f.vec()
 	f.load(Mem{Base: sums}, v, k)
@@ -359,7 +359,7 @@ func (m *machine) storeBytes(v, order reg.VecVirtual, p Mem, k *mask) {
 	}
 }
 
-// lowBytes returns what VPSHUFB takes to bring the lowest byte of each lane to the front, nil on AVX-512, which does without.
+// lowBytes returns VPSHUFB's operand that moves the lowest byte of each lane to the front, nil on AVX-512, which does not need it.
 func (m *machine) lowBytes() reg.VecVirtual {
 	if m.wide() {
 		return nil
@@ -384,7 +384,7 @@ func (m *machine) casts() {
 	m.cast("bytesOfFloats", m.width, m.width/4, nil)
 }
 
-// cast writes a conversion: of integers that get loads, and where that is nil of floats to bytes.
+// cast writes a conversion of integers, which get loads, to floats or, if get is nil, of floats to bytes.
 func (m *machine) cast(name string, in, out int, get func(from Mem, v reg.VecVirtual)) {
 	name += m.isa
 	TEXT(name, NOSPLIT, "func(vectors int, dst, x *byte)")

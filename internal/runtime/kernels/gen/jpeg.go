@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// jpeg writes the kernels of decoding JPEG: the fast inverse transform, the interpolation of colours, and their conversion.
+// jpeg writes the kernels for decoding JPEG: the fast inverse transform, the interpolation of colours, and their conversion.
 func jpeg() {
 	inverseTransform()
 	widen("jpegWiden", []string{"src"}, 2, [2]uint64{1, 2}, func(at []Mem) reg.VecVirtual { return bytesToWords(at[0]) })
@@ -42,13 +42,13 @@ func subWords(a, b Op) reg.VecVirtual {
 	return wordsBy(func(o ...Op) { VPSUBW(o[0], o[1], o[2]) }, a, b)
 }
 
-// scaleWords multiplies in place by a number of 8 fractional bits, below 512, and cuts the fraction off.
+// scaleWords multiplies in place by a number below 512 with 8 fractional bits, and truncates the fraction.
 func scaleWords(v reg.VecVirtual, by int16) {
 	VPSLLW(U8(2), v, v)
 	VPMULHW(wordTable(by<<6), v, v)
 }
 
-// butterfly is one dimension of the inverse transform by Arai, Agui and Nakajima, of rows that are scaled already.
+// butterfly is one dimension of the inverse transform by Arai, Agui and Nakajima, for rows that are already scaled.
 func butterfly(in [8]reg.VecVirtual) (out [8]reg.VecVirtual) {
 	t10, t11 := addWords(in[0], in[4]), subWords(in[0], in[4])
 	t13, t12 := addWords(in[2], in[6]), subWords(in[2], in[6])
@@ -66,7 +66,7 @@ func butterfly(in [8]reg.VecVirtual) (out [8]reg.VecVirtual) {
 	scaleWords(z5, 473)
 	scaleWords(z12, 277)
 	VPSUBW(z5, z12, z12)
-	// -669/256 is beyond what a word multiplies by: -413/256 and one less.
+	// -669/256 is too large for scaleWords: use -413/256 - 1.
 	o6 := YMM()
 	VPSLLW(U8(2), z10, o6)
 	VPMULHW(wordTable(-413<<6), o6, o6)
@@ -107,7 +107,7 @@ func transposeWords(v [8]reg.VecVirtual) [8]reg.VecVirtual {
 	return c
 }
 
-// inverseTransform writes the kernel of pairs of blocks beside each other.
+// inverseTransform writes the kernel for pairs of adjacent blocks.
 func inverseTransform() {
 	TEXT("jpegInverseAVX2", NOSPLIT, "func(pairs, stride int, dst, coefs, quant *byte)")
 	Pragma("noescape")
@@ -119,7 +119,7 @@ func inverseTransform() {
 	var in [8]reg.VecVirtual
 	for i := range in {
 		x, q := YMM(), YMM()
-		VBROADCASTI128(Mem{Base: coefs, Disp: 16 * i}, x) // all of x: a part would leave the rest alive around the loop
+		VBROADCASTI128(Mem{Base: coefs, Disp: 16 * i}, x) // all of x: writing a part would keep the rest alive around the loop
 		VINSERTI128(U8(1), Mem{Base: coefs, Disp: 128 + 16*i}, x, x)
 		VBROADCASTI128(Mem{Base: quant, Disp: 16 * i}, q)
 		VPMULLW(q, x, x)
@@ -134,7 +134,7 @@ func inverseTransform() {
 	for i := 0; i < 8; i += 2 {
 		VPSRAW(U8(5), out[i], out[i])
 		VPSRAW(U8(5), out[i+1], out[i+1])
-		both := YMM() // in each half: a row, and the next
+		both := YMM() // a row in one half, the next row in the other
 		VPACKSSWB(out[i+1], out[i], both)
 		VPADDB(bias, both, both)
 		right := XMM()
@@ -168,8 +168,8 @@ func thrice(v reg.VecVirtual) reg.VecVirtual {
 	return w
 }
 
-// widen writes a kernel that makes two pixels of each: three parts of its own and one of its left or right neighbour. Line
-// computes 16 of them; they are read from one before to one behind.
+// widen writes a kernel that makes two pixels of each one: three parts of itself and one part of its left or right neighbour. line
+// computes 16 pixels, and reads from one pixel before to one pixel after them.
 func widen(name string, from []string, shift uint64, round [2]uint64, line func(at []Mem) reg.VecVirtual) {
 	signature := "func(blocks int, dst"
 	for _, f := range from {
@@ -211,7 +211,7 @@ func widen(name string, from []string, shift uint64, round [2]uint64, line func(
 	RET()
 }
 
-// colours writes the conversion of YCbCr into red, green and blue, 16 pixels at a time. Numbers have 16 fractional bits.
+// colours writes the conversion of YCbCr to red, green and blue, 16 pixels at a time. Numbers have 16 fractional bits.
 func colours() {
 	TEXT("jpegColoursAVX2", NOSPLIT, "func(blocks int, dst, y, cb, cr *byte)")
 	Pragma("noescape")
@@ -223,12 +223,12 @@ func colours() {
 	y, cb, cr := bytesToWords(Mem{Base: py}), bytesToWords(Mem{Base: pb}), bytesToWords(Mem{Base: pr})
 	VPSUBW(wordTable(128), cb, cb)
 	VPSUBW(wordTable(128), cr, cr)
-	red := addWords(y, cr) // 1.402 is 1 and 26345/65536
+	red := addWords(y, cr) // 1.402 is 1 + 26345/65536
 	VPADDW(fraction(cr, 26345), red, red)
-	blue := addWords(y, cb) // 1.772 is 2 less 14942/65536
+	blue := addWords(y, cb) // 1.772 is 2 - 14942/65536
 	VPADDW(cb, blue, blue)
 	VPADDW(fraction(cb, -14942), blue, blue)
-	green := subWords(y, cr) // -22554/65536 of cb, and of cr 18734/65536 less 1
+	green := subWords(y, cr) // -22554/65536 of cb, and 18734/65536 - 1 of cr
 	low, high := YMM(), YMM()
 	VPUNPCKLWD(cr, cb, low)
 	VPUNPCKHWD(cr, cb, high)
@@ -251,7 +251,7 @@ func colours() {
 	RET()
 }
 
-// fraction returns v times by/65536, to the nearest.
+// fraction returns v times by/65536, rounded to nearest.
 func fraction(v reg.VecVirtual, by int16) reg.VecVirtual {
 	w := addWords(v, v)
 	VPMULHW(wordTable(by), w, w)
@@ -286,7 +286,7 @@ func interleave(dst reg.Register, planes [3]reg.VecVirtual) {
 	}
 }
 
-// shuffle returns where the bytes of a part of 16 come from in the plane of a colour; 0x80: from another.
+// shuffle returns for each byte of a part of 16 its place in the plane of a colour, or 0x80 if it is from another plane.
 func shuffle(part, colour int) Mem {
 	name := "jpegPixels" + string(rune('0'+part)) + string(rune('0'+colour))
 	c := GLOBL(name, RODATA|NOPTR)

@@ -21,8 +21,8 @@ func newLabels(names ...string) []string {
 	return out
 }
 
-// each emits a loop over n elements at ptrs: body once for unroll vectors, once for one, once for a masked rest. Disp is
-// the distance of the body's vector from ptrs.
+// each emits a loop over n elements at ptrs: it emits body for unroll vectors, for one vector, and for a masked rest. disp is
+// the offset of body's vector from ptrs.
 func (m *machine) each(n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(disp int, k *mask)) {
 	l := newLabels("many", "one", "rest", "done")
 	advance := func(vectors int) {
@@ -55,8 +55,8 @@ func (m *machine) each(n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body f
 	Label(l[3])
 }
 
-// function starts an assembly function of ints, pointers and numbers, which travel as their bits, and returns the
-// registers of the first two in order. A number named "return" is the result.
+// function starts an assembly function of ints, pointers and numbers, which are passed as bits. It returns the registers of
+// the ints and pointers in order. A number named "return" is the result.
 func (m *machine) function(name, doc string, ints, pointers []string, numbers ...string) (n, p []reg.GPVirtual) {
 	signature := "func(" + strings.Join(ints, ", ") + " int, " + strings.Join(pointers, ", ") + " *byte"
 	result := ""
@@ -97,7 +97,7 @@ func (m *machine) elementwise(name string, sources, unroll int, f func(v []reg.V
 	end()
 }
 
-// scalar broadcasts a number that travelled as its bits.
+// scalar broadcasts a number that was passed as bits.
 func (m *machine) scalar(name string) reg.VecVirtual {
 	bits, x, v := GP64(), XMM(), m.vec()
 	Load(Param(name), bits)
@@ -123,7 +123,7 @@ func (m *machine) scalars(p reg.GPVirtual, n int) []reg.VecVirtual {
 	return v
 }
 
-// Predicates of VCMPPS: ordered and quiet, but for those that are unordered.
+// Predicates of VCMPPS: ordered and quiet unless the name says unordered.
 const (
 	equal            = 0
 	unordered        = 3
@@ -148,7 +148,7 @@ func (m *machine) compare(predicate int, a reg.VecVirtual, b Op) where {
 	return where{m, r}
 }
 
-// keep returns x where true, else 0.
+// keep returns x in lanes that are true, else 0.
 func (w where) keep(x reg.VecVirtual) reg.VecVirtual {
 	out := w.m.vec()
 	switch {
@@ -162,7 +162,7 @@ func (w where) keep(x reg.VecVirtual) reg.VecVirtual {
 	return out
 }
 
-// pick returns x where true, else y.
+// pick returns x in lanes that are true, else y.
 func (w where) pick(x, y reg.VecVirtual) reg.VecVirtual {
 	out := w.m.vec()
 	switch {

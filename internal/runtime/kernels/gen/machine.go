@@ -9,9 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// elem is an element type: its width and the instructions that differ by it.
+// elem is an element type: its width and the instructions that depend on it.
 type elem struct {
-	name  string // what kernel names end in
+	name  string // suffix of kernel names
 	bytes int
 	add, sub, mul, div, min, max,
 	sqrt, mov, maskmov, fma231, fma213, fnma231,
@@ -106,7 +106,7 @@ func (m *machine) lanesMask(n reg.GPVirtual) mask {
 	return mask{v}
 }
 
-// load reads a vector, only the lanes of k where it is not nil; the others become zero.
+// load reads a vector. If k is not nil, it reads only the lanes of k, and the others become zero.
 func (m *machine) load(p Mem, v reg.Register, k *mask) {
 	switch {
 	case k == nil:
@@ -120,7 +120,7 @@ func (m *machine) load(p Mem, v reg.Register, k *mask) {
 	}
 }
 
-// addMemory adds a vector in memory to v, only the lanes of k where it is not nil.
+// addMemory adds a vector in memory to v, only in the lanes of k if it is not nil.
 func (m *machine) addMemory(p Mem, v reg.Register, k *mask) {
 	switch {
 	case k == nil:
@@ -134,7 +134,7 @@ func (m *machine) addMemory(p Mem, v reg.Register, k *mask) {
 	}
 }
 
-// one is the bits of 1.
+// one returns the bits of 1.
 func (m *machine) one() uint64 {
 	if m.bytes == 4 {
 		return uint64(math.Float32bits(1))
@@ -142,7 +142,7 @@ func (m *machine) one() uint64 {
 	return math.Float64bits(1)
 }
 
-// store writes a vector, only the lanes of k where it is not nil.
+// store writes a vector, only the lanes of k if it is not nil.
 func (m *machine) store(v reg.Register, p Mem, k *mask) {
 	switch {
 	case k == nil:

@@ -1,5 +1,5 @@
-// Command gen writes the assembly of internal/runtime/kernels with avo. It is a module of its own, so that the library does not
-// depend on the generator; internal/runtime/kernels/generate.go holds the commands.
+// Command gen writes the assembly of internal/runtime/kernels with avo. It is a separate module, so that the library does not
+// depend on the generator; internal/runtime/kernels/generate.go has the commands.
 package main
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transcendental writes exp, sigmoid, tanh, log, log1p, softplus, erf, sin and cos for single precision. The polynomials are
-// those of Moshier's Cephes library (expf, tanhf, logf), and those of erf, sin and cos fits at Chebyshev's points; errors stay
-// below 2.5 units in the last place.
+// transcendental writes exp, sigmoid, tanh, log, log1p, softplus, erf, sin and cos for single precision. The polynomials are from
+// Moshier's Cephes library (expf, tanhf, logf); for erf, sin and cos they are fits at Chebyshev's points. Errors stay below 2.5
+// units in the last place.
 func (m *machine) transcendental() {
 	m.elementwise("exp", 1, 2, func(v []reg.VecVirtual) reg.VecVirtual { return m.exp(v[0]) })
 	m.elementwise("sigmoid", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sigmoid(v[0]) })
@@ -32,8 +32,8 @@ func (m *machine) horner(x reg.VecVirtual, coefficients ...float64) reg.VecVirtu
 	return p
 }
 
-// exp reduces x to n*log(2) + r with |r| <= log(2)/2 and scales exp(r) by 2^n. Beyond the ends of the range the result
-// is 0 or infinite; NaN stays NaN because it is the second source of VMAX and VMIN.
+// exp reduces x to n*log(2) + r with |r| <= log(2)/2 and scales exp(r) by 2^n. Outside of the range the result is 0 or
+// infinite. NaN stays NaN because it is the second source of VMAX and VMIN.
 func (m *machine) exp(x reg.VecVirtual) reg.VecVirtual {
 	r, top := m.value(-104), m.value(89)
 	m.max(x, r, r)
@@ -52,7 +52,7 @@ func (m *machine) exp(x reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// round rounds to the nearest integer, the even one of two.
+// round rounds to the nearest integer, ties to even.
 func (m *machine) round(v reg.VecVirtual) {
 	switch {
 	case m.wide() && m.bytes == 4:
@@ -66,7 +66,7 @@ func (m *machine) round(v reg.VecVirtual) {
 	}
 }
 
-// scale multiplies p by 2^n, in two steps without AVX-512, so that subnormal results come out right.
+// scale multiplies p by 2^n. Without AVX-512 it needs two steps, so that subnormal results are right.
 func (m *machine) scale(p, n reg.VecVirtual) {
 	if m.wide() {
 		VSCALEFPS(n, p, p)
@@ -116,7 +116,7 @@ func (m *machine) tanh(x reg.VecVirtual) reg.VecVirtual {
 	return m.compare(less, size, m.constant(0.625)).pick(p, far)
 }
 
-// log takes x apart into z*2^e with z in [sqrt(1/2), sqrt(2)) and adds e*log(2), in two parts, to the series of log(z).
+// log splits x into z*2^e with z in [sqrt(1/2), sqrt(2)) and adds e*log(2), in two parts, to the series of log(z).
 func (m *machine) log(x reg.VecVirtual) reg.VecVirtual {
 	z, i := m.vec(), m.vec()
 	m.mul(m.constant(1<<25), x, z)
@@ -148,7 +148,7 @@ func (m *machine) log(x reg.VecVirtual) reg.VecVirtual {
 	return m.compare(unordered, x, x).pick(x, z)
 }
 
-// log1p is log(u)*x/(u-1) with u = 1+x: the quotient makes good what rounding took from u (Kahan).
+// log1p is log(u)*x/(u-1) with u = 1+x. The quotient corrects the rounding error of u (Kahan).
 func (m *machine) log1p(x reg.VecVirtual) reg.VecVirtual {
 	u, share := m.value(1), m.vec()
 	m.add(x, u, u)
@@ -166,7 +166,7 @@ func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
 	m.or(m.sign(), x, t)
 	l := m.log1p(m.exp(t))
 	m.zero(top)
-	m.max(x, top, top) // the second source is returned where it is NaN
+	m.max(x, top, top) // returns the second source if it is NaN
 	m.add(top, l, l)
 	return l
 }
@@ -175,7 +175,7 @@ func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
 func (m *machine) erf(x reg.VecVirtual) reg.VecVirtual {
 	size, signs, t := m.vec(), m.vec(), m.value(4)
 	m.and(m.magnitude(), x, size)
-	m.min(size, t, t) // the second source is returned where it is NaN
+	m.min(size, t, t) // returns the second source if it is NaN
 	far := m.exp(m.horner(t, 3.877706507681035e-07, -2.7220888130022928e-05, 4.751997487319711e-04, -4.3206421381154075e-03,
 		2.545215694785691e-02, -1.0874037963913546e-01, -6.329593890209795e-01, -1.1296967881406925, 2.1116555176714513e-04))
 	one := m.value(1)
@@ -190,14 +190,14 @@ func (m *machine) erf(x reg.VecVirtual) reg.VecVirtual {
 	return m.compare(less, size, m.constant(1)).pick(p, far)
 }
 
-// sine takes n quarter turns from x, in three parts (the first leaves an exact rest), and turns to the series of sine
-// or cosine: n plus the given number tells which, and the sign. It serves |x| up to 65536.
+// sine subtracts n quarter turns from x, in three parts (the first leaves an exact rest), and uses the series of sine or
+// cosine: n plus turns decides which one, and the sign. It is valid for |x| up to 65536.
 func (m *machine) sine(x reg.VecVirtual, turns int) reg.VecVirtual {
 	n, quarter := m.vec(), m.vec()
 	m.mul(m.constant(2/math.Pi), x, n)
 	m.round(n)
 	VCVTPS2DQ(n, quarter)
-	const beyond = 6.123233995736766e-17 // pi/2 less its float64
+	const beyond = 6.123233995736766e-17 // pi/2 minus its float64
 	first := float64(float32(math.Pi / 2))
 	second := float64(float32(math.Pi/2 - first))
 	left := m.copied(x)

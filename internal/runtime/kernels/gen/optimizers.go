@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// update emits a fused optimizer update: pointers are w, its slots and the gradient; k points to the constants. The body
-// gets their vectors and the constants, and stores what it changes with put.
+// update emits a fused optimizer update: pointers are w, its slots and the gradient, and k points to the constants. The body
+// gets their vectors and the constants, and stores results with put.
 func (m *machine) update(name, doc string, slots []string, constants, unroll int,
 	body func(v, s []reg.VecVirtual, put func(i int, v reg.VecVirtual))) {
 	pointers := append(append([]string{"w"}, slots...), "grad", "k")
@@ -128,7 +128,7 @@ func (m *machine) rmsprop(centered bool) {
 		})
 }
 
-// ftrl writes FTRL-proximal with a rate that falls with the square root.
+// ftrl writes FTRL-proximal with a rate that decays by the square root.
 func (m *machine) ftrl() {
 	m.update("ftrl", "is a fused FTRL update of power -0.5; k holds lr, l1, l2, l2 shrinkage.", []string{"accum", "linear"}, 4, 1,
 		func(v, s []reg.VecVirtual, put func(int, reg.VecVirtual)) {

@@ -17,7 +17,8 @@ const (
 )
 
 // random writes the kernels of Philox4x32-10: its words, uniform numbers of both types, and the transform of words to normal
-// numbers of single precision. A lane of 64 bits holds one word of one counter, so that VPMULUDQ needs no shuffling; the upper half of a lane is left over.
+// numbers of single precision. A 64-bit lane has one word of one counter, so that VPMULUDQ needs no shuffling; its upper half is
+// unused.
 func random() {
 	lanes := *double
 	lanes.name = ""
@@ -34,7 +35,7 @@ func random() {
 	}
 }
 
-// philox is one kernel: groups of four words from counters that are step apart.
+// philox is a kernel that makes groups of four words from counters that are step apart.
 type philox struct {
 	*machine
 	single     *machine // the same vectors as numbers of single precision
@@ -43,11 +44,11 @@ type philox struct {
 	m0, m1     reg.VecVirtual
 }
 
-// words is the group of four words that each counter of a vector gives.
+// words are the four words of each counter of a vector.
 type words = [4]reg.VecVirtual
 
-// emit writes a kernel that goes through the groups several vectors of counters at a time, then one. Put stores what it
-// makes of a vector's words.
+// emit writes a kernel that goes through the groups, first several vectors of counters at a time, then one. put stores the
+// numbers made from a vector's words.
 func (p *philox) emit(name string, chains int, put func(w words, to Mem)) {
 	n, q := p.function(name, "fills n groups, a multiple of the lanes, from a philoxRun.", []string{"n"}, []string{"dst", "state"})
 	p.dst, p.state = q[0], q[1]
@@ -69,8 +70,8 @@ func (p *philox) emit(name string, chains int, put func(w words, to Mem)) {
 	end()
 }
 
-// start makes the low halves of the first counters, in the order that groups wants: the even lanes are the first half of
-// the groups.
+// start makes the low halves of the first counters in the order that groups needs: the even lanes are the first half of the
+// groups.
 func (p *philox) start() {
 	p.counter = p.vec()
 	step := p.vec()
@@ -94,7 +95,7 @@ func (p *philox) order() Mem {
 	return c
 }
 
-// turn does the ten rounds for some vectors of counters, round by round so that their latencies overlap.
+// turn does the ten rounds for several vectors of counters, round by round, so that their latencies overlap.
 func (p *philox) turn(vectors int, put func(w words, to Mem)) {
 	c := make([]words, vectors)
 	c2, c3, step := p.vec(), p.vec(), p.vec()
@@ -123,7 +124,7 @@ func (p *philox) turn(vectors int, put func(w words, to Mem)) {
 	}
 }
 
-// mixed is the high half of a product with a word and a key.
+// mixed returns the high half of a product, XORed with a word and a key.
 func (p *philox) mixed(product, word, key reg.VecVirtual) reg.VecVirtual {
 	high := p.vec()
 	VPSRLQ(Imm(32), product, high)
@@ -136,7 +137,7 @@ func (p *philox) mixed(product, word, key reg.VecVirtual) reg.VecVirtual {
 	return high
 }
 
-// groups puts the low halves of the words of each counter side by side: the even lanes' groups, then the odd ones'.
+// groups puts the low halves of each counter's words side by side: the groups of the even lanes, then of the odd lanes.
 func (p *philox) groups(w words) [2]reg.VecVirtual {
 	low, high, even, odd := p.vec(), p.vec(), p.vec(), p.vec()
 	VSHUFPS(Imm(0x88), w[1], w[0], low)
@@ -146,7 +147,7 @@ func (p *philox) groups(w words) [2]reg.VecVirtual {
 	return [2]reg.VecVirtual{even, odd}
 }
 
-// unit makes numbers in [0, 1) of the mantissa's bits of v.
+// unit makes numbers in [0, 1) from the lowest mantissa bits of v.
 func (m *machine) unit(v reg.VecVirtual, mantissa int) {
 	m.and(m.pattern(1<<mantissa-1), v, v)
 	m.or(m.constant(1), v, v)

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// normals writes the kernel that makes two normals of every two words, where they lie: one lane. It computes in double
-// precision and rounds to single where boxMuller32 of package kernels does.
+// normals writes the kernel that turns every two words, one lane, into two normals in place. It computes in double precision
+// and rounds to single where boxMuller32 of package kernels does.
 func (m *machine) normals() {
 	n, p := m.function("boxMuller32", "turns n pairs of words, a multiple of the lanes, into normals.", []string{"n"}, []string{"dst"})
 	l := newLabels("turn", "done")
@@ -48,7 +48,7 @@ func (m *machine) boxMuller(w reg.VecVirtual) reg.VecVirtual {
 	return cosine
 }
 
-// unit23 is the double in [0, 1) of the low 23 bits of each lane.
+// unit23 returns doubles in [0, 1) from the low 23 bits of each lane.
 func (m *machine) unit23(w reg.VecVirtual) reg.VecVirtual {
 	v := m.vec()
 	VPSLLQ(Imm(29), w, v)
@@ -58,7 +58,7 @@ func (m *machine) unit23(w reg.VecVirtual) reg.VecVirtual {
 	return v
 }
 
-// narrowed rounds doubles to single precision, in a register of half the width.
+// narrowed rounds doubles to single precision, in a register of half width.
 func (m *machine) narrowed(v reg.VecVirtual) reg.VecVirtual {
 	if m.wide() {
 		half := YMM()
@@ -70,7 +70,7 @@ func (m *machine) narrowed(v reg.VecVirtual) reg.VecVirtual {
 	return half
 }
 
-// logOfUnit is the logarithm of normal positive doubles, by the reduction and coefficients of FreeBSD's e_log.c.
+// logOfUnit returns the logarithm of normal positive doubles, with the reduction and coefficients of FreeBSD's e_log.c.
 func (m *machine) logOfUnit(x reg.VecVirtual) reg.VecVirtual {
 	low := math.Float64bits(math.Sqrt2 / 2)
 	shifted, e, f := m.vec(), m.vec(), m.vec()
@@ -109,7 +109,7 @@ func (m *machine) sineAndCosine(x reg.VecVirtual) (sine, cosine reg.VecVirtual) 
 	m.sub(m.constant(3<<51), turns, n)
 	left, square, fourth := m.copied(x), m.vec(), m.vec()
 	m.fnma231(m.constant(math.Pi/2), n, left)
-	m.fnma231(m.constant(6.123233995736766e-17), n, left) // pi/2 less its float64
+	m.fnma231(m.constant(6.123233995736766e-17), n, left) // pi/2 minus its float64
 	m.mul(left, left, square)
 	s := m.horner(square, 1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6,
 		-1.98412698295895385996e-4, 8.33333333332211858878e-3, -1.66666666666666307295e-1)

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// reductions writes sum, dot product and maximum of one vector; the result is its bits.
+// reductions writes the sum, dot product and maximum of a vector. Results are returned as bits.
 func (m *machine) reductions() {
 	n, p := m.function("sum", "sums n elements.", []string{"n"}, []string{"a"}, "return")
 	m.accumulate(n[0], p, func(acc reg.VecVirtual, disp int, k *mask) {
@@ -27,7 +27,7 @@ func (m *machine) reductions() {
 	m.extremes()
 }
 
-// accumulate runs body over n elements with four sums in turn, adds them up and returns the result.
+// accumulate runs body over n elements with four sums in turn, and returns their total.
 func (m *machine) accumulate(n reg.GPVirtual, p []reg.GPVirtual, body func(reg.VecVirtual, int, *mask)) {
 	acc := make([]reg.VecVirtual, unroll)
 	for i := range acc {
@@ -76,7 +76,7 @@ func (m *machine) result(v reg.VecVirtual) {
 	Store(bits, ReturnIndex(0))
 }
 
-// extremes gives NaN where there is one: it is noticed apart, since VMAX and VMIN lose it.
+// extremes gives NaN if there is one. NaN is collected separately, since VMAX and VMIN lose it.
 func (m *machine) extremes() {
 	m.extreme("maxOf", "largest", math.Inf(-1), m.max)
 	m.extreme("minOf", "smallest", math.Inf(1), m.min)
@@ -99,7 +99,7 @@ func (m *machine) extreme(name, what string, none float64, better func(...Op)) {
 		better(v, acc[disp/m.width], acc[disp/m.width])
 	})
 	better(acc[1], acc[0], acc[0])
-	// x - x is 0 for the finite, NaN for what was collected: adding it leaves a finite extreme alone.
+	// x - x is 0 for finite numbers and NaN for the collected ones, so adding it does not change a finite extreme.
 	flags := m.compare(unordered, odd, odd).keep(odd)
 	top, nan := m.fold(acc[0], better), m.fold(flags, m.or)
 	if m.bytes == 4 {
@@ -111,8 +111,8 @@ func (m *machine) extreme(name, what string, none float64, better func(...Op)) {
 	end()
 }
 
-// columns writes kernels that add the rows of x [rows, cols] to acc [cols]: plainly, squared from the mean, or times
-// another matrix. The rows go through in order, strip by strip of columns.
+// columns writes kernels that add the rows of x [rows, cols] to acc [cols]: unchanged, as squared distances from the mean, or
+// times another matrix. They go through the rows in order, for one strip of columns after the other.
 func (m *machine) columns() {
 	m.columnKernel("colSum", []string{"acc", "x"}, func(v []reg.VecVirtual, acc, _ reg.VecVirtual) { m.add(v[0], acc, acc) })
 	m.columnKernel("colCentered", []string{"acc", "x", "mean"}, func(v []reg.VecVirtual, acc, mean reg.VecVirtual) {
@@ -178,12 +178,12 @@ func (m *machine) rowCursor(n reg.GPVirtual, p []reg.GPVirtual) (rows reg.GPVirt
 	return rows, at
 }
 
-// strips goes through the columns four vectors, one vector, then the rest at a time.
+// strips goes through the columns: four vectors at a time, then single vectors, then the rest.
 func (m *machine) strips(cols reg.GPVirtual, ptrs []reg.GPVirtual, strip func(width int, k *mask)) {
 	m.stripsOf(4, cols, ptrs, strip)
 }
 
-// stripsOf is strips with another number of vectors than four.
+// stripsOf is strips with most vectors at a time instead of four.
 func (m *machine) stripsOf(most int, cols reg.GPVirtual, ptrs []reg.GPVirtual, strip func(width int, k *mask)) {
 	l := newLabels("wide", "narrow", "edge", "end")
 	for i, width := range []int{most, 1} {
@@ -254,7 +254,7 @@ func (m *machine) rows() {
 	}
 }
 
-// normGrad writes dst = a*dy + b*x + c with one a, b and c a column.
+// normGrad writes dst = a*dy + b*x + c with one a, b and c for each column.
 func (m *machine) normGrad() {
 	n, p := m.function("normGradRows", "maps rows; rows > 0.", []string{"rows", "cols"}, []string{"dst", "dy", "x", "a", "b", "c"})
 	stride := GP64()

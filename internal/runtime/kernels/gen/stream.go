@@ -8,11 +8,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// streamAhead is how far ahead a strip is asked for, in bytes.
+// streamAhead is how far ahead a strip is prefetched, in bytes.
 const streamAhead = 2 << 10
 
-// stream is the micro-kernel of one or two rows over a packed strip. Every byte of the strip is read once, so that its
-// speed is the cache's as long as enough sums are under way: the sums of some successive k are kept apart.
+// stream is the micro-kernel of one or two rows over a packed strip. Every byte of the strip is read once, so its speed is the
+// cache's as long as enough sums are in progress. So it keeps separate sums for successive k.
 type stream struct{ tile }
 
 func (s *stream) emit() {
@@ -61,7 +61,7 @@ func (s *stream) emit() {
 	RET()
 }
 
-// kind is the part of the name that says what the strip has.
+// kind returns the part of the name that says what the strip contains.
 func (s *stream) kind() string {
 	if s.of == nil {
 		return ""
@@ -69,7 +69,7 @@ func (s *stream) kind() string {
 	return s.of.name
 }
 
-// rowBytes is the bytes of a strip's row for each vector.
+// rowBytes returns the bytes of a strip's row for each vector.
 func (s *stream) rowBytes() int {
 	if s.of == nil {
 		return s.width

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// strided writes the kernels of pooling and depthwise convolution: rows of cols channels, every row a pixel, with a
+// strided writes the kernels of pooling and depthwise convolution: rows of cols channels, one row for each pixel, with a
 // stride in bytes for each operand.
 func (m *machine) strided() {
 	m.maxWindow()
@@ -26,20 +26,21 @@ func (m *machine) strided() {
 	m.routePixels("routeFirstPixels", true)
 }
 
-// routePixels writes the kernel of a tap of max pooling's gradient, of windows' first pixels or of others.
+// routePixels writes the kernel for a tap of max pooling's gradient, for the first pixels of windows or for others.
 func (m *machine) routePixels(name string, first bool) {
 	m.walk(name, []string{"dx", "x", "left", "y"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
 		v := m.loadAll(p, k)
 		taken := m.atTop(v[1], v[3], first).keep(v[2])
 		m.add(taken, v[0], v[0])
-		m.xor(taken, v[2], v[2]) // what is taken is either all of left or nothing
+		m.xor(taken, v[2], v[2]) // taken is either all of left or zero
 		m.store(v[0], p[0], k)
 		m.store(v[2], p[2], k)
 	})
 }
 
-// maxWindow writes the kernel of max pooling: for a run of pixels of one output row, the largest of lines x taps input
-// pixels, channel by channel, from the lowest finite number on; NaN counts for none. The sizes are more than there are registers for: the inner loops read them where they are.
+// maxWindow writes the kernel of max pooling: for a run of pixels of one output row, the largest of lines x taps input pixels,
+// channel by channel, starting from the lowest finite number. NaN is ignored. There are not enough registers for the sizes, so
+// the inner loops read them from memory.
 func (m *machine) maxWindow() {
 	m.text("maxWindow", "func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)",
 		"is max pooling; rows, lines and taps > 0.")
@@ -63,7 +64,7 @@ func (m *machine) maxWindow() {
 		for w, best := range top {
 			v := m.vec()
 			m.load(Mem{Base: tap, Disp: w * m.width}, v, k)
-			m.max(best, v, best) // the second source, what was best, is returned where the new one is NaN
+			m.max(best, v, best) // returns the second source, the best so far, if the new one is NaN
 		}
 		ADDQ(param("tapStep"), tap)
 		DECQ(taps)
@@ -90,19 +91,19 @@ func (m *machine) lowest() Mem {
 	return m.constant(-math.MaxFloat64)
 }
 
-// atTop compares the pixel of a tap, which it may change, with the largest y of its window. Where the window's first pixel is
-// NaN it is taken for the largest.
+// atTop compares the pixel of a tap, which it may change, with the largest y of its window. If the window's first pixel is NaN,
+// it counts as the largest.
 func (m *machine) atTop(x, y reg.VecVirtual, first bool) where {
 	low := m.vec()
 	m.mov(m.lowest(), low)
-	m.max(x, low, low) // the second source is returned where it is NaN
+	m.max(x, low, low) // returns the second source if it is NaN
 	if first {
 		return m.compare(equalOrUnordered, low, y)
 	}
 	return m.compare(equal, low, y)
 }
 
-// routeWindow writes the kernel of the gradient of max pooling where windows do not overlap: the gradient of an output
+// routeWindow writes the kernel of the gradient of max pooling with windows that do not overlap: the gradient of an output
 // pixel goes to the first input pixel that equals it, channel by channel, and the others get zero.
 func (m *machine) routeWindow() {
 	m.text("routeWindow", "func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dx, x, dy, y *byte)",
@@ -127,7 +128,7 @@ func (m *machine) routeWindow() {
 				x := m.vec()
 				m.load(Mem{Base: p[1], Index: tap, Scale: 1, Disp: w * m.width}, x, k)
 				taken := m.atTop(x, top[w], first).keep(left[w])
-				m.xor(taken, left[w], left[w]) // what is taken is either all of left or nothing
+				m.xor(taken, left[w], left[w]) // taken is either all of left or zero
 				m.store(taken, Mem{Base: p[0], Index: tap, Scale: 1, Disp: w * m.width}, k)
 			}
 		}
@@ -156,8 +157,8 @@ func (m *machine) routeWindow() {
 	end()
 }
 
-// copyRows writes the kernel that packs: rows of cols elements from one stride to another. It asks for rows ahead, which
-// lie on other pages, where the processor would not.
+// copyRows writes the packing kernel, which copies rows of cols elements from one stride to another. It prefetches rows ahead,
+// which are on other pages, because the processor would not.
 func (m *machine) copyRows() {
 	n, p := m.function("copyRows", "copies rows; rows > 0.", []string{"rows", "cols", "stride0", "stride1"}, []string{"dst", "x"})
 	m.stripsOf(2, n[1], p, func(width int, k *mask) {
@@ -187,9 +188,9 @@ func (m *machine) loadAll(p []Mem, k *mask) []reg.VecVirtual {
 	return v
 }
 
-// walk emits a kernel that goes down the pixels, one vector of channels at a time. There are two strides, the first for
-// dst or the x side, the second for the others: pointers of four are two of each. What is held lies in registers for the
-// whole walk; held "acc" is stored at its end.
+// walk emits a kernel that goes down the pixels, one vector of channels at a time. There are two strides, the first for dst or
+// the x side, the second for the other operands; of four pointers, two have each. Held operands stay in registers for the whole
+// walk; held "acc" is stored at its end.
 func (m *machine) walk(name string, pointers, held []string, body func(p []Mem, held []reg.VecVirtual, k *mask)) {
 	n, p := m.function(name, "goes through pixels; rows > 0.", []string{"rows", "cols", "stride0", "stride1"}, append(pointers, held...))
 	strip := func(width int, k *mask) {

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose writes the kernel that turns strips of 8 (doubles: 4) rows into columns, square block by square block.
+// transpose writes the kernel that transposes strips of 8 (doubles: 4) rows, one square block after the other.
 func transpose(m *machine) {
 	m.text("transpose", "func(dst *byte, ldd int, src *byte, lds int, blocks int)",
 		"moves one strip of rows to columns; strides in bytes, blocks of as many columns as the strip has rows.")

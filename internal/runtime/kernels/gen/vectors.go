@@ -49,7 +49,7 @@ func (m *machine) binaries() {
 		return v[0]
 	})
 	m.elementwise("reluGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
-		// A product: a gradient that is not finite times 0 is NaN.
+		// A product, so that a non-finite gradient times 0 is NaN.
 		kept := m.compare(greater, v[1], m.constant(0)).keep(m.value(1))
 		m.mul(v[0], kept, kept)
 		return kept
@@ -75,7 +75,7 @@ func (m *machine) binaries() {
 	})
 }
 
-// nanSafe makes VMAX or VMIN give NaN where the first operand is NaN too; the instruction sees to the second.
+// nanSafe makes VMAX or VMIN give NaN also if the first operand is NaN; the instruction already does for the second.
 func (m *machine) nanSafe(op func(...Op)) func(v []reg.VecVirtual) reg.VecVirtual {
 	return func(v []reg.VecVirtual) reg.VecVirtual {
 		op(v[1], v[0], v[1])
@@ -110,7 +110,7 @@ func (m *machine) unaries() {
 	m.elementwise("relu", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
 		zero := m.vec()
 		m.zero(zero)
-		m.max(v[0], zero, zero) // the second source is returned where it is NaN
+		m.max(v[0], zero, zero) // returns the second source if it is NaN
 		return zero
 	})
 	m.elementwise("relu6", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
@@ -127,7 +127,7 @@ func (m *machine) withScalar() {
 	simple := func(op func(...Op)) func(v, k reg.VecVirtual) reg.VecVirtual {
 		return func(v, k reg.VecVirtual) reg.VecVirtual { op(k, v, v); return v }
 	}
-	// VMAX and VMIN give the scalar where v is NaN.
+	// VMAX and VMIN give the scalar if v is NaN.
 	extreme := func(op func(...Op)) func(v, k reg.VecVirtual) reg.VecVirtual {
 		return func(v, k reg.VecVirtual) reg.VecVirtual {
 			better := m.vec()

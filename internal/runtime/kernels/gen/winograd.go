@@ -26,12 +26,12 @@ const (
 	offRows    = 104
 	offWidth   = 112
 	offScales  = 120
-	offHalf    = 128 // vectors of a tile with one dimension done
+	offHalf    = 128 // vectors of a tile after one dimension
 )
 
-// winograd writes the transforms of kernels/winograd.go: each is a linear map of one dimension, applied to the columns and
-// then to the rows of a tile, all channels of a vector at once. The maps are for the points 0, +-a, +-b and infinity,
-// with a = sqrt(1/2) and b = sqrt(2); pairs of points share their even and odd parts.
+// winograd writes the transforms of kernels/winograd.go. Each is a linear map of one dimension, applied to the columns and then to
+// the rows of a tile, for all channels of a vector at once. The maps are for the points 0, +-a, +-b and infinity, with
+// a = sqrt(1/2) and b = sqrt(2). Opposite points share their even and odd parts.
 func (m *machine) winograd() {
 	a, b := math.Sqrt(0.5), math.Sqrt(2)
 	m.transform("winogradInput", 6, 6, []float64{a, b, 0.5, 2, 2.5}, func(v, c []reg.VecVirtual, put func(int, reg.VecVirtual)) {
@@ -106,7 +106,7 @@ func (m *machine) zeroAndInfinity(v []reg.VecVirtual, both reg.VecVirtual, put f
 	put(5, v[5])
 }
 
-// pair puts the rows of two opposite points; v are elements 1 to 4, square is that of the other pair's points.
+// pair puts the rows of two opposite points. v are elements 1 to 4; square is the square of the other pair's points.
 func (m *machine) pair(v []reg.VecVirtual, square, point reg.VecVirtual, put func(int, reg.VecVirtual), at int) {
 	even, odd := m.copied(v[3]), m.copied(v[2])
 	m.fnma231(square, v[1], even)
@@ -139,8 +139,8 @@ func (m *machine) weighted(x, p, y, q reg.VecVirtual) reg.VecVirtual {
 	return v
 }
 
-// transform writes the kernel that maps tiles of n x n vectors to out x out of them, count tiles in a row. Forward results
-// (out is 4) also get their epilogue, and only what lies in the image is stored.
+// transform writes the kernel that maps tiles of n x n vectors to out x out vectors, for count tiles in a row. Forward results
+// (out is 4) also get their epilogue, and only pixels inside the image are stored.
 func (m *machine) transform(name string, n, out int, constants []float64, f func(v, c []reg.VecVirtual, put func(int, reg.VecVirtual))) {
 	m.text(name, "func(t *byte)", "is a transform of Winograd's convolution.")
 	t := Load(Param("t"), GP64()).(reg.GPVirtual)
@@ -158,7 +158,7 @@ func (m *machine) transform(name string, n, out int, constants []float64, f func
 	var end2 *tileEnd
 	if out == 4 {
 		end2 = &tileEnd{machine: m, field: field, bias: get(offBiases), add: get(offAdd)}
-		SUBQ(p[0], end2.add) // its distance from the result
+		SUBQ(p[0], end2.add) // its offset from the result
 		p = append(p, end2.bias)
 	}
 	m.stripsOf(1, cols, p, func(_ int, k *mask) {
@@ -224,7 +224,7 @@ type tileEnd struct {
 	bias, add reg.GPVirtual
 	k         *mask
 	left      reg.GPVirtual // pixels from this tile on
-	next      string        // where the row is done
+	next      string        // label at which the row is done
 }
 
 // put stores pixel j, unless the image ends before it.
@@ -237,7 +237,7 @@ func (e *tileEnd) put(j int, v reg.VecVirtual, at Mem) {
 	CMPQ(e.field(offScales), Imm(0))
 	JE(LabelRef(l[3]))
 	at2, factor := GP64(), e.vec()
-	MOVQ(e.bias, at2) // which has gone as far as the channel
+	MOVQ(e.bias, at2) // already advanced to the channel
 	SUBQ(e.field(offBiases), at2)
 	ADDQ(e.field(offScales), at2)
 	e.load(Mem{Base: at2}, factor, e.k)
@@ -258,7 +258,7 @@ func (e *tileEnd) put(j int, v reg.VecVirtual, at Mem) {
 	Label(l[1])
 	CMPQ(e.field(offClip), Imm(0))
 	JE(LabelRef(l[2]))
-	e.max(v, e.value(0), v) // the second source is returned where it is NaN
+	e.max(v, e.value(0), v) // returns the second source if it is NaN
 	Label(l[2])
 	e.store(v, at, e.k)
 }

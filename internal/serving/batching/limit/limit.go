@@ -14,21 +14,21 @@ import (
 
 // Options of a Limiter.
 type Options struct {
-	// Slots is the work that the model does at the same time: runs without batching, num_batch_threads × rows of a batch with.
+	// Slots is the work that the model does at the same time: its runs without batching, num_batch_threads × rows of a batch with it.
 	Slots int
-	// MaxDelay is the longest estimated wait; 0: four fifths of a run with Hold, a run without; more for runs of below 5 ms.
+	// MaxDelay is the longest estimated wait; 0: four fifths of a run with Hold, one run without; more if a run is shorter than 5 ms.
 	MaxDelay time.Duration
-	// Rows counts a request's rows as its work, for models that batch; otherwise a request is one.
+	// Rows counts a request as its number of rows, for models that batch; otherwise each request counts as one.
 	Rows bool
-	// Hold lets only Slots units into the model at once, the others wait in order; not for models that batch, which queue.
+	// Hold lets only Slots units into the model at once; the others wait in order. It is not for models that batch: these queue.
 	Hold bool
 }
 
-// minDelay is short for an answer whatever a run takes: many clients of a quick model ask at once without there being too many.
+// minDelay is a short wait however long a run takes: many clients may call a quick model at once without overloading it.
 const minDelay = 5 * time.Millisecond
 
-// delayInRuns is the longest wait with Hold, in runs, where Options do not say. A whole run would leave nothing of twice the
-// time of a lone request for what lies between client and model; much less, and a free slot finds nobody waiting.
+// delayInRuns is the longest wait with Hold, in runs, if Options does not set one. A whole run would leave no part of twice a lone
+// request's time for the way between client and model; with much less, a free slot would find no request waiting.
 const delayInRuns = 0.8
 
 // A Limiter refuses requests that would wait too long. It is safe for concurrent use.
@@ -41,12 +41,12 @@ type Limiter struct {
 	inFlight int
 	started  []time.Time   // of what runs, with Hold; the oldest first
 	run      time.Duration // moving mean of a request's time; with Hold without its wait; 0: none was seen
-	alone    time.Duration // the same of requests that nothing was in flight beside; with Hold of all
-	learned  float64       // units in flight that do not make requests wait too long, by what they took; 0: as slots say
+	alone    time.Duration // the same for requests that ran alone; with Hold for all
+	learned  float64       // units in flight at which requests do not wait too long, as measured; 0: use Slots
 	refused  int64
 }
 
-// New returns a Limiter; fewer than one slot are one.
+// New returns a Limiter. Fewer than one slot count as one.
 func New(o Options) *Limiter {
 	o.Slots = max(o.Slots, 1)
 	l := &Limiter{o: o}
@@ -56,7 +56,7 @@ func New(o Options) *Limiter {
 	return l
 }
 
-// Stats is what a Limiter knows.
+// Stats is the state of a Limiter.
 type Stats struct {
 	InFlight int           // units of work
 	Limit    int           // units that may be in flight
@@ -71,8 +71,8 @@ func (l *Limiter) Stats() Stats {
 	return Stats{InFlight: l.inFlight, Limit: int(l.limit()), Refused: l.refused, Run: l.alone}
 }
 
-// Admit takes in a request of so many units, or refuses it at once. With Hold it returns when the request may run, or with
-// the error of ctx. done must be called when it ran.
+// Admit accepts a request of that many units, or refuses it at once. With Hold it returns when the request may run, or with the
+// error of ctx. The caller must call done after the run.
 func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error) {
 	units = max(units, 1)
 	others, err := l.enter(ctx, units)
@@ -131,7 +131,7 @@ func (l *Limiter) maxDelay() time.Duration {
 	return max(l.alone, minDelay)
 }
 
-// maxInFlight is how many units the slots do within the longest wait and one run; any, while nobody knows what a run takes.
+// maxInFlight is the number of units that the slots finish within the longest wait and one run; unlimited until a run was timed.
 func (l *Limiter) maxInFlight() float64 {
 	if l.alone == 0 {
 		return math.MaxInt32
@@ -147,7 +147,7 @@ func (l *Limiter) limit() float64 {
 	return l.maxInFlight()
 }
 
-// enter takes in a request, and says how many units were in flight beside it.
+// enter accepts a request, and returns how many other units are in flight.
 func (l *Limiter) enter(ctx context.Context, units int) (others int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Limiter) enter(ctx context.Context, units int) (others int, err error) 
 	return others, nil
 }
 
-// tooMany says whether so many further units would wait too long.
+// tooMany reports whether that many more units would wait too long.
 func (l *Limiter) tooMany(units int) bool {
 	if l.o.Hold {
 		return l.queueDelay() > l.maxDelay()
@@ -174,15 +174,14 @@ func (l *Limiter) tooMany(units int) bool {
 	return float64(l.inFlight+units) > l.limit()
 }
 
-// queueDelay estimates how long a request that comes now waits for a slot: until enough of what runs and waits before it is
-// done. With what is known of how far the runs are, a request that comes at the end of one is taken where one that comes at
-// its beginning is not.
+// queueDelay estimates how long a new request waits for a slot: until enough of the running and waiting requests before it are
+// done. It knows how far the runs are, so that a request at the end of a run is accepted where one at its beginning is not.
 func (l *Limiter) queueDelay() time.Duration {
 	before := l.inFlight - l.o.Slots
 	if before < 0 {
 		return 0
 	}
-	left := l.run // of the run whose slot it gets; one that has a slot but did not start has all of it to go
+	left := l.run // of the run whose slot it gets; a run that has its slot but has not started counts in full
 	if i := before % l.o.Slots; i < len(l.started) {
 		left = max(l.run-time.Since(l.started[i]), 0)
 	}
@@ -197,7 +196,7 @@ func (l *Limiter) expected() time.Duration {
 	return l.queueDelay() + l.run
 }
 
-// leave learns from a request that took so long.
+// leave learns from a request that took that long.
 func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,16 +209,16 @@ func (l *Limiter) leave(units, others int, start time.Time, took time.Duration) 
 	case l.o.Hold:
 		updateMean(&l.alone, took, 8)
 	case others == 0:
-		// Lone requests become rare as the limit grows: what few of them took must count.
+		// Lone requests become rare as the limit grows, so the few that there are must count.
 		updateMean(&l.alone, took, 3)
 	}
 	if l.o.Hold || l.alone == 0 {
 		return
 	}
-	// Once a model is busy, requests take the longer the more are in flight: in proportion. So this many would take what they may:
+	// A busy model's requests take longer in proportion to the units in flight. So this many units would take the allowed time:
 	n := float64(others + units)
 	fitting := n * float64(l.alone+l.maxDelay()) / float64(max(took, 1))
-	// A request that is a little late changes nothing: full batches that follow each other take just what they may.
+	// A request that is slightly late changes nothing: full batches that follow each other take exactly the allowed time.
 	switch limit := l.limit(); {
 	case fitting < 0.9*n && fitting < limit && others > 0:
 		l.learned = max(limit+(fitting-limit)/4, 1)

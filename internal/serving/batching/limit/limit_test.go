@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const run = 5 * time.Millisecond
 
-// fixed takes five milliseconds for any batch, on so many processors.
+// fixed takes five milliseconds for any batch, on that many processors.
 func fixed(processors int) servable.Model {
 	free := make(chan struct{}, processors)
 	return &servable.Func{Compute: func(_ context.Context, feeds map[string]*tensor.Tensor, _ []string) ([]*tensor.Tensor, error) {
@@ -36,7 +36,7 @@ func fixed(processors int) servable.Model {
 	}}
 }
 
-// load is what a model made of requests that came at random moments.
+// load is how a model handled requests that came at random moments.
 type load struct {
 	offered, accepted int
 	latencies         []time.Duration // of accepted requests, sorted
@@ -45,7 +45,7 @@ type load struct {
 
 func (l load) p99() time.Duration { return l.latencies[len(l.latencies)*99/100] }
 
-// offer sends so many requests at a mean rate, at moments that do not depend on the answers. Time is the bubble's.
+// offer sends requests at a mean rate, at moments that do not depend on the answers. The clock is the bubble's.
 func offer(t testing.TB, m servable.Model, requests int, perSecond float64) load {
 	r := rand.New(rand.NewPCG(1, 2))
 	feeds := map[string]*tensor.Tensor{"x:0": tensor.New(tensor.Float32, 1)}
@@ -78,8 +78,8 @@ func offer(t testing.TB, m servable.Model, requests int, perSecond float64) load
 	return l
 }
 
-// At twice the capacity the accepted requests take at most twice the unloaded p99, the others are refused at once, and the
-// model is kept busy: without batching, and with.
+// At twice the capacity the accepted requests take at most twice the unloaded p99, the others are refused at once, and the model
+// is kept busy, both without batching and with it.
 func TestOverload(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -128,7 +128,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// Where a batch takes the longer the fuller it is, slots say nothing: the limit follows what requests took.
+// If fuller batches take longer, slots say nothing: the limit follows the times of requests.
 func TestSlowBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := batching.NewScheduler(batching.Options{Threads: 1})
@@ -156,8 +156,8 @@ func TestSlowBatches(t *testing.T) {
 	})
 }
 
-// Clients that each wait for their answer are no overload of a quick model, however they begin: 64 of them are not refused.
-// Of a model that takes a millisecond they are: they ask for more than it can do, and nobody but them knows that they may.
+// Clients that each wait for their answer do not overload a quick model, however they begin: 64 of them are not refused. They do
+// overload a model that takes a millisecond: they ask for more than it can do, and only they know that they can wait.
 func TestClosedLoop(t *testing.T) {
 	for _, c := range []struct {
 		run     time.Duration
@@ -177,7 +177,7 @@ func TestClosedLoop(t *testing.T) {
 				clients.Go(func() {
 					for range 50 {
 						if _, err := m.Run(t.Context(), nil, nil); err != nil {
-							time.Sleep(time.Millisecond) // those that are refused think again
+							time.Sleep(time.Millisecond) // a refused client thinks again
 						}
 					}
 				})
@@ -190,7 +190,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// A model that becomes slow, and quick again, is followed: what it can do is used, and calm traffic is not refused.
+// The limit follows a model that becomes slow, and quick again: its capacity is used, and light traffic is not refused.
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := batching.NewScheduler(batching.Options{Threads: 1})
@@ -219,7 +219,7 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// The same by the real clock, on a machine that may have other work: the ratio of p99 at twice the capacity to the unloaded one.
+// The same with the real clock, on a machine that may do other work: the ratio of p99 at twice the capacity to the unloaded one.
 func BenchmarkOverload(b *testing.B) {
 	for b.Loop() {
 		l := New(Options{Slots: 4, Hold: true})
@@ -232,7 +232,7 @@ func BenchmarkOverload(b *testing.B) {
 	}
 }
 
-// The mean of runs is that of the model, with or without waiting, so that delays and deadlines are judged rightly.
+// The mean of runs is the model's, with or without waiting, so that delays and deadlines are judged correctly.
 func TestDelayAndDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Slots: 1, Hold: true, MaxDelay: 3 * run})
@@ -281,8 +281,8 @@ func TestDelayAndDeadline(t *testing.T) {
 	})
 }
 
-// What comes at the beginning of a run would wait for all of it and is refused; later in the run one is taken, and no other
-// beside it. When the run is over the other runs at once.
+// A request at the beginning of a run would wait for the whole run and is refused. Later in the run one is accepted, and no
+// second one beside it. It runs as soon as the run is over.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Options{Slots: 1, Hold: true})
@@ -313,7 +313,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// A request of more rows than slots is taken when nothing else is there.
+// A request with more rows than slots is accepted when nothing else is in flight.
 func TestLargeRequest(t *testing.T) {
 	l := New(Options{Slots: 4, Rows: true, MaxDelay: 1})
 	done, err := l.Admit(t.Context(), 1)
@@ -336,7 +336,7 @@ func TestLargeRequest(t *testing.T) {
 	}
 }
 
-// A run of ten milliseconds: with one slot taken and one request waiting, the next one is refused.
+// A run of ten milliseconds: with one slot taken and one request waiting, the next request is refused.
 func Example() {
 	l := New(Options{Slots: 1})
 	once, _ := l.Admit(context.Background(), 1)

@@ -28,7 +28,7 @@ func (m limited) Queued() int { return int(m.l.waiting.Load()) }
 // Close implements servable.Model.
 func (m limited) Close() error { return m.inner.Close() }
 
-// Run implements servable.Model; it is ResourceExhausted where the server is overloaded.
+// Run implements servable.Model. It fails with ResourceExhausted where the server is overloaded.
 func (m limited) Run(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
 	units := 1
 	if m.l.o.Rows {

@@ -1,3 +1,3 @@
-// Package modeltest is a model in memory with signatures of every kind, right ones and ones that are wrong
-// on purpose, for the tests of what answers requests.
+// Package modeltest is a model in memory with signatures of every kind, correct and deliberately wrong
+// ones, for tests of code that answers requests.
 package modeltest

@@ -28,9 +28,9 @@ func Source() *servable.Memory {
 	return s
 }
 
-// New returns the model: y = x/2+2 by "serving_default", a+b and a-b by "two", x*scale with scale 2 by
-// default by "defaults", strings as they are by "echo", every type as it is by the type's name ("int8", ...), the lengths of
-// serialized examples by "classify" and "regress", and what is wrong by the name of the mistake.
+// New returns the model. Its signatures are "serving_default" (y = x/2+2), "two" (a+b and a-b), "defaults" (x*scale, scale
+// is 2 by default), "echo" (the same strings), one per type by its name ("int8", ...; the same values), "classify" and
+// "regress" (the lengths of serialized examples), and wrong ones, by the name of the mistake.
 func New() *servable.Func {
 	sigs := map[string]*pb.SignatureDef{
 		"serving_default": signature(predict, fields{"x": "x:0 float -1"}, fields{"y": "half:0 float -1"}),
@@ -69,11 +69,11 @@ func New() *servable.Func {
 	return &servable.Func{Sigs: sigs, Compute: compute}
 }
 
-// types are those that "x" passes through unchanged.
+// types are the types of "x" that pass through unchanged.
 var types = []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Uint16,
 	tensor.Uint32, tensor.Uint64, tensor.Bool, tensor.String, tensor.Float16, tensor.BFloat16, tensor.Complex64}
 
-// mistakes are outputs of a classification or regression of n examples that no client may see.
+// mistakes are outputs of a classification or regression of n examples that no client must see.
 var mistakes = map[string]func(n int) *tensor.Tensor{
 	"classes_rank":  func(n int) *tensor.Tensor { return tensor.New(tensor.String, n) },
 	"classes_type":  func(n int) *tensor.Tensor { return tensor.New(tensor.Int64, n, 2) },
@@ -137,7 +137,7 @@ func output(ctx context.Context, feeds map[string]*tensor.Tensor, name string) (
 	return nil, status.Errorf(codes.InvalidArgument, "no tensor %s", name)
 }
 
-// pointwise combines elements of a and b, one of b or as many as of a.
+// pointwise combines a and b element by element; b has one element, or as many as a.
 func pointwise(a, b *tensor.Tensor, f func(x, y float32) float32) (*tensor.Tensor, error) {
 	if b.Len() != 1 && b.Len() != a.Len() {
 		return nil, status.Errorf(codes.InvalidArgument, "Incompatible shapes: %v vs. %v", a.Shape, b.Shape)
@@ -149,7 +149,7 @@ func pointwise(a, b *tensor.Tensor, f func(x, y float32) float32) (*tensor.Tenso
 	return y, nil
 }
 
-// ofExamples makes outputs of the lengths of serialized examples.
+// ofExamples makes outputs that are the lengths of serialized examples.
 func ofExamples(name string, examples [][]byte) *tensor.Tensor {
 	n := len(examples)
 	switch name {

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestBuildsWithTheTag builds this package against CUDA's headers and runs its tests on stubs of libcuda and libcublas,
-// which are in ordinary memory.
+// TestBuildsWithTheTag builds this package against CUDA's headers and runs its tests on stubs of libcuda and libcublas that
+// use ordinary memory.
 func TestBuildsWithTheTag(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: compiles gorgonia.org/cu; set GOESTIMATOR_ACCEPT=1")
@@ -36,7 +36,7 @@ func TestBuildsWithTheTag(t *testing.T) {
 	for lib, src := range map[string]string{"libcuda.so": "../../driver/libcuda/testdata/stub.c", "libcublas.so": "testdata/stub.c"} {
 		run(t, nil, "sh", "-c", "cc -w -shared -fPIC "+flags+" -o "+filepath.Join(dir, lib)+" "+src)
 	}
-	// gorgonia.org/cu refers to far more than is called: what the stubs lack stays unresolved.
+	// gorgonia.org/cu refers to many more functions than it calls: the ones missing in the stubs stay unresolved.
 	env := append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS="+flags, "LD_LIBRARY_PATH="+dir,
 		"CGO_LDFLAGS=-L"+dir+" -Wl,--unresolved-symbols=ignore-all", "CGO_LDFLAGS_ALLOW=-Wl,--unresolved.*")
 	run(t, env, "go", "vet", "-tags", "cu", ".")

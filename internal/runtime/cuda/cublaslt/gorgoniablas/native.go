@@ -9,7 +9,7 @@ package gorgoniablas
 
 static void *at(uintptr_t p) { return (void *)p; }
 
-// Setting the stream takes the workspace away.
+// Setting the stream resets the workspace.
 static cublasStatus_t prepare(void *h, uintptr_t stream, uintptr_t workspace, size_t bytes, int tf32) {
   cublasStatus_t r = cublasSetStream((cublasHandle_t)h, (cudaStream_t)stream);
   if (r == CUBLAS_STATUS_SUCCESS && bytes > 0) r = cublasSetWorkspace((cublasHandle_t)h, (void *)workspace, bytes);
@@ -27,7 +27,7 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// prepare makes the next products go to a stream, with a workspace. Standard begins with the library's handle.
+// prepare sets the stream and the workspace of the next products. Standard begins with the library's handle.
 func prepare(b *cublas.Standard, stream uintptr, workspace driver.Ptr, bytes int, tf32 bool) error {
 	mode := C.int(0)
 	if tf32 {
@@ -39,7 +39,7 @@ func prepare(b *cublas.Standard, stream uintptr, workspace driver.Ptr, bytes int
 	return nil
 }
 
-// floats is memory of the GPU as gorgonia.org/cu/blas takes it: of the slice it uses the address alone.
+// floats returns memory of the GPU as gorgonia.org/cu/blas takes it, which uses only the slice's address.
 func floats(p driver.Ptr) []float32 {
 	return unsafe.Slice((*float32)(C.at(C.uintptr_t(p))), 1)
 }

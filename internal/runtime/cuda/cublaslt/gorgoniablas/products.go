@@ -14,10 +14,10 @@ import (
 	cublas "gorgonia.org/cu/blas"
 )
 
-// workspaceBytes is what NVIDIA recommends for Hopper.
+// workspaceBytes is NVIDIA's recommendation for Hopper.
 const workspaceBytes = 32 << 20
 
-// Products is lower.Products of float32 on one GPU.
+// Products implements lower.Products for float32 on one GPU.
 type Products struct {
 	current func(f func() error) error
 	kernels *kernels.Library
@@ -27,8 +27,8 @@ type Products struct {
 	blas *cublas.Standard
 }
 
-// Open starts cuBLAS for a context of a real GPU. l is own kernels, loaded in it, for biases and ReLU; they do what is not
-// of float32.
+// Open starts cuBLAS for a context of a real GPU. l are own kernels, loaded in the context, for biases, ReLU and products
+// of other types.
 func Open(c driver.Context, l *kernels.Library) (*Products, error) {
 	real, ok := c.(driver.NativeContext)
 	if !ok {
@@ -41,10 +41,10 @@ func Open(c driver.Context, l *kernels.Library) (*Products, error) {
 	return p, nil
 }
 
-// Close ends the library. Launches must not be issued any more.
+// Close ends the library. No launches may be issued afterwards.
 func (p *Products) Close() error { return p.current(p.blas.Close) }
 
-// does reports whether cuBLAS does a product; the epilogue wants results without gaps.
+// does reports whether cuBLAS does a product. The epilogue needs results without gaps.
 func does(q lower.Product) bool {
 	packed := q.Out.Stride == q.N && (q.Batch <= 1 || q.Out.Step == q.M*q.N)
 	return q.A.Type == tensor.Float32 && min(q.M, q.N, q.K) > 0 && (packed || q.Bias == 0 && !q.Relu)
@@ -78,7 +78,7 @@ func (p *Products) Plan(q lower.Product) (lower.Launch, error) {
 	return all, nil
 }
 
-// launch is a product with its places.
+// launch is a product with addresses.
 type launch struct {
 	p *Products
 	q lower.Product
@@ -95,7 +95,7 @@ func (l launch) Issue(s driver.Stream) error {
 	return l.p.current(func() error { return l.issue(real.Handle()) })
 }
 
-// issue asks for the transpose, by columns: the operands change places.
+// issue computes the transpose, by columns, with the operands exchanged.
 func (l launch) issue(stream uintptr) error {
 	q := l.q
 	if err := prepare(l.p.blas, stream, q.Workspace, q.WorkspaceBytes, q.Precision == lower.TF32); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// Run sees that a driver with at least one GPU keeps the contract. Where the driver is a fake, Kernel must be registered.
+// Run tests that a driver with at least one GPU keeps the contract. A fake driver must have Kernel registered.
 func Run(t *testing.T, d driver.Driver) {
 	for name, f := range map[string]func(t *testing.T, r *rig){
 		"devices": devices, "memory": memory, "copies": copies, "launch": launch, "events": events,
@@ -27,7 +27,7 @@ func Run(t *testing.T, d driver.Driver) {
 	}
 }
 
-// rig is a context and what has to be given back.
+// rig is a context and the objects to close.
 type rig struct {
 	t    *testing.T
 	d    driver.Driver
@@ -237,7 +237,7 @@ func graphs(t *testing.T, r *rig) {
 	r.give = append(r.give, g.Close)
 	r.ok(s.Synchronize())
 	expectAll(t, out, 0)
-	for v := range 3 { // what pinned memory holds at the time of a launch counts
+	for v := range 3 { // the graph copies the contents of pinned memory at launch
 		binary.LittleEndian.PutUint32(in, uint32(v))
 		r.ok(g.Launch(other))
 		r.ok(other.Synchronize())
@@ -249,7 +249,7 @@ func graphs(t *testing.T, r *rig) {
 	if _, err := s.Capture(func() error { return boom }); !errors.Is(err, boom) {
 		t.Errorf("capture that fails: expected %v, got %v", boom, err)
 	}
-	r.ok(s.Launch(f, add(p, 1, n))) // the stream is usable afterwards
+	r.ok(s.Launch(f, add(p, 1, n))) // the stream is still usable
 	r.ok(s.Synchronize())
 }
 

@@ -1,2 +1,2 @@
-// Package drivertest is the contract of package driver as tests: every implementation runs them on what machine it can.
+// Package drivertest is the contract of package driver as tests. Every implementation runs them on machines where it works.
 package drivertest

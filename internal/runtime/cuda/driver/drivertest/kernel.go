@@ -3,7 +3,7 @@ package drivertest
 // Kernel is the name of PTX's one function: (int *p, int v, int n) adds v to each of the n elements of p.
 const Kernel = "add_int"
 
-// PTX is a module that every GPU since compute capability 7.0 takes.
+// PTX is a module for every GPU since compute capability 7.0.
 const PTX = `.version 7.0
 .target sm_70
 .address_size 64

@@ -8,8 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver"
 )
 
-// RunPeers sees that a driver with at least two GPUs copies between them. Where the driver is a fake, Kernel must be
-// registered.
+// RunPeers tests that a driver with at least two GPUs copies between them. A fake driver must have Kernel registered.
 func RunPeers(t *testing.T, d driver.Driver) {
 	t.Helper()
 	all, err := d.Devices()
@@ -29,7 +28,7 @@ func RunPeers(t *testing.T, d driver.Driver) {
 		t.Cleanup(rigs[i].close)
 	}
 	a, b := rigs[0], rigs[1]
-	for range 2 { // the second time the path is open
+	for range 2 { // the second time the path is already open
 		if _, err := a.c.(driver.PeerContext).Reach(b.c); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +64,7 @@ func peerCopies(t *testing.T, a, b *rig) {
 	}
 }
 
-// peerOrder sees that a copy waits for work of the other GPU.
+// peerOrder tests that a copy waits for work of the other GPU.
 func peerOrder(t *testing.T, a, b *rig) {
 	const n, launches = 256, 50
 	sa, sb, pa, pb, f, e, down := a.stream(), b.stream(), a.alloc(4*n), b.alloc(4*n), b.function(), b.event(), a.pinned(4*n)

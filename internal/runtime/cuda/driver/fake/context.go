@@ -25,7 +25,7 @@ type Context struct {
 	closed bool
 }
 
-// enter is the start of every call: injected faults, a lost or closed context.
+// enter starts every call: it checks for injected faults and a lost or closed context.
 func (c *Context) enter(call string) error {
 	if err := c.d.fault(call); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (c *Context) enter(call string) error {
 	return c.lost
 }
 
-// fail keeps the first error of the work: the context is lost.
+// fail keeps the first error of the work, and makes the context lost.
 func (c *Context) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *Context) count(what string, by int) {
 	c.live[what] += by
 }
 
-// Close ends the context. It does not free: Leaks tells what was left.
+// Close ends the context. It frees nothing: Leaks lists what was left.
 func (c *Context) Close() error {
 	if err := c.d.fault("Close"); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *Context) leaks() error {
 	return errors.Join(errs...)
 }
 
-// find returns the block that holds p, nil for none. The caller holds mu.
+// find returns the block that contains p, nil for none. The caller holds mu.
 func (c *Context) find(p driver.Ptr) *block {
 	i, exact := slices.BinarySearch(c.starts, p)
 	if !exact {

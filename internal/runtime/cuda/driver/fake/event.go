@@ -88,7 +88,7 @@ func (s *Stream) event(call string, v driver.Event) (*event, error) {
 	return e, err
 }
 
-// Synchronize waits for what the event stands for.
+// Synchronize waits for the work that the event stands for.
 func (e *event) Synchronize() error {
 	if err := e.c.enter("SynchronizeEvent"); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (e *event) Since(earlier driver.Event) (time.Duration, error) {
 	return to.at.Sub(from.at), nil
 }
 
-// Close gives the event back.
+// Close closes the event.
 func (e *event) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -24,7 +24,7 @@ type fault struct {
 	err   error
 }
 
-// Default is one GPU of the kind that the kernels are made for, with little memory.
+// Default is a GPU like the ones that the kernels are made for, with little memory.
 var Default = driver.Info{Name: "Fake GPU", Major: 9, Memory: 1 << 30, Multiprocessors: 4, SharedPerBlock: 227 << 10,
 	ClockKHz: 1_000_000, MemoryClockKHz: 1_000_000, MemoryBusBits: 1024}
 
@@ -36,7 +36,7 @@ func New(gpus ...driver.Info) *Driver {
 // Kernel does the work of a launch.
 type Kernel func(c *Call) error
 
-// Register says what the kernel of a name does, in every module that has one.
+// Register sets what the kernel of that name does, in every module that has one.
 func (d *Driver) Register(name string, k Kernel) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *Driver) kernel(name string) Kernel {
 	return d.kernels[name]
 }
 
-// Inject makes a call fail once, after it was done right the given number of times. Calls are named after the methods
+// Inject makes a call fail once, after it has succeeded the given number of times. Calls are named after the methods
 // ("Alloc", "Upload", ...); "Kernel" fails the work of a launch.
 func (d *Driver) Inject(call string, after int, err error) {
 	d.mu.Lock()
@@ -93,7 +93,7 @@ func (d *Driver) Open(ordinal int) (driver.Context, error) {
 	return c, nil
 }
 
-// Leaks fails with a list of what was made and not given back, in all contexts, closed ones too.
+// Leaks returns an error that lists everything that was made and not freed, in all contexts, closed ones included.
 func (d *Driver) Leaks() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 const (
 	firstAddress = driver.Ptr(0x7f00_0000_0000)
 	alignment    = 256
-	guardBytes   = 256 // behind every block
+	guardBytes   = 256 // after every block
 	guardValue   = 0xA5
 	undefined    = 0xFF // makes NaN of floats, -1 of integers
 )
 
-// block is an allocation, with a guard behind it.
+// block is an allocation with a guard after it.
 type block struct {
 	start driver.Ptr
 	size  int
@@ -47,7 +47,7 @@ func (c *Context) Alloc(size int) (driver.Ptr, error) {
 	return b.start, nil
 }
 
-// aligned returns bytes whose first is at a multiple of the alignment, as vector loads need.
+// aligned returns n bytes that start at a multiple of the alignment, as vector loads need.
 func aligned(n int) []byte {
 	b := make([]byte, n+alignment)
 	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (alignment - 1))
@@ -60,7 +60,7 @@ func fill(b []byte, v byte) {
 	}
 }
 
-// Free gives memory back. p must be what Alloc returned.
+// Free frees memory. p must be an address that Alloc returned.
 func (c *Context) Free(p driver.Ptr) error {
 	if err := c.enter("Free"); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *Context) Free(p driver.Ptr) error {
 	return b.guard()
 }
 
-// guard fails where something wrote beyond the block.
+// guard fails if something wrote beyond the block.
 func (b *block) guard() error {
 	for i, v := range b.mem[b.size:] {
 		if v != guardValue {
@@ -87,7 +87,7 @@ func (b *block) guard() error {
 	return nil
 }
 
-// Info tells the memory that is left.
+// Info returns the free and total memory.
 func (c *Context) Info() (free, total int64, err error) {
 	if err := c.enter("Info"); err != nil {
 		return 0, 0, err
@@ -136,10 +136,10 @@ func (c *Context) AllocHost(size int) (driver.Pinned, error) {
 	return p, nil
 }
 
-// Bytes is the memory.
+// Bytes returns the memory.
 func (p *pinned) Bytes() []byte { return p.mem }
 
-// Free gives it back.
+// Free frees the memory.
 func (p *pinned) Free() error {
 	if err := p.c.enter("FreeHost"); err != nil {
 		return err

@@ -18,7 +18,7 @@ type module struct {
 
 var (
 	entryPattern = regexp.MustCompile(`\.entry\s+([A-Za-z_$][\w$]*)\s*(?:\(([^)]*)\))?`)
-	staticShared = 48 << 10 // what a launch may ask for without AllowShared
+	staticShared = 48 << 10 // the limit of a launch without AllowShared
 )
 
 // Load reads the entries of a PTX text.
@@ -50,7 +50,7 @@ func (m *module) Function(name string) (driver.Function, error) {
 	return &function{m: m, name: name, args: args, shared: staticShared}, nil
 }
 
-// Close gives the module back.
+// Close closes the module.
 func (m *module) Close() error {
 	if m.closed {
 		return failed("CloseModule", driver.CodeInvalidHandle, "closed before")
@@ -76,7 +76,7 @@ func (f *function) AllowShared(bytes int) error {
 	return nil
 }
 
-// Call is one launch as a kernel sees it.
+// Call is a launch as a kernel sees it.
 type Call struct {
 	driver.Launch
 	c       *Context

@@ -20,7 +20,7 @@ func (c *Context) Reach(peer driver.Context) (bool, error) {
 	return err == nil, err
 }
 
-// peer checks that a context is of the same driver, and not this one.
+// peer checks that a context is another one of the same driver.
 func (c *Context) peer(call string, v driver.Context) (*Context, error) {
 	p, ok := v.(*Context)
 	if !ok || p.d != c.d || p == c {

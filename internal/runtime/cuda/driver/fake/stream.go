@@ -18,7 +18,7 @@ type Stream struct {
 	cond *sync.Cond
 
 	queue   []work
-	issued  int // commands put in the queue, ever
+	issued  int // commands ever put in the queue
 	done    int
 	closing bool
 	ended   chan struct{}
@@ -39,7 +39,7 @@ func (c *Context) NewStream() (driver.Stream, error) {
 	return s, nil
 }
 
-// run does the commands in order. After an error of the work all streams of the context only count.
+// run does the commands in order. After an error of the work, all streams of the context only count commands.
 func (s *Stream) run() {
 	defer close(s.ended)
 	for {
@@ -64,7 +64,7 @@ func (s *Stream) run() {
 	}
 }
 
-// issue puts a command in the queue, or into the graph that is being captured.
+// issue puts a command into the queue, or into the graph that is being captured.
 func (s *Stream) issue(call string, w work) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Stream) push(w work) {
 	s.cond.Broadcast()
 }
 
-// useful is w, unless the context is lost by then.
+// useful returns work that does w unless the context is lost by then.
 func (s *Stream) useful(w work) work {
 	return func() error {
 		if s.c.lostError() != nil {
@@ -140,7 +140,7 @@ func (s *Stream) Fill(dst driver.Ptr, value byte, bytes int) error {
 	return s.within("Fill", bytes, []driver.Ptr{dst}, func(mem [][]byte) { fill(mem[0], value) })
 }
 
-// within does something to memory of the GPU.
+// within issues do on memory of the GPU.
 func (s *Stream) within(call string, bytes int, at []driver.Ptr, do func(mem [][]byte)) error {
 	if err := s.c.enter(call); err != nil || bytes == 0 {
 		return err
@@ -250,7 +250,7 @@ func (g *graph) Launch(s driver.Stream) error {
 	})
 }
 
-// Close gives the graph back.
+// Close closes the graph.
 func (g *graph) Close() error {
 	if g.closed {
 		return failed("CloseGraph", driver.CodeInvalidHandle, "closed before")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestBuildsWithTheTag builds this package against CUDA's headers and runs the driver's contract on the stub of
-// driver/libcuda, which is in ordinary memory.
+// driver/libcuda, which uses ordinary memory.
 func TestBuildsWithTheTag(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: compiles gorgonia.org/cu; set GOESTIMATOR_ACCEPT=1")
@@ -34,7 +34,7 @@ func TestBuildsWithTheTag(t *testing.T) {
 	if err := os.Symlink(lib, filepath.Join(dir, "libcuda.so")); err != nil {
 		t.Fatal(err)
 	}
-	// gorgonia.org/cu refers to far more of libcuda than is called: what the stub lacks stays unresolved.
+	// gorgonia.org/cu refers to many more functions of libcuda than it calls: the ones missing in the stub stay unresolved.
 	env := append(os.Environ(), "CGO_ENABLED=1", "CGO_CFLAGS=-I"+include+" -I"+headers[0], "LD_LIBRARY_PATH="+dir,
 		"CGO_LDFLAGS=-L"+dir+" -Wl,--unresolved-symbols=ignore-all", "CGO_LDFLAGS_ALLOW=-Wl,--unresolved.*")
 	run(t, env, "go", "vet", "-tags", "cu", ".")

@@ -32,7 +32,7 @@ func (c *context) do(call string, f func() error) error {
 	return wrapUnlessDriver(call, f())
 }
 
-// wrapUnlessDriver leaves errors alone that are the driver package's already.
+// wrapUnlessDriver wraps an error unless it is already a driver.Error.
 func wrapUnlessDriver(call string, err error) error {
 	var e *driver.Error
 	if errors.As(err, &e) {
@@ -41,7 +41,7 @@ func wrapUnlessDriver(call string, err error) error {
 	return wrap(call, err)
 }
 
-// Alloc asks for memory of the GPU.
+// Alloc allocates memory of the GPU.
 func (c *context) Alloc(bytes int) (driver.Ptr, error) {
 	if bytes <= 0 {
 		return 0, fmt.Errorf("allocate on the GPU: expected a size > 0, got %d bytes: %w", bytes, driver.ErrInvalid)
@@ -51,12 +51,12 @@ func (c *context) Alloc(bytes int) (driver.Ptr, error) {
 	return driver.Ptr(p), err
 }
 
-// Free gives memory of the GPU back.
+// Free frees memory of the GPU.
 func (c *context) Free(p driver.Ptr) error {
 	return c.do("cuMemFree", func() error { return cu.MemFree(cu.DevicePtr(p)) })
 }
 
-// Info asks for the memory that is left.
+// Info returns the free and total memory.
 func (c *context) Info() (free, total int64, err error) {
 	err = c.do("cuMemGetInfo", func() (err error) { free, total, err = cu.MemInfo(); return err })
 	return free, total, err
@@ -67,7 +67,7 @@ type pinned struct {
 	mem []byte
 }
 
-// AllocHost asks for page-locked memory.
+// AllocHost allocates page-locked memory.
 func (c *context) AllocHost(bytes int) (driver.Pinned, error) {
 	if bytes <= 0 {
 		return nil, fmt.Errorf("allocate pinned memory: expected a size > 0, got %d bytes: %w", bytes, driver.ErrInvalid)
@@ -83,10 +83,10 @@ func (c *context) AllocHost(bytes int) (driver.Pinned, error) {
 	return m, nil
 }
 
-// Bytes is the memory.
+// Bytes returns the memory.
 func (p *pinned) Bytes() []byte { return p.mem }
 
-// Free gives the memory back.
+// Free frees the memory.
 func (p *pinned) Free() error {
 	p.c.mu.Lock()
 	known := p.c.pinned[p]
@@ -112,7 +112,7 @@ func (c *context) isPinned(b []byte) bool {
 	return false
 }
 
-// Close gives the context back.
+// Close releases the context.
 func (c *context) Close() error {
 	return wrap("cuDevicePrimaryCtxRelease", c.device.ReleasePrimaryCtx())
 }
@@ -140,7 +140,7 @@ func (c *context) NewEvent(timing bool) (driver.Event, error) {
 // Synchronize waits for the event.
 func (v *event) Synchronize() error { return v.c.do("cuEventSynchronize", v.e.Synchronize) }
 
-// Since asks for the time between two events.
+// Since returns the time between two events.
 func (v *event) Since(earlier driver.Event) (d time.Duration, err error) {
 	f, ok := earlier.(*event)
 	if !ok || f.c != v.c || !v.timing || !f.timing {
@@ -154,7 +154,7 @@ func (v *event) Since(earlier driver.Event) (d time.Duration, err error) {
 	return d, err
 }
 
-// Close gives the event back.
+// Close destroys the event.
 func (v *event) Close() error {
 	return v.c.do("cuEventDestroy", func() error { return cu.DestroyEvent(&v.e) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/drivertest"
 )
 
-// TestContract runs where there is a GPU: elsewhere gorgonia.org/cu ends the process.
+// TestContract needs a GPU: without one, gorgonia.org/cu ends the process.
 func TestContract(t *testing.T) {
 	d, err := Open()
 	if err != nil {
@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 	drivertest.Run(t, d)
 }
 
-// TestPeers runs where there are two GPUs.
+// TestPeers needs two GPUs.
 func TestPeers(t *testing.T) {
 	d, err := Open()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 
 type gpus struct{}
 
-// Open returns the driver. (A process that came this far has a GPU: see the package's comment.)
+// Open returns the driver. (A process that gets here has a GPU: see the package's comment.)
 func Open() (driver.Driver, error) { return gpus{}, nil }
 
 // Version asks the driver.
 func (gpus) Version() (int, error) { return driverVersion() }
 
-// attributes by their numbers in cuda.h: not all have names in gorgonia.org/cu.
+// Attributes by their numbers in cuda.h: not all have names in gorgonia.org/cu.
 const (
 	clock           cu.DeviceAttribute = 13
 	multiprocessors cu.DeviceAttribute = 16

@@ -15,7 +15,7 @@ var (
 	_ driver.NativeContext = (*context)(nil)
 )
 
-// Handle is the CUstream.
+// Handle returns the CUstream.
 func (s *stream) Handle() uintptr { return uintptr(unsafe.Pointer(streamOf(s.s))) }
 
 // Current runs f with the context current.

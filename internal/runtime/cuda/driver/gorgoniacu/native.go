@@ -23,7 +23,7 @@ import (
 func streamOf(s cu.Stream) C.CUstream       { return *(*C.CUstream)(unsafe.Pointer(&s)) }
 func functionOf(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }
 
-// check makes a driver.Error of a result of C.
+// check turns a result of C into a driver.Error.
 func check(call string, r C.CUresult) error {
 	if r == C.CUDA_SUCCESS {
 		return nil
@@ -34,7 +34,7 @@ func check(call string, r C.CUresult) error {
 	return &driver.Error{Call: call, Code: driver.Code(r), Name: C.GoString(name), Text: C.GoString(text)}
 }
 
-// wrap makes a driver.Error of an error of gorgonia.org/cu, whose own type is a number that it does not export.
+// wrap turns an error of gorgonia.org/cu, a number of an unexported type, into a driver.Error.
 func wrap(call string, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +58,7 @@ func beginCapture(s cu.Stream) error {
 	return check("cuStreamBeginCapture", C.cuStreamBeginCapture(streamOf(s), C.CU_STREAM_CAPTURE_MODE_RELAXED))
 }
 
-// endCapture makes an executable graph of what was captured, unless the capture is to be dropped.
+// endCapture makes an executable graph of the captured work, unless drop is set.
 func endCapture(s cu.Stream, drop bool) (x exec, err error) {
 	var g C.CUgraph
 	err = check("cuStreamEndCapture", C.cuStreamEndCapture(streamOf(s), &g))

@@ -21,7 +21,7 @@ var (
 	_ driver.PeerStream  = (*stream)(nil)
 )
 
-// peer checks that a context is of this driver, and of another GPU.
+// peer checks that a context is this driver's, for another GPU.
 func (c *context) peer(what string, v driver.Context) (*context, error) {
 	p, ok := v.(*context)
 	if !ok || p == c {
@@ -33,7 +33,7 @@ func (c *context) peer(what string, v driver.Context) (*context, error) {
 // contextOf is the C handle: cu.CUContext is a struct of one C pointer.
 func contextOf(c cu.CUContext) C.CUcontext { return *(*C.CUcontext)(unsafe.Pointer(&c)) }
 
-// Reach asks whether there is a path, and opens it.
+// Reach opens a path if there is one.
 func (c *context) Reach(peer driver.Context) (bool, error) {
 	p, err := c.peer("reach another GPU", peer)
 	if err != nil {

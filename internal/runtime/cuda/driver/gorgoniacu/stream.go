@@ -74,7 +74,7 @@ func (s *stream) Launch(f driver.Function, l driver.Launch) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	params := make([]unsafe.Pointer, len(l.Args)) // of cells of 8 bytes: all of each is read
+	params := make([]unsafe.Pointer, len(l.Args)) // to cells of 8 bytes, which are read whole
 	for i := range l.Args {
 		params[i] = unsafe.Pointer(&l.Args[i])
 	}
@@ -153,7 +153,7 @@ func (g *graph) Launch(v driver.Stream) error {
 	return g.c.do("cuGraphLaunch", func() error { return launchGraph(g.x, s.s) })
 }
 
-// Close gives the graph back.
+// Close destroys the graph.
 func (g *graph) Close() error {
 	return g.c.do("cuGraphExecDestroy", func() error { return closeGraph(g.x) })
 }

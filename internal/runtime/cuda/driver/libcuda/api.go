@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// api is the functions of libcuda in use, in the versions that drivers since CUDA 11.4 have.
+// api has the functions of libcuda in use, in the versions of drivers since CUDA 11.4.
 type api struct {
 	init, version, deviceCount, deviceGet, deviceName, deviceMemory, deviceAttribute dylib.Proc
 	primaryRetain, primaryRelease, ctxSetCurrent                                     dylib.Proc
@@ -40,7 +40,7 @@ func (a *api) symbols() map[string]*dylib.Proc {
 	}
 }
 
-// check makes an error of what a function returned.
+// check turns a function's result into an error.
 func (a *api) check(call string, result uintptr) error {
 	code := driver.Code(int32(result))
 	if code == 0 {
@@ -75,5 +75,5 @@ func zeroTerminated[S string | []byte](s S) *byte {
 	return &b[0]
 }
 
-// unavailable says why there is no driver.
+// unavailable returns the error for a missing driver.
 func unavailable(err error) error { return fmt.Errorf("%w: %w", driver.ErrUnavailable, err) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/dylib"
 )
 
-// portable makes pinned memory so for all contexts (CU_MEMHOSTALLOC_PORTABLE).
+// portable pins memory for all contexts (CU_MEMHOSTALLOC_PORTABLE).
 const portable = 1
 
 type context struct {
@@ -41,7 +41,7 @@ func (c *context) do(call string, p dylib.Proc, args ...uintptr) error {
 	return c.check(call, p.Call(args...))
 }
 
-// Alloc asks for memory of the GPU.
+// Alloc allocates memory of the GPU.
 func (c *context) Alloc(bytes int) (driver.Ptr, error) {
 	if bytes <= 0 {
 		return 0, fmt.Errorf("allocate on the GPU: expected a size > 0, got %d bytes: %w", bytes, driver.ErrInvalid)
@@ -53,17 +53,17 @@ func (c *context) Alloc(bytes int) (driver.Ptr, error) {
 	return driver.Ptr(*p), nil
 }
 
-// Free gives memory of the GPU back.
+// Free frees memory of the GPU.
 func (c *context) Free(p driver.Ptr) error { return c.do("cuMemFree", c.memFree, uintptr(p)) }
 
-// Info asks for the memory that is left.
+// Info returns the free and total memory.
 func (c *context) Info() (free, total int64, err error) {
 	f, t := new(uint64), new(uint64)
 	err = c.do("cuMemGetInfo", c.memInfo, uintptr(unsafe.Pointer(f)), uintptr(unsafe.Pointer(t)))
 	return int64(*f), int64(*t), err
 }
 
-// AllocHost asks for page-locked memory.
+// AllocHost allocates page-locked memory.
 func (c *context) AllocHost(bytes int) (driver.Pinned, error) {
 	if bytes <= 0 {
 		return nil, fmt.Errorf("allocate pinned memory: expected a size > 0, got %d bytes: %w", bytes, driver.ErrInvalid)
@@ -80,7 +80,7 @@ func (c *context) AllocHost(bytes int) (driver.Pinned, error) {
 	return &pinned{c: c, mem: mem}, nil
 }
 
-// search finds where the range that starts at p is, or would be.
+// search finds the index of the range that starts at p, or the index where it would be.
 func (c *context) search(p uintptr) (int, bool) {
 	return slices.BinarySearchFunc(c.pinned, p, func(r hostRange, p uintptr) int {
 		switch {
@@ -110,10 +110,10 @@ type pinned struct {
 	mem []byte
 }
 
-// Bytes is the memory.
+// Bytes returns the memory.
 func (p *pinned) Bytes() []byte { return p.mem }
 
-// Free gives the memory back.
+// Free frees the memory.
 func (p *pinned) Free() error {
 	from := uintptr(unsafe.Pointer(unsafe.SliceData(p.mem)))
 	p.c.mu.Lock()
@@ -129,7 +129,7 @@ func (p *pinned) Free() error {
 	return p.c.do("cuMemFreeHost", p.c.hostFree, from)
 }
 
-// Close gives the context back. The driver frees what is left in it when the process's last use of it ends.
+// Close releases the context. When the process's last use of it ends, the driver frees what is left in it.
 func (c *context) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

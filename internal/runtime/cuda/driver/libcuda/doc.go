@@ -1,5 +1,5 @@
 // Package libcuda is the driver of NVIDIA's GPUs: libcuda.so.1, found at run time and called without cgo.
 //
-// Contexts are the GPUs' primary ones, shared with other libraries of the process (cuBLAS, cuDNN, NCCL). Every call makes
-// its context current on the thread that it runs on, so any goroutine may call.
+// Contexts are the GPUs' primary contexts, shared with other libraries of the process (cuBLAS, cuDNN, NCCL). Every call makes
+// its context current on its thread, so any goroutine may call.
 package libcuda

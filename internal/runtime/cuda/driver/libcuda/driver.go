@@ -25,8 +25,8 @@ type cuda struct {
 	path string
 }
 
-// Open loads libcuda and starts it. Its error is a driver.ErrUnavailable where there is no such library or it does not
-// start (around a driver.ErrNoDevice where it sees no GPU), and says why.
+// Open loads libcuda and starts it. If there is no such library or it does not start, the error is a driver.ErrUnavailable
+// that says why. It wraps a driver.ErrNoDevice if the library sees no GPU.
 var Open = sync.OnceValues(func() (driver.Driver, error) {
 	lib, err := dylib.Open(dylib.Driver)
 	if err != nil {

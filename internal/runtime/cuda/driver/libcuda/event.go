@@ -32,7 +32,7 @@ func (c *context) NewEvent(timing bool) (driver.Event, error) {
 // Synchronize waits for the event.
 func (e *event) Synchronize() error { return e.c.do("cuEventSynchronize", e.c.eventSync, e.handle) }
 
-// Since asks for the time between two events; the driver's resolution is half a microsecond.
+// Since returns the time between two events. The driver's resolution is half a microsecond.
 func (e *event) Since(earlier driver.Event) (time.Duration, error) {
 	f, ok := earlier.(*event)
 	if !ok || f.c != e.c || !e.timing || !f.timing {
@@ -43,5 +43,5 @@ func (e *event) Since(earlier driver.Event) (time.Duration, error) {
 	return time.Duration(float64(*ms) * float64(time.Millisecond)), err
 }
 
-// Close gives the event back.
+// Close destroys the event.
 func (e *event) Close() error { return e.c.do("cuEventDestroy", e.c.eventDestroy, e.handle) }

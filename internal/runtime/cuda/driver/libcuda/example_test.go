@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/libcuda"
 )
 
-// A machine without a GPU is no failure: the error says why there is none.
+// On a machine without a GPU, the error says why there is none.
 func ExampleOpen() {
 	_, err := libcuda.Open()
 	fmt.Println(err == nil || errors.Is(err, driver.ErrUnavailable))

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestContractOnGPU runs the contract where there is a GPU.
+// TestContractOnGPU runs the contract if there is a GPU.
 func TestContractOnGPU(t *testing.T) {
 	d, err := Open()
 	if err != nil {
@@ -26,7 +26,7 @@ func TestContractOnGPU(t *testing.T) {
 	drivertest.Run(t, d)
 }
 
-// stub builds a libcuda over host memory against NVIDIA's header, if this machine has that and a C compiler.
+// stub builds a libcuda over host memory against NVIDIA's header, if this machine has the header and a C compiler.
 func stub(t *testing.T) *dylib.Library {
 	t.Helper()
 	headers, err := filepath.Glob(filepath.Join(testkit.Root(), ".venv/lib/python3*/site-packages/nvidia/cuda_runtime/include"))
@@ -55,7 +55,7 @@ func stub(t *testing.T) *dylib.Library {
 	return lib
 }
 
-// TestContractOnStub sees that every call passes what NVIDIA's header says.
+// TestContractOnStub checks that every call passes the arguments that NVIDIA's header declares.
 func TestContractOnStub(t *testing.T) {
 	d, err := start(stub(t))
 	if err != nil {

@@ -19,7 +19,7 @@ type module struct {
 	handle uintptr
 }
 
-// Load translates PTX, or takes a cubin. The error of broken PTX carries the translator's log.
+// Load translates PTX, or takes a cubin. The error for broken PTX contains the translator's log.
 func (c *context) Load(image []byte) (driver.Module, error) {
 	h, text := new(uintptr), zeroTerminated(image)
 	log := make([]byte, jitLogBytes)

@@ -11,7 +11,7 @@ var (
 	_ driver.NativeContext = (*context)(nil)
 )
 
-// Handle is the CUstream.
+// Handle returns the CUstream.
 func (s *stream) Handle() uintptr { return s.handle }
 
 // Current runs f with the context current.

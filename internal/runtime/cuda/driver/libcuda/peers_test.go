@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/driver/drivertest"
 )
 
-// TestPeersOnGPU runs where there are two GPUs.
+// TestPeersOnGPU needs two GPUs.
 func TestPeersOnGPU(t *testing.T) {
 	d, err := Open()
 	if err != nil {

@@ -179,7 +179,7 @@ func (g *graph) Launch(v driver.Stream) error {
 	return g.c.do("cuGraphLaunch", g.c.graphLaunch, g.handle, s.handle)
 }
 
-// Close gives the graph back.
+// Close destroys the graph.
 func (g *graph) Close() error {
 	return g.c.do("cuGraphExecDestroy", g.c.graphExecDestroy, g.handle)
 }

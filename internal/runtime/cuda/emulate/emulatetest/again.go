@@ -12,18 +12,18 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/cuda/emulate"
 )
 
-const limit = 10 * time.Minute // of each way
+const limit = 10 * time.Minute // for each way
 
-// ways are what is set for each run of the tests.
+// ways are the environment variables of each run of the tests.
 var ways = map[string][]string{
 	"forward":  {emulate.OrderVariable + "=forward"},
 	"backward": {emulate.OrderVariable + "=backward"},
 	"checked":  {emulate.FlagsVariable + "=-fsanitize=undefined -fno-sanitize-recover=undefined"},
 }
 
-// Again runs all tests of the package but the caller, and those whose names a regular expression describes, with threads in
-// both orders, and with kernels that stop where C++ does not say what they do: at loads that are not aligned, at places
-// outside of shared arrays. It is skipped unless GOESTIMATOR_ACCEPT is 1: tests run in one order anyway.
+// Again runs all tests of the package except the caller and the tests that the regular expression but matches. It runs them
+// with threads in both orders, and with kernels that stop at undefined behaviour of C++: unaligned loads, and indices outside
+// of shared arrays. It is skipped unless GOESTIMATOR_ACCEPT is 1: tests run in one order anyway.
 func Again(t *testing.T, but string) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: runs all tests three times more; set GOESTIMATOR_ACCEPT=1")

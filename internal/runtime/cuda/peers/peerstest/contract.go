@@ -12,13 +12,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// GPUs are the numbers of GPUs that the contract is tried with.
+// GPUs are the numbers of GPUs for which the contract is tested.
 var GPUs = []int{1, 2, 3, 4, 8}
 
-// counts are of elements: none, fewer than GPUs, not divisible by their number, and more than a chunk's alignment.
+// counts are numbers of elements: none, fewer than GPUs, not divisible by their number, and more than a chunk's alignment.
 var counts = []int{0, 1, 3, 64, 65, 1000, 4099}
 
-// Run sees that a form of Reducer keeps the contract. Make is called for each number of GPUs.
+// Run tests that a Reducer keeps the contract. It calls make for each number of GPUs.
 func Run(t *testing.T, make func(r *Rig) peers.Reducer) {
 	for _, n := range GPUs {
 		t.Run(fmt.Sprintf("%d GPUs", n), func(t *testing.T) {
@@ -36,11 +36,11 @@ func Run(t *testing.T, make func(r *Rig) peers.Reducer) {
 	}
 }
 
-// number is what sums are made of.
+// number is the element types of sums.
 type number interface{ float32 | float64 | int64 }
 
-// Sum sums random numbers twice in a row, without the host waiting in between, and compares with adding in the order of
-// the ranks: bit by bit.
+// Sum sums random numbers twice in a row, without the host waiting in between, and compares them bit by bit with sums in the
+// order of the ranks.
 func Sum[T number](r *Rig, reducer peers.Reducer, t tensor.DType, count int) {
 	r.T.Helper()
 	rng := rand.New(rand.NewPCG(7, uint64(count)))
@@ -58,7 +58,7 @@ func Sum[T number](r *Rig, reducer peers.Reducer, t tensor.DType, count int) {
 		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, bytesOf(v)), Count: count, Type: t}
 	}
 	r.must(reducer.AllReduce(parts))
-	r.must(reducer.AllReduce(parts)) // of equal parts
+	r.must(reducer.AllReduce(parts)) // parts are now equal
 	if len(parts) > 1 {
 		for j, v := range want {
 			for range len(parts) - 1 {
@@ -69,7 +69,7 @@ func Sum[T number](r *Rig, reducer peers.Reducer, t tensor.DType, count int) {
 	r.compare(parts, bytesOf(want))
 }
 
-// compare sees that all GPUs have the same bytes.
+// compare checks that all GPUs have the same bytes.
 func (r *Rig) compare(parts []peers.Part, want []byte) {
 	r.T.Helper()
 	got := make([][]byte, len(parts))
@@ -84,7 +84,7 @@ func (r *Rig) compare(parts []peers.Part, want []byte) {
 	}
 }
 
-// sumBFloat16 adds small integers, whose sums are exact.
+// sumBFloat16 sums small integers, so that sums are exact.
 func sumBFloat16(r *Rig, reducer peers.Reducer, count int) {
 	r.T.Helper()
 	parts, want := make([]peers.Part, len(r.Devices)), make([]uint16, count)
@@ -100,7 +100,7 @@ func sumBFloat16(r *Rig, reducer peers.Reducer, count int) {
 	r.compare(parts, bytesOf(want))
 }
 
-// refuses sees that parts that do not fit are errors.
+// refuses checks that parts that do not fit are errors.
 func refuses(r *Rig, reducer peers.Reducer) {
 	r.T.Helper()
 	good := make([]peers.Part, len(r.Devices))
@@ -118,7 +118,7 @@ func refuses(r *Rig, reducer peers.Reducer) {
 			r.T.Errorf("%s: expected %v, got %v", what, peers.ErrParts, err)
 		}
 	}
-	r.must(reducer.AllReduce(good)) // still of use
+	r.must(reducer.AllReduce(good)) // still usable
 	for _, s := range r.Streams {
 		r.must(s.Synchronize())
 	}

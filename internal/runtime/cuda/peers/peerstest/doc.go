@@ -1,2 +1,2 @@
-// Package peerstest is the contract of peers.Reducer as tests: every form runs them, on emulated GPUs.
+// Package peerstest is the contract of peers.Reducer as tests. Every implementation runs them on emulated GPUs.
 package peerstest

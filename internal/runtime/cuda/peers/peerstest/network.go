@@ -12,7 +12,7 @@ import (
 // patience is how long ranks wait for each other.
 const patience = 20 * time.Second
 
-// Groups are of one GPU each, as if every GPU were another process's.
+// Groups are groups of one GPU each, as if every GPU belonged to another process.
 type Groups []peers.Group
 
 var _ peers.Reducer = Groups(nil)
@@ -32,7 +32,7 @@ func Join(r *Rig, n peers.Network) Groups {
 	return g
 }
 
-// each does something for all ranks at once.
+// each calls do for all ranks at the same time.
 func (g Groups) each(do func(rank int) error) error {
 	errs := make([]error, len(g))
 	var all sync.WaitGroup
@@ -46,7 +46,7 @@ func (g Groups) each(do func(rank int) error) error {
 // AllReduce implements peers.Reducer.
 func (g Groups) AllReduce(parts []peers.Part) error {
 	if err := peers.Check(parts, len(g)); err != nil {
-		return err // a group sees its own part alone
+		return err // a group sees only its own part
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

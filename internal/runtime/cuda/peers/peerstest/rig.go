@@ -25,7 +25,7 @@ type Rig struct {
 // Each calls a test with that many GPUs.
 func Each(t *testing.T, gpus int, test func(r *Rig)) { test(newRig(t, gpus)) }
 
-// newRig makes a machine with that many GPUs.
+// newRig makes a Rig with that many GPUs.
 func newRig(t *testing.T, gpus int) *Rig {
 	t.Helper()
 	infos := make([]driver.Info, gpus)
@@ -87,7 +87,7 @@ func (r *Rig) Contexts() []driver.Context {
 	return all
 }
 
-// bytesOf are the bytes of numbers.
+// bytesOf returns the bytes of numbers.
 func bytesOf[T any](v []T) []byte {
 	if len(v) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func bytesOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// pinned is memory until the end of the test.
+// pinned returns page-locked memory until the end of the test.
 func (r *Rig) pinned(gpu, n int) []byte {
 	r.T.Helper()
 	p, err := r.Devices[gpu].Context.AllocHost(max(n, 1))
