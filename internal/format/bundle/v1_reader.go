@@ -170,7 +170,7 @@ func (v *V1) Tensor(name string) (*tensor.Tensor, error) {
 		return parts[0], nil
 	}
 	// The parts have been read and cover the tensor: it is no larger than they are.
-	if err := t.files[0].paid(tensor.NumElements(t.shape) * max(t.dtype.Size(), stringHeader)); err != nil {
+	if err := t.files[0].paid(tensor.NumElements(t.shape) * elementSize(t.dtype)); err != nil {
 		return nil, err
 	}
 	full := tensor.New(t.dtype, t.shape...)
@@ -178,6 +178,14 @@ func (v *V1) Tensor(name string) (*tensor.Tensor, error) {
 		paste(full, p, t.slices[i])
 	}
 	return full, nil
+}
+
+// elementSize is what an element of a tensor takes, for a string without its bytes.
+func elementSize(d tensor.DType) int {
+	if d == tensor.String {
+		return stringHeader
+	}
+	return d.Size()
 }
 
 // stringHeader is the size of a string in a tensor besides its bytes.

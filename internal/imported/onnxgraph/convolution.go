@@ -223,9 +223,7 @@ func (x *site) conv2(u, filter *value, w windowed, groups int, dims []int, by co
 		u = x.op(ops.ExpandDims, nil, u, x.i32(1))
 		filter = x.reshape(filter, dims[0], dims[1], 1, dims[2])
 		dims = []int{dims[0], dims[1], 1, dims[2]}
-		if w = w.lifted(); w.same { // SAME does not pad the one row
-			w.same = true
-		}
+		w = w.lifted() // SAME does not pad the one row
 	}
 	if w.negative() {
 		u = x.padLast(u, w, 0)

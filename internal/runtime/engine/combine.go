@@ -69,7 +69,7 @@ const combineGrain = 4096
 func (k *combine[T]) step() error {
 	k.bad, k.single = nil, false
 	if oneEach(view[int64](k.offsets), k.ids.v.n) {
-		k.single = k.gather && k.weights == nil && rowBytes(k.out, 0) <= fewColumns
+		k.single = k.gather && k.weights == nil && elementsAfter(k.out, 0) <= fewColumns
 	} else if err := checkOffsets(view[int64](k.offsets), k.ids.v.n); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (k *combine[T]) step() error {
 		clear(k.out.bytes())
 	}
 	rows := k.out.dims[0]
-	each := max(k.ids.v.n*rowBytes(k.out, 0)/max(rows, 1), 1)
+	each := max(k.ids.v.n*elementsAfter(k.out, 0)/max(rows, 1), 1)
 	kernels.Parallel(rows, max(combineGrain/each, 1), k)
 	if k.bad != nil {
 		return k.bad
@@ -100,7 +100,7 @@ func combineRows[T kernels.Float, I int32 | int64](k *combine[T], ids []I, lo, h
 	if k.weights != nil {
 		weights = view[T](k.weights)
 	}
-	cols := rowBytes(k.out, 0)
+	cols := elementsAfter(k.out, 0)
 	if k.single {
 		if i := kernels.GatherRows(dst[lo*cols:hi*cols], rows, ids[lo:hi]); i >= 0 {
 			k.fail(&IndexError{int(ids[lo+i]), lo + i, k.rows.dims[0]})

@@ -56,7 +56,7 @@ func compileGather(c *binding) (runFunc, error) {
 	}
 	size := x.typ.DType.Size()
 	do := parallel(64, func(lo, hi int) {
-		inner := rowBytes(x, axis) * size
+		inner := elementsAfter(x, axis) * size
 		n, count := x.dims[axis], ids.v.n
 		if inner == 4 && axis == 0 && x.typ.DType == tensor.Float32 {
 			gatherScalars(view[float32](out), view[float32](x), ids, lo, hi)
@@ -74,7 +74,7 @@ func compileGather(c *binding) (runFunc, error) {
 		if err := ids.check(x.dims[axis]); err != nil {
 			return err
 		}
-		do(out.n / rowBytes(x, axis))
+		do(out.n / elementsAfter(x, axis))
 		return nil
 	}, checkSame(x, out)
 }
@@ -93,8 +93,8 @@ func gatherScalars(dst, table []float32, ids indices, lo, hi int) {
 	}
 }
 
-// rowBytes returns the number of elements of x after the axis.
-func rowBytes(x *value, axis int) int {
+// elementsAfter returns the number of elements of x after the axis.
+func elementsAfter(x *value, axis int) int {
 	n := 1
 	for _, d := range x.dims[axis+1:] {
 		n *= d
@@ -131,7 +131,7 @@ func argBest[T number](smallest bool) compileFunc {
 			return nil, err
 		}
 		do := parallel(256, func(lo, hi int) {
-			data, n, inner := view[T](x), x.dims[axis], rowBytes(x, axis)
+			data, n, inner := view[T](x), x.dims[axis], elementsAfter(x, axis)
 			for r := lo; r < hi; r++ {
 				at, best := r/inner*n*inner+r%inner, 0
 				for k := 1; k < n; k++ {

@@ -185,7 +185,7 @@ func compileSpread[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, err
 	}
 	do := parallel(64, func(lo, hi int) {
-		at, n := view[int64](offsets), rowBytes(x, 0)
+		at, n := view[int64](offsets), elementsAfter(x, 0)
 		for r := lo; r < hi; r++ {
 			part := view[T](out)[int(at[r])*n : int(at[r+1])*n]
 			if ids.v.typ.DType == tensor.Int32 {
@@ -206,7 +206,7 @@ func compileSpread[T kernels.Float](c *binding) (runFunc, error) {
 			return err
 		}
 		do(x.dims[0])
-		clear(view[T](out)[int(at[len(at)-1])*rowBytes(x, 0):])
+		clear(view[T](out)[int(at[len(at)-1])*elementsAfter(x, 0):])
 		return nil
 	}, nil
 }
@@ -237,7 +237,7 @@ func gatherPadded(x, out *value, ids indices, axis int) (runFunc, error) {
 		return nil, fmt.Errorf("%s: expected axis 0, got %d", graph.NegativeGivesZeros, axis)
 	}
 	do := parallel(64, func(lo, hi int) {
-		inner := rowBytes(x, 0) * x.elem
+		inner := elementsAfter(x, 0) * x.elem
 		if inner == 4 && x.typ.DType == tensor.Float32 && ids.v.typ.DType == tensor.Int32 {
 			scalarsOrZero(view[float32](out)[lo:hi], view[float32](x), view[int32](ids.v)[lo:hi])
 			return

@@ -68,7 +68,7 @@ func firstBelow[I int32 | int64](ids []I, size int) error {
 
 // clearNegative sets the rows of v with negative indices to zeros.
 func (x indices) clearNegative(v *value) {
-	n := rowBytes(v, 0) * v.elem
+	n := elementsAfter(v, 0) * v.elem
 	if x.v.typ.DType == tensor.Int32 {
 		clearRows(v.bytes(), view[int32](x.v), n)
 	} else {

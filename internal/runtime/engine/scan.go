@@ -38,7 +38,7 @@ func scan[T number](times bool) compileFunc {
 			}
 		})
 		return func() error {
-			l.n, l.inner = x.dims[axis], rowBytes(x, axis)
+			l.n, l.inner = x.dims[axis], elementsAfter(x, axis)
 			if out.n > 0 {
 				do(out.n / l.n)
 			}

@@ -87,7 +87,7 @@ func segments[T number](c *binding, empty T, add func(dst, row []T)) (runFunc, e
 		if x.n == 0 {
 			return nil // TensorFlow does not check the indices
 		}
-		inner := rowBytes(out, 0)
+		inner := elementsAfter(out, 0)
 		for r := range ids.v.n {
 			k := ids.at(r)
 			if k >= out.dims[0] {

@@ -57,7 +57,7 @@ func (t *Table) Filter(conditions []Condition) error {
 	return nil
 }
 
-// holds compares numbers if both values are numbers, else texts. A missing value satisfies only !=, and so does NaN unless compared with NaN.
+// holds compares numbers if both values are numbers, else texts. A missing value satisfies only !=, and so does NaN beside a number. NaN equals NaN.
 func (t *Table) holds(r Run, c Condition) bool {
 	f, ok := t.field(r, c.name)
 	if !ok {
@@ -65,8 +65,8 @@ func (t *Table) holds(r Run, c Condition) bool {
 	}
 	order := strings.Compare(f.text, c.value)
 	if want, err := strconv.ParseFloat(c.value, 64); err == nil && f.number {
-		if math.IsNaN(f.value) || math.IsNaN(want) {
-			return (c.op == "!=") != (math.IsNaN(f.value) && math.IsNaN(want))
+		if math.IsNaN(f.value) != math.IsNaN(want) {
+			return c.op == "!="
 		}
 		order = cmp.Compare(f.value, want)
 	} else if c.op[0] == '<' || c.op[0] == '>' {

@@ -13,7 +13,7 @@ func (p *Profile) Histogram(column, bars int) (edges []float64, counts []int) {
 	}
 	counts = make([]int, bars)
 	for _, row := range p.sample {
-		if v, ok := parseNumber(row[column], p.Form.Decimal); ok && v >= c.Min && v <= c.Max {
+		if v, ok := p.number(column, row[column]); ok && v >= c.Min && v <= c.Max {
 			counts[min(int((v-c.Min)/width), bars-1)]++
 		}
 	}
