@@ -17,7 +17,7 @@ type Description struct {
 	Mode        models.Mode
 	Ops         map[string]int // how many nodes of each op; gradients and the optimizer included, where training
 	Inputs      []DescribedInput
-	Variables   []hooks.VariableInfo // the model's, in the order in which they were made
+	Variables   []hooks.VariableInfo // the model's variables, in the order of their creation
 	Slots       []hooks.VariableInfo // the optimizer's, where training
 	Predictions []string             // names, sorted
 	Metrics     []string             // names, sorted; where evaluating

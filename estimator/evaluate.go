@@ -35,7 +35,7 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 	return v.Scalar()
 }
 
-// attrs are the step and the scalar metrics in the order of their names: a line of a log.
+// attrs returns the step and the scalar metrics, sorted by name, for a log line.
 func (r EvalResult) attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.Int64("step", r.GlobalStep)}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
@@ -46,10 +46,11 @@ func (r EvalResult) attrs() []slog.Attr {
 	return attrs
 }
 
-// Evaluate computes loss and metrics of the newest checkpoint over the whole input,
-// or Steps batches of it, and writes them to the events in EvalDir, unless model_dir is read-only. Where model_dir
-// has no checkpoint, freshly initialised variables are evaluated. All replicas that the strategy has in this process take
-// part, each with a batch in every step; the metrics equal the metrics of one replica.
+// Evaluate computes the loss and metrics of the newest checkpoint over the whole input,
+// or over Steps batches, and writes them to the events in EvalDir unless model_dir is
+// read-only. Without a checkpoint it evaluates freshly initialised variables. The
+// strategy's replicas in this process share the work, a batch each per step; the
+// metrics equal those of a single replica.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
 	o, err := newRunOptions(opts, EvalOption.forEval)
 	if err != nil {
@@ -64,14 +65,14 @@ func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOpt
 		return res, fmt.Errorf("evaluate: %w", err)
 	}
 	err = e.writeEvalEvents(o.name, res)
-	if unwritable(err) { // as where a served model is looked at
+	if unwritable(err) { // as for a model that is being served
 		e.log.Warn("the evaluation is not written to events, since model_dir cannot be written", "error", err)
 		return res, nil
 	}
 	return res, err
 }
 
-// unwritable reports whether an error is that of a folder that this process may read at most.
+// unwritable reports whether an error says that this process may not write to a folder.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
@@ -126,7 +127,7 @@ type boundMetric struct {
 	name  string
 	acc   metrics.Accumulator
 	empty func() (metrics.Accumulator, error) // makes another
-	args  []string                            // names that the operands are fetched by
+	args  []string                            // the names by which operands are fetched
 }
 
 // accumulators makes empty accumulators and asks for their operands.
@@ -148,7 +149,7 @@ func (s *inference) accumulators() (*accumulators, error) {
 	return a, nil
 }
 
-// update adds a batch, whose tensors value has by name.
+// update adds a batch; value returns a tensor of it by name.
 func (a *accumulators) update(value func(name string) *tensor.Tensor) error {
 	if err := a.loss.Update(value("loss")); err != nil {
 		return fmt.Errorf("loss: %w", err)
@@ -182,7 +183,7 @@ func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
 	return sidecar.Record(e.evalWriter(name), res.GlobalStep, values, res.Checkpoint)
 }
 
-// evalWriter returns the event file of evaluations of that name, one for all of this Estimator's.
+// evalWriter returns the event file for evaluations of that name, which all of this Estimator's share.
 func (e *Estimator) evalWriter(name string) *summary.FileWriter {
 	e.mu.Lock()
 	defer e.mu.Unlock()

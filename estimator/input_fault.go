@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// located adds to an error of reading or encoding the input the place of its row in the files. It returns err
-// itself where there is no such row, or its place is unknown.
+// located adds the row's place in the files to an error from reading or encoding the input. It returns err itself if
+// no row is at fault, or if its place is unknown.
 func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) error {
 	if !errors.As(err, new(*inputs.RowError)) || errors.As(err, new(*inputs.DataError)) {
 		return err
@@ -29,7 +29,7 @@ func (s *session) located(ctx context.Context, ds inputs.Dataset, err error) err
 	return err
 }
 
-// locateNoticeAfter is how long the files are read again before that is logged.
+// locateNoticeAfter is the time after which the log says that the files are read again.
 const locateNoticeAfter = 3 * time.Second
 
 // locate is inputs.Locate, which may read much data.
@@ -41,7 +41,7 @@ func (s *session) locate(ctx context.Context, ds inputs.Dataset, check func(cont
 	return inputs.Locate(ctx, ds, check)
 }
 
-// encodes fails where the rows of a record cannot be encoded for a feed.
+// encodes returns an error if rows of a record cannot be encoded for a feed.
 func (s *session) encodes(_ context.Context, rec arrow.Record) error {
 	st := newStager(s.schema, s.feeds, 1)
 	defer st.release()
@@ -52,7 +52,7 @@ func (s *session) encodes(_ context.Context, rec arrow.Record) error {
 // errInput reports that a value of the input in a step is not finite.
 var errInput = errors.New("the input is not finite")
 
-// inputFault is the error of a step that was caused by a value of the input.
+// inputFault is the error of a step that a value of the input caused.
 type inputFault struct {
 	at  error // the value's place
 	met error // the error of the step
@@ -61,8 +61,8 @@ type inputFault struct {
 func (e *inputFault) Error() string   { return fmt.Sprintf("%v: %v", errInput, e.at) }
 func (e *inputFault) Unwrap() []error { return []error{e.at, e.met} }
 
-// blamed returns the error of a step on the staged batches that met a NaN or an infinity. If a value of the
-// input is the cause, the error names it; otherwise the model made it, and err is returned.
+// blamed returns the error of a step that met a NaN or an infinity. If a value of the staged batches is not
+// finite, the error names that value; otherwise the model is the cause, and err is returned.
 func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err error) error {
 	var met *engine.NumericsError
 	var loss *hooks.NaNLossError
@@ -90,7 +90,7 @@ func (s *session) blamed(ctx context.Context, ds inputs.Dataset, st *stager, err
 	return &inputFault{fault, err}
 }
 
-// finite is a check of the values in these columns.
+// finite returns a check that the values in these columns are finite.
 func (s *session) finite(columns []int) func(context.Context, arrow.Record) error {
 	return func(_ context.Context, rec arrow.Record) error {
 		if bad := notFinite(inputs.NewTensorReader(s.schema), rec, columns); bad != nil {
@@ -100,8 +100,8 @@ func (s *session) finite(columns []int) func(context.Context, arrow.Record) erro
 	}
 }
 
-// fedColumns returns the columns of the schema that the feed of that name takes, for "" the columns of all
-// feeds that are used.
+// fedColumns returns the columns of the schema that the feed of that name takes, or for "" the columns of all
+// used feeds.
 func (s *session) fedColumns(feed string) []int {
 	used := map[graph.Output]bool{}
 	for _, n := range s.program.graph.Nodes() {
@@ -149,7 +149,7 @@ func notFinite(r *inputs.TensorReader, rec arrow.Record, columns []int) *inputs.
 	return nil
 }
 
-// floats returns the elements of a tensor of real numbers, none of another one.
+// floats returns the elements of a floating-point tensor, nil for other types.
 func floats(t *tensor.Tensor) []float64 {
 	if !t.DType.Float() {
 		return nil
@@ -161,7 +161,7 @@ func floats(t *tensor.Tensor) []float64 {
 	return out
 }
 
-// rowWith returns the row that element i of a column lies in, and the row's first element.
+// rowWith returns the row of a column that has element i, and the row's first element.
 func rowWith(t inputs.NamedTensor, i, rows int) (row, from int) {
 	if t.Offsets == nil {
 		each := t.Tensor.Len() / rows

@@ -27,7 +27,7 @@ type program struct {
 	metrics     []metricArgs
 	effects     trace.Effects
 	summaries   []summaryOutput
-	sizes       raggedSizes // that it was built for
+	sizes       raggedSizes // the capacity that it was built for
 	unreached   []string    // trainable variables that the loss does not depend on
 }
 
@@ -36,8 +36,8 @@ type feed struct {
 	output  graph.Output
 	encoder *Encoder // nil: the column is fed as it is
 
-	ragged  *models.RaggedInput // of a ragged feature, with
-	offsets graph.Output        // another placeholder; else nil
+	ragged  *models.RaggedInput // a ragged feature, with
+	offsets graph.Output        // a second placeholder; else nil
 }
 
 type named struct {
