@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestUnwritable: a read-only file system and a missing permission are passed over by Evaluate, a full disk is not.
+// TestUnwritable: Evaluate ignores a read-only file system and a missing permission, but not a full disk.
 func TestUnwritable(t *testing.T) {
 	for _, c := range []struct {
 		cause error

@@ -20,8 +20,8 @@ type TrainSpec struct {
 	MaxSteps  int64 // 0: until the input ends or a hook stops training
 	Hooks     []hooks.Hook
 	Listeners []hooks.CheckpointListener
-	// RestoreBest lets training end with the weights of its best evaluation: its last checkpoint has them, and so the last
-	// evaluation and the exports of the end. nil: with the weights of the last step. It needs training in one process.
+	// RestoreBest lets training end with the weights of its best evaluation: the last checkpoint, the last evaluation and the
+	// final exports have them. nil: with the weights of the last step. It needs training in one process.
 	RestoreBest *RestoreBest
 }
 
