@@ -46,7 +46,7 @@ func (f Features) Names() []string {
 }
 
 // Dense returns the dense feature of that name. If it is unknown or ragged, the model
-// fails with an error that names the dense ones, and the result is nil.
+// fails with an error that lists the features, and the result is nil.
 func (f Features) Dense(name string) *G.Node {
 	for _, e := range f.list {
 		if e.Name == name && e.Dense != nil {

@@ -18,12 +18,12 @@ func (l Labels) All() []Feature { return l.set.All() }
 func (l Labels) Names() []string { return l.set.Names() }
 
 // Dense returns the dense label of that name. If it is unknown or ragged, the model
-// fails with an error that names the dense ones, and the result is nil.
+// fails with an error that lists the labels, and the result is nil.
 func (l Labels) Dense(name string) *G.Node { return l.set.Dense(name) }
 
 // Only returns the label of a set with a single, dense label; other sets fail the model.
 func (l Labels) Only() *G.Node { return l.set.Only() }
 
 // Ragged returns the ragged label of that name. If it is unknown or dense, the model
-// fails with an error that names the ragged ones, and the result is nil.
+// fails with an error that lists the labels, and the result is nil.
 func (l Labels) Ragged(name string) *Ragged { return l.set.Ragged(name) }

@@ -23,7 +23,7 @@ func (m *Cache) filled() bool {
 	return m.Keys != nil && m.Values != nil && len(m.Keys.Shape()) == 4 && len(m.Values.Shape()) == 4
 }
 
-// step computes attention for one position, and reads the others from the cache.
+// step writes the keys and values of one position into the cache. It returns a mask of the visible positions.
 func (m *Cache) step(c models.Context, k, v *G.Node) (seen *G.Node) {
 	if c.Core().Failed() {
 		return nil
