@@ -32,7 +32,7 @@ type RuleError struct {
 	Expected string // and why, where that is not obvious
 }
 
-// Error is the mistake as text.
+// Error describes the mistake.
 func (e *RuleError) Error() string {
 	if text, ok := e.Value.(string); ok {
 		return fmt.Sprintf("%s: got %q, %s", e.Key, text, e.Expected)
@@ -70,7 +70,7 @@ func (r Rule) compile() (*regexp.Regexp, error) {
 	return match, nil
 }
 
-// Mapping is a list of rules. The first that matches a variable holds for it.
+// Mapping is a list of rules. The first that matches a variable applies to it.
 type Mapping struct {
 	rules   []Rule
 	matches []*regexp.Regexp
@@ -95,7 +95,7 @@ type Source struct {
 	Layout    string
 	Flattened []int
 	Transpose []int
-	Skip      bool // from its own initial values
+	Skip      bool // keep its initial value
 	Rule      int  // the index of the rule; -1: none matched, and the names are the same
 }
 
