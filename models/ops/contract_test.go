@@ -77,7 +77,7 @@ type opCase struct {
 	build  func(c models.Context, in []*G.Node) *G.Node
 	ref    func(in []*array) *array
 	noGrad bool
-	// ours says that the gradient is in a form that TensorFlow does not run.
+	// ours says that the gradient has a form that TensorFlow cannot run.
 	ours bool
 	// tolerance is the relative tolerance in float32; 0 means 2e-5.
 	tolerance float64

@@ -36,7 +36,8 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 }
 
 // gatherGrad represents a tensor with the table's shape; it lowers to the rows of the
-// gradient and their indices. See lower.Slices for byIndex.
+// gradient and their indices. With byIndex, rows of equal index count as one, as in
+// TensorFlow's lookups of sparse ids: see lower.Slices.
 func gatherGrad(a *adjoint, byIndex bool) *G.Node {
 	table, indices := a.in[0], a.in[1]
 	n := elements(indices.Shape())
