@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// Elastic says how many workers multi_worker_mirrored may go on with. Workers may then go and come while the others
-// train on, without a restart and without a checkpoint being restored.
+// Elastic says with how many workers multi_worker_mirrored may continue. Workers may then leave and join while the others
+// train on, without a restart and without restoring a checkpoint.
 type Elastic struct {
 	// Fewest workers that train. 0: all workers take part in every step, and a lost one is waited for.
 	Min int `yaml:"min,omitempty"`
@@ -33,10 +33,10 @@ const (
 	ScaleLinear = "linear"
 )
 
-// Enabled reports whether workers may go and come.
+// Enabled reports whether workers may leave and join.
 func (e Elastic) Enabled() bool { return e.Min > 0 }
 
-// defaultElasticWaitSecs is how long torchelastic's last call is, too.
+// defaultElasticWaitSecs is also torchelastic's last-call timeout.
 const defaultElasticWaitSecs = 30
 
 // StartSecs is WaitSecs, or its default.
@@ -47,7 +47,7 @@ func (e Elastic) StartSecs() float64 {
 	return defaultElasticWaitSecs
 }
 
-// InCluster reports a cluster of so many workers that cannot train so.
+// InCluster returns an error if a cluster with that many workers cannot be elastic in this way.
 func (e Elastic) InCluster(workers int) error {
 	switch {
 	case workers < e.Min:
