@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// Elastic says with how many workers multi_worker_mirrored may continue. Workers may then leave and join while the others
-// train on, without a restart and without restoring a checkpoint.
+// Elastic says how many workers multi_worker_mirrored may go on with. Workers may then go and come while the others
+// train on, without a restart and without a checkpoint being restored.
 type Elastic struct {
 	// Fewest workers that train. 0: all workers take part in every step, and a lost one is waited for.
 	Min int `yaml:"min,omitempty"`

@@ -19,7 +19,7 @@ type Partitioner struct {
 	Variables []VariablePartitioner `yaml:"variables,omitempty"`
 }
 
-// VariablePartitioner splits some variables differently from the rest.
+// VariablePartitioner splits some variables otherwise than the rest.
 type VariablePartitioner struct {
 	// Regular expression that fits their whole names.
 	Match string `yaml:"match"`
