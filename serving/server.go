@@ -122,7 +122,7 @@ func (s *Server) addMetrics() error {
 	)
 }
 
-// queued returns the number of waiting requests.
+// queued returns the number of waiting requests or, with batching, of waiting rows.
 func (s *Server) queued() float64 {
 	if s.scheduler != nil {
 		return float64(s.scheduler.Queued())
