@@ -84,7 +84,7 @@ func (p *processes) resultsOutlive(ctx context.Context, x *processProgram, c *di
 	return nil
 }
 
-// putBackIsCancelled: a function that is queued again is cancelled, and its value says so.
+// putBackIsCancelled: a function whose worker is lost after an error is cancelled, not run again, and its value says so.
 func (p *processes) putBackIsCancelled(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
 	v, err := c.Schedule(ctx, x.stubborn)
 	if err == nil {
