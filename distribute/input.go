@@ -22,9 +22,9 @@ type Input struct {
 // aheadSteps is the number of steps for which Distribute reads batches ahead.
 const aheadSteps = 2
 
-// Distribute returns an Input of which each step takes globalBatch rows over all replicas
-// in sync, however ds is batched. It reads batches for two steps ahead, unless all rows are
-// in memory. Checkpoints have the position of the Input.
+// Distribute returns an Input with globalBatch rows for each step, over all replicas in
+// sync, however ds is batched. It reads batches for two steps ahead, unless all rows are in
+// memory. Checkpoints have the position of the Input.
 func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (*Input, error) {
 	if ds == nil {
 		return nil, errors.New("distribute: expected a data set")

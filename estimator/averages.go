@@ -18,7 +18,7 @@ func WithTrainedWeights() Option {
 	}
 }
 
-// averages maps variables to the names of their averages in a session that trains, nil where averages are not used.
+// averages maps variables to the names of their averages in a session that trains, nil if averages are not used.
 func (e *Estimator) averages(s *session) map[string]string {
 	if e.trainedWeights {
 		return nil
@@ -26,7 +26,7 @@ func (e *Estimator) averages(s *session) map[string]string {
 	return update.Averages(s.program.spec.TrainOp)
 }
 
-// takeAverages exports the checkpoint's average of a variable, where there is one, in place of the variable.
+// takeAverages exports the checkpoint's average of a variable, if there is one, in place of the variable.
 func (x *exporting) takeAverages(p *program) error {
 	if x.est.trainedWeights {
 		return nil

@@ -72,7 +72,7 @@ func elasticChief(t *testing.T, workers int) {
 				return nil
 			}}))
 			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
-				defer goOn() // where it fails
+				defer goOn() // if it fails
 				return e.Train(ctx, m.input, m.opts...)
 			}
 		}
@@ -112,7 +112,7 @@ func TestElasticChiefComesBackOtherwise(t *testing.T) {
 			return
 		}
 		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
-			defer goOn() // where it fails
+			defer goOn() // if it fails
 			return e.Train(ctx, m.input, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
 				if r.GlobalStep() == 10 {
 					goOn()

@@ -81,8 +81,8 @@ func WithParams(p Params) Option {
 	return func(e *Estimator) error { e.params = p.clone(); return nil }
 }
 
-// WithModelDir sets the folder of checkpoints and events; it must equal the
-// RunConfig's where both are set.
+// WithModelDir sets the folder of checkpoints and events. It must equal the
+// RunConfig's if both are set.
 func WithModelDir(dir string) Option {
 	return func(e *Estimator) error {
 		if dir == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// exportStateFile lies beside an exporter's exports.
+// exportStateFile is in the folder of an exporter's exports.
 const exportStateFile = "exporter.json"
 
 // exportState is the state that an exporter keeps between evaluations and runs.

@@ -106,7 +106,7 @@ func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
 }
 
 // nameHolder writes the id of this process into its lock, for users who find the folder
-// locked. If this write fails, so would that of a checkpoint.
+// locked. If this write fails, writing a checkpoint would fail, too.
 func nameHolder(f interface {
 	io.Writer
 	Truncate(size int64) error

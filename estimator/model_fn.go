@@ -104,7 +104,7 @@ func (mc *ModelContext) CommonSeed() int64 {
 	return mc.Seed()
 }
 
-// unseeded is the common seed of a cluster's tasks where none is set.
+// unseeded is the common seed of a cluster's tasks if none is set.
 const unseeded = 1
 
 // Params are a model's hyper-parameters by name.

@@ -21,7 +21,7 @@ type program struct {
 	variables []*models.Variable
 	step      graph.Output
 
-	loss        graph.Output // invalid where the mode has no loss
+	loss        graph.Output // invalid if the mode has no loss
 	predictions []named
 	exports     []exported // signatures; of mode Predict
 	metrics     []metricArgs

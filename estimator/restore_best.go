@@ -35,7 +35,7 @@ type bestWeights struct {
 
 var _ hooks.Selective = (*bestWeights)(nil)
 
-// newBestWeights returns the hook of a training, nil where it ends with its last weights.
+// newBestWeights returns the hook of a training, nil if it ends with its last weights.
 func (t *training) newBestWeights(o runOptions) *bestWeights {
 	l := o.evalListener()
 	if l == nil || l.restore == nil {
@@ -54,7 +54,7 @@ func (o runOptions) evalListener() *evalListener {
 	return nil
 }
 
-// checkRestorable refuses to restore the best weights where another task evaluates, or several train.
+// checkRestorable refuses to restore the best weights if another task evaluates, or several train.
 func (e *Estimator) checkRestorable(train TrainSpec) error {
 	if train.RestoreBest == nil || e.config.ClusterSpec().Len() <= 1 {
 		return nil

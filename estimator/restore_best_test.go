@@ -93,7 +93,7 @@ func TestRestoreBest(t *testing.T) {
 			}
 			checkRestored(t, dir, "80", "10")
 		}
-		// By another rule the best begins anew; the checkpoint of the old one may be deleted.
+		// With another rule the best starts again; the checkpoint of the old best may be deleted.
 		if _, err = trainRestoring(t, dir, 110, st, &estimator.RestoreBest{Metric: "loss", HigherIsBetter: true, MinSteps: 85}, eval); err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (s EvalSpec) options() []EvalOption {
 // Result is the outcome of TrainAndEvaluate.
 type Result struct {
 	TrainResult
-	Eval    *EvalResult // the last evaluation; nil where there was none
+	Eval    *EvalResult // the last evaluation; nil without one
 	Exports []string    // folders of exports; an earlier run of the same evaluation may have written them
 }
 

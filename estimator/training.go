@@ -66,7 +66,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	return t, nil
 }
 
-// terms returns the settings, besides the program, that the tasks of a cluster compare.
+// terms returns the settings that the tasks of a cluster compare, in addition to the program.
 func (e *Estimator) terms(ds inputs.Dataset, o runOptions) distribute.Terms {
 	t := distribute.Terms{MaxSteps: o.maxSteps, Batch: inputs.BatchSize(ds) * max(e.inputContext(models.Train).ReplicasInSync, 1)}
 	if seed, ok := e.config.TFRandomSeed(); ok {

@@ -19,7 +19,7 @@ var ErrLocked = errors.New("model_dir is in use by another training")
 
 // trainingFiles are the chief's open files in model_dir. On other tasks all fields are nil.
 type trainingFiles struct {
-	lock   *os.File // nil also where files cannot be locked
+	lock   *os.File // nil also if files cannot be locked
 	saver  *checkpoint.Saver
 	events summary.Writer
 	fs     atomicfile.FS // writes to model_dir as long as the lock is held

@@ -114,7 +114,7 @@ func (w *WarmStart) into(s *session) error {
 	return nil
 }
 
-// source is where a variable starts from.
+// source returns where the initial value of a variable comes from.
 func (r *warming) source(v *models.Variable) weights.Source {
 	if old, ok := r.Previous[v.Name]; ok {
 		return weights.Source{Name: old, Rule: -1}

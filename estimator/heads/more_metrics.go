@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A NamedMetric is a metric that evaluations have besides the head's own.
+// A NamedMetric is a metric that evaluations have in addition to the head's own.
 type NamedMetric struct {
 	Kind   string          // the name that metrics.New takes
 	Name   string          // in results and events; "": the kind

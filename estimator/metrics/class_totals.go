@@ -97,7 +97,7 @@ func (m *classTotals) class(c int) (hits, labels, predictions float64) {
 
 // A ClassReport says how well examples of one class are predicted.
 type ClassReport struct {
-	Precision, Recall, F1 float64 // 0 where the denominator is 0
+	Precision, Recall, F1 float64 // 0 if the denominator is 0
 	Support               float64 // the weight of the examples of the class
 	Predicted             float64 // the weight of the examples predicted as this class
 }
@@ -124,5 +124,5 @@ func PerClass(matrix Value) ([]ClassReport, error) {
 	return out, nil
 }
 
-// f1 is the harmonic mean of hits/predictions and hits/labels, 0 where both are 0.
+// f1 is the harmonic mean of hits/predictions and hits/labels, 0 if both are 0.
 func f1(hits, labels, predictions float64) float64 { return divNoNaN(2*hits, labels+predictions) }

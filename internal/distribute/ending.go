@@ -178,7 +178,7 @@ func (j *Job) leave(ctx context.Context) {
 	_, _ = j.asking().Beat(ctx, keyvalue.Beat{Rank: max(j.rank, 0), Done: true})
 }
 
-// lingerTime is how long the leader of an ended job tells late tasks so.
+// lingerTime is how long the leader of an ended job stays to tell late tasks.
 const lingerTime = 5 * time.Second
 
 // linger returns when all workers have left or know of the end, or after lingerTime.

@@ -62,7 +62,7 @@ func orDefault(v, def float64) float64 {
 	return v
 }
 
-// affine makes gamma and beta; nil where they are left out.
+// affine makes gamma and beta; nil if they are left out.
 func (o Norm) affine(c models.Context, channels int) (gamma, beta *G.Node) {
 	if !o.NoScale {
 		opts := []models.VarOption{models.WithInit(initializers.Ones())}

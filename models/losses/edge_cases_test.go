@@ -230,7 +230,7 @@ func (k edgeLoss) check(t *testing.T, p *modeltest.Program, want []edgecases.Ten
 	}
 }
 
-// TestEdgeCasesAreComplete fails where an exported loss is not among edgeLosses.
+// TestEdgeCasesAreComplete fails if an exported loss is not in edgeLosses.
 func TestEdgeCasesAreComplete(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

@@ -184,7 +184,7 @@ func matrixCases() []opCase {
 		return inverted(fill(m.shape, func(i []int) float64 { return m.at(i...) + 3*truth(i[0] == i[1]) }))
 	})
 	factor := onMatrices(func(m *array) *array { return lowerTriangle(positiveDefinite(m)) })
-	gram := func(c models.Context, in []*G.Node) *G.Node { // of the batch: as many rows as the batch has
+	gram := func(c models.Context, in []*G.Node) *G.Node { // one row per row of the batch
 		k := ops.MatMulT(c, in[0], in[0], false, true)
 		return ops.Cholesky(c, ops.Add(c, k, ops.Cast(c, ops.Equal(c, ops.ExpandDims(c, in[1], 1), ops.ExpandDims(c, in[1], 0)), models.GraphType(in[0].Dtype()))))
 	}

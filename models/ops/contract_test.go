@@ -246,7 +246,7 @@ func (c opCase) run(t *testing.T, p *modeltest.Program, dev device.Device, d ten
 	return got
 }
 
-// TestContractIsComplete fails where an exported op has no case.
+// TestContractIsComplete fails if an exported op has no case.
 func TestContractIsComplete(t *testing.T) {
 	covered := map[string]bool{}
 	for _, c := range cases() {

@@ -70,7 +70,7 @@ func (c opCase) comparable(s edgecases.Style) bool {
 	case c.detail == "groups" || strings.HasPrefix(fn, "Atrous"):
 		return false // TensorFlow has no gradients of these on processors
 	case strings.HasSuffix(fn, "Pool3D"):
-		return s.Name != edgecases.Tiny && s.Finite() // TensorFlow has them only for float32; the largest number beside NaN depends on the order
+		return s.Name != edgecases.Tiny && s.Finite() // TensorFlow has them only for float32; the largest of numbers with a NaN depends on the order
 	case fn == "Conv2D" || fn == "DepthwiseConv2D" || fn == "Conv2DTranspose" || fn == "Conv3D" || fn == "Conv3DTranspose":
 		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
 	case fn == "Div" || fn == "DivNoNan" || fn == "Pow" || fn == "CumProd" || fn == "Prod" || fn == "Std":
@@ -78,13 +78,13 @@ func (c opCase) comparable(s edgecases.Style) bool {
 	case fn == "Cholesky" || fn == "MatrixInverse":
 		return s.Name == "ties" || s.Name == "equal" || s.Name == "cotangents"
 	case fn == "UnsortedSegmentProd":
-		return s.Name != edgecases.Tiny && (!c.ours || s.Name == "ties" || s.Name == "equal") // parts of no segment are left out, where TensorFlow multiplies them by 0
+		return s.Name != edgecases.Tiny && (!c.ours || s.Name == "ties" || s.Name == "equal") // parts without a segment are ignored; TensorFlow multiplies them by 0
 	case fn == "Sort":
 		return s.Finite() // where NaN goes is not defined
 	case fn == "FusedBatchNorm":
 		return s.Name != edgecases.Tiny && s.Ordinary() // TensorFlow has it only for float32
 	case c.ours:
-		return s.Name != "cotangents" // values without an id are left out, where TensorFlow multiplies them by 0
+		return s.Name != "cotangents" // values without an id are ignored; TensorFlow multiplies them by 0
 	}
 	return true
 }

@@ -53,7 +53,7 @@ func (s Spec) hypers() []hyper {
 	return slices.DeleteFunc(all, func(h hyper) bool { return h.value == nil })
 }
 
-// require adds a violation where a parameter is out of its range.
+// require adds a violation if a parameter is out of range.
 func require(vs *violation.List, name string, x float64) {
 	vs.Require(bounds[name].holds(x), name, x, bounds[name].String())
 }

@@ -29,7 +29,7 @@ type Rule struct {
 type RuleError struct {
 	Key      string
 	Value    any
-	Expected string // and why, where that is not obvious
+	Expected string // and why, if that is not obvious
 }
 
 // Error describes the mistake.
@@ -89,7 +89,7 @@ func NewMapping(rules []Rule) (*Mapping, error) {
 	return m, nil
 }
 
-// Source is where a variable starts from.
+// Source says where the initial value of a variable comes from.
 type Source struct {
 	Name      string // of the tensor in the file
 	Layout    string
@@ -99,7 +99,7 @@ type Source struct {
 	Rule      int  // the index of the rule; -1: none matched, and the names are the same
 }
 
-// Source returns where a variable starts from.
+// Source returns where the initial value of a variable comes from.
 func (m *Mapping) Source(variable string) Source {
 	for i, match := range m.matches {
 		at := match.FindStringSubmatchIndex(variable)
