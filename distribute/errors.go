@@ -25,7 +25,7 @@ var (
 	// ErrServersLost is wrapped by errors of a Coordinator if variables were lost: the
 	// chief calls Restore once the parameter servers run again.
 	ErrServersLost = remote.ErrServersLost
-	// ErrFunction is wrapped by errors that a function returned that a Coordinator had scheduled.
+	// ErrFunction is wrapped by errors that functions scheduled by a Coordinator returned.
 	ErrFunction = remote.ErrFunction
 	// ErrCancelled is the error of functions that were cancelled after another function's error: schedule them again.
 	ErrCancelled = remote.ErrCancelled
