@@ -16,21 +16,21 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// assembly adds to a traced graph what sessions call by name.
+// assembly adds to a traced graph the nodes that sessions use by name.
 type assembly struct {
 	from   *construction
 	b      *graph.Builder
 	scopes map[string]*scope // of nodes by name
-	roots  []*graph.Node     // what is fetched, and the update
-	more   []*graph.Node     // what else sessions call
+	roots  []*graph.Node     // fetches and the update
+	more   []*graph.Node     // other nodes that sessions use
 	out    *Graph
 }
 
-// assemble makes the graph of a construction whose batch is symbolic.
+// assemble makes the graph of a construction with a symbolic batch.
 func (c *construction) assemble() (*Graph, error) {
 	a := &assembly{from: c, b: graph.NewBuilder(c.tracing.Graph), scopes: c.scopes, out: &Graph{}}
 	variables := c.Variables()
-	if c.tracing.Used()[c.tracing.Step] || c.train != nil { // random ops follow the steps
+	if c.tracing.Used()[c.tracing.Step] || c.train != nil { // random ops depend on the step
 		variables = append(slices.Clip(variables), &models.Variable{Name: distribute.GlobalStep, DType: tensor.Int64, Init: initializers.Zeros()})
 	}
 	for _, r := range c.outs {
@@ -71,7 +71,7 @@ func (c *construction) assemble() (*Graph, error) {
 	return a.out, err
 }
 
-// portable rewrites what only this project's engine does. New nodes belong to the update.
+// portable rewrites nodes that only this project's engine can run. New nodes belong to the update.
 func (a *assembly) portable() error {
 	before := len(a.b.Graph.Nodes())
 	err := export.Portable(a.b, a.roots...)
@@ -83,7 +83,7 @@ func (a *assembly) portable() error {
 	return err
 }
 
-// placeholders are the inputs: sessions may feed them even if nothing needs them.
+// placeholders returns the inputs: sessions may feed them even if nothing needs them.
 func (a *assembly) placeholders() (all []*graph.Node) {
 	for _, n := range a.b.Graph.Nodes() {
 		if n.Op == "Placeholder" {
@@ -93,7 +93,7 @@ func (a *assembly) placeholders() (all []*graph.Node) {
 	return all
 }
 
-// slots are an optimizer's variables.
+// slots returns an optimizer's variables.
 func slots(op *optimizers.TrainOp) (all []*models.Variable) {
 	for _, s := range update.Slots(op) {
 		shape := make([]int, s.Type.Shape.Rank())
@@ -123,7 +123,7 @@ func (a *assembly) fetch(r result) error {
 	return err
 }
 
-// initialize adds what gives a variable its first value and reads it.
+// initialize adds the nodes that set a variable's first value and read it.
 func (a *assembly) initialize(v *models.Variable) {
 	t := graph.TypeOf(v.DType, v.Shape...)
 	handle := a.b.Variable(v.Name, t)
@@ -144,7 +144,7 @@ func (a *assembly) initialize(v *models.Variable) {
 	a.out.variables = append(a.out.variables, variable{Variable: v, key: models.Key(a.from.Seed(), v.Name), first: first.Node.Name, assign: assign.Name, initialized: has.Name, read: read.Name})
 }
 
-// train adds the update, and what Builder.Assign assigns. It counts the step when all else is done.
+// train adds the update, including the assignments of Builder.Assign. It increments the step after everything else.
 func (a *assembly) train(t *train) error {
 	before := len(a.b.Graph.Nodes())
 	last, err := a.update(t)
@@ -180,9 +180,9 @@ func (a *assembly) update(t *train) ([]*graph.Node, error) {
 	return last, nil
 }
 
-// place gives each node its device. A node that takes resources is where these are, and so are resources that one node takes.
+// place sets the device of each node. A node that takes resources is placed with them; resources of one node are placed together.
 func (a *assembly) place(g *graph.Graph) error {
-	slots := map[*graph.Node]bool{} // resources that are where a variable is
+	slots := map[*graph.Node]bool{} // resources placed with a variable
 	for _, n := range g.Nodes() {
 		for i, in := range n.Inputs {
 			if i > 0 && in.DType() == tensor.Resource && n.Inputs[0].DType() == tensor.Resource {
@@ -203,7 +203,7 @@ func (a *assembly) place(g *graph.Graph) error {
 	return nil
 }
 
-// opOf is what placements see of a node.
+// opOf returns what placements see of a node.
 func opOf(n *graph.Node) Op {
 	op := Op{Type: n.Op, Name: n.Name}
 	var t graph.Type

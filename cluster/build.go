@@ -12,18 +12,18 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Options say what a graph is built for.
+// Options configure Build.
 type Options struct {
 	Mode  models.Mode  // default models.Train
 	Seed  int64        // of initial values and random ops
 	DType tensor.DType // of variables and activations: Float32 (default) or Float64
 }
 
-// Builder is a models.Builder whose ops have devices. What it fetches and trains has names that sessions use.
+// Builder is a models.Builder whose ops have devices. It gives names to the fetches and the update that sessions run.
 type Builder struct {
 	*models.Builder
 	scope  *scope
-	placed map[*G.Node]*scope // of all nodes that are there when a scope begins or ends
+	placed map[*G.Node]*scope // of all nodes that exist when a scope begins or ends
 	outs   []result
 	train  *train // nil: none
 }
@@ -44,7 +44,7 @@ type train struct {
 	effects trace.Effects
 }
 
-// Device places the ops and variables that fn makes. An inner scope wins over an outer one, part by part.
+// Device places the ops and variables that fn makes. Parts of a device that an inner scope sets override those of an outer one.
 func (b *Builder) Device(where Placement, fn func()) {
 	if where == nil {
 		b.Failf("device: expected a placement, got nil")
@@ -60,7 +60,7 @@ func (b *Builder) Device(where Placement, fn func()) {
 	fn()
 }
 
-// mark notes the scope of the nodes that were made since the last call.
+// mark records the scope of the nodes that were made since the last call.
 func (b *Builder) mark() {
 	for _, n := range b.Expr().AllNodes() {
 		if _, ok := b.placed[n]; !ok {
@@ -69,7 +69,7 @@ func (b *Builder) mark() {
 	}
 }
 
-// Fetch gives the value of a node a name, under which sessions fetch it.
+// Fetch gives a node's value a name by which sessions fetch it.
 func (b *Builder) Fetch(name string, n *G.Node) {
 	if b.Failed() {
 		return
@@ -82,8 +82,8 @@ func (b *Builder) Fetch(name string, n *G.Node) {
 	b.outs = append(b.outs, result{name: name, node: n, scope: b.placed[n]})
 }
 
-// Train gives an update a name, under which sessions run it as a target. It adds one to the variable global_step. A graph has one
-// update: MinimizeEach makes one of several losses.
+// Train gives an update a name by which sessions run it as a target. The update adds one to the variable global_step. A graph has
+// only one update; optimizers.MinimizeEach makes one for several losses.
 func (b *Builder) Train(name string, op *optimizers.TrainOp) {
 	if b.Failed() {
 		return
@@ -100,11 +100,11 @@ func (b *Builder) Train(name string, op *optimizers.TrainOp) {
 	b.train = &train{name: name, op: op, scope: b.scope}
 }
 
-// Build builds a graph with the ops of models/ops. It calls fn for two sizes of the batch, so that the graph takes any: the
-// dimensions of inputs that are Builder.Batch are unknown in it. What fn does must not depend on which call it is.
+// Build builds a graph with the ops of models/ops. It calls fn for two batch sizes, so that the graph accepts any: dimensions
+// of inputs that are Builder.Batch are unknown in the graph. fn must do the same in both calls.
 //
-// The graph has a placeholder for each input, a variable for each of the Builder's and of its optimizers' and what
-// Fetch and Train have named.
+// The graph has a placeholder for each input, the variables of the Builder and its optimizers, and what Fetch and
+// Train have named.
 func Build(o Options, fn func(b *Builder) error) (*Graph, error) {
 	first, err := construct(o, trace.FirstBatch, fn)
 	if err != nil {
@@ -124,7 +124,7 @@ func Build(o Options, fn func(b *Builder) error) (*Graph, error) {
 	return g, nil
 }
 
-// construction is a graph at one size of the batch.
+// construction is a graph at one batch size.
 type construction struct {
 	*Builder
 	tracing *trace.Tracing

@@ -8,19 +8,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ErrLost says that a task or its state is gone: open a new session, and restore the variables of tasks that were started again.
+// ErrLost means that a task or its state is gone: open a new session, and restore the variables of restarted tasks.
 var ErrLost = errors.New("the session is lost")
 
-// Error is the answer of a server that refused a call or failed in it.
+// Error is the error of a call that a server refused, or that failed there.
 type Error struct {
 	Code    codes.Code // TensorFlow's codes are gRPC's
 	Message string
 }
 
-// Error is the server's text.
+// Error returns the code and the server's message.
 func (e *Error) Error() string { return e.Code.String() + ": " + e.Message }
 
-// Is reports that ABORTED and UNAVAILABLE are ErrLost, and what the codes of contexts are.
+// Is reports that ABORTED and UNAVAILABLE are ErrLost, and maps the codes for ended contexts to context's errors.
 func (e *Error) Is(target error) bool {
 	switch e.Code {
 	case codes.Aborted, codes.Unavailable:
@@ -33,7 +33,7 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// errorOf is the error of a call.
+// errorOf returns the error of a call.
 func errorOf(err error) error {
 	if err == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 type Op struct {
 	Type   string // "VarHandleOp", "MatMul"
 	Name   string
-	Device string // what inner scopes have chosen: their parts win
+	Device string // parts that inner scopes have set; these override the result
 	// DType and Shape describe a variable, or the first output of another op; unknown dimensions are -1.
 	DType tensor.DType
 	Shape []int
@@ -19,23 +19,23 @@ type Op struct {
 
 // Placement chooses devices for ops.
 type Placement interface {
-	// Device returns a device or a part of one: "/job:ps/task:1". What inner scopes have chosen wins over it.
+	// Device returns a device or a part of one, such as "/job:ps/task:1". Parts that inner scopes have set override it.
 	Device(op Op) (string, error)
 }
 
 // On places all ops on a device or on a part of one, such as "/job:ps/task:1" or "/device:GPU:0".
 type On string
 
-// Device is the device itself.
+// Device returns the device itself.
 func (d On) Device(Op) (string, error) { return string(d), nil }
 
-// scope is a Placement within those around it.
+// scope is a Placement and the scopes around it.
 type scope struct {
 	outer *scope
 	where Placement
 }
 
-// device is the device of an op in the scope, from the innermost placement to the outermost.
+// device returns the device of an op in the scope. It asks placements from the innermost to the outermost.
 func (s *scope) device(op Op) (string, error) {
 	var at device.Name
 	at, err := device.Parse(op.Device)

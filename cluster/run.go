@@ -14,12 +14,12 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Feeds are values of a step by name: "x", or "x:1" for the second output of an op. A value may stand for any output, not only
+// Feeds are values for a step by name: "x", or "x:1" for the second output of an op. A value may replace any output, not only
 // a placeholder's.
 type Feeds map[string]*tensor.Tensor
 
-// Run runs a step: it computes what it fetches, in order, and runs targets, which are ops, for their effects.
-// The end of ctx ends the step on all tasks.
+// Run runs a step: it returns the values of fetches, in order, and runs the ops targets for their effects. The end of ctx
+// ends the step on all tasks.
 func (s *Session) Run(ctx context.Context, feeds Feeds, fetches []string, targets ...string) ([]*tensor.Tensor, error) {
 	in := &rpcs.RunStepRequest{SessionHandle: s.handle, Target: targets, StoreErrorsInResponseBody: true}
 	for name, t := range feeds {
@@ -56,7 +56,7 @@ func (s *Session) Run(ctx context.Context, feeds Feeds, fetches []string, target
 	return values, nil
 }
 
-// output is the whole name of an output: "x" is short for "x:0".
+// output returns the full name of an output: "x" is short for "x:0".
 func output(name string) string {
 	if strings.Contains(name, ":") {
 		return name
@@ -79,14 +79,14 @@ func tensorOf(name string, p *tensor_go_proto.TensorProto) (*tensor.Tensor, erro
 	if p == nil {
 		return nil, fmt.Errorf("fetch %q: the server's answer does not have it", name)
 	}
-	t, err := graphdef.ViewTensorProto(p, nil) // nothing else has the answer
+	t, err := graphdef.ViewTensorProto(p, nil) // nothing else refers to the response
 	if err != nil {
 		return nil, fmt.Errorf("fetch %q: %w", name, err)
 	}
 	return t, nil
 }
 
-// Callable is a step whose names the server knows. It is safe for concurrent use.
+// Callable is a step that was prepared on the server. It is safe for concurrent use.
 type Callable struct {
 	session *Session
 	handle  int64
@@ -94,7 +94,7 @@ type Callable struct {
 	fetches []string
 }
 
-// Callable prepares a step that is run often: its runs send values alone.
+// Callable prepares a step that is run often: its runs send only values.
 func (s *Session) Callable(ctx context.Context, feeds, fetches []string, targets ...string) (*Callable, error) {
 	o := &for_core_protos_go_proto.CallableOptions{Target: targets}
 	for _, name := range feeds {
@@ -110,7 +110,7 @@ func (s *Session) Callable(ctx context.Context, feeds, fetches []string, targets
 	return &Callable{s, out.GetHandle(), o.Feed, o.Fetch}, nil
 }
 
-// Run runs the step on values in the order of the callable's feeds. It returns the fetches in their order.
+// Run runs the step on values in the order of the callable's feeds. It returns the fetches in order.
 func (c *Callable) Run(ctx context.Context, feeds ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if len(feeds) != len(c.feeds) {
 		return nil, fmt.Errorf("callable: %d feeds: expected %d", len(feeds), len(c.feeds))

@@ -20,13 +20,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Session runs steps of a graph on a cluster. It is safe for concurrent use: steps may run at the same time.
+// Session runs steps of a graph on a cluster. It is safe for concurrent use: several steps may run at the same time.
 type Session struct {
 	conn   *transport.Conn
 	master service.Caller
 	handle string
 
-	mu      sync.Mutex // guards all that follows, while the graph grows
+	mu      sync.Mutex // guards the fields below, while the graph grows
 	graph   *Graph
 	version int64
 }
@@ -40,10 +40,10 @@ type options struct {
 	token  string
 }
 
-// SoftPlacement lets ops run on a processor where their device does not exist, or cannot run them.
+// SoftPlacement lets ops run on a CPU if their device does not exist, or cannot run them.
 func SoftPlacement() Option { return func(o *options) { o.config.AllowSoftPlacement = true } }
 
-// DeviceFilters names the tasks that the session sees, such as "/job:ps" and "/job:worker/task:1". The session then does not wait for others.
+// DeviceFilters limits the tasks that the session sees, such as "/job:ps" and "/job:worker/task:1". The session does not wait for others.
 func DeviceFilters(devices ...string) Option {
 	return func(o *options) { o.config.DeviceFilters = devices }
 }
@@ -51,13 +51,13 @@ func DeviceFilters(devices ...string) Option {
 // TLS encrypts the connection.
 func TLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
 
-// Token shows the servers the token of their job (GOESTIMATOR_JOB_TOKEN). TensorFlow's servers have none.
+// Token sends the servers the token of their job (GOESTIMATOR_JOB_TOKEN). TensorFlow's servers have no tokens.
 func Token(token string) Option { return func(o *options) { o.token = token } }
 
-// maxMessage is the most bytes of one message: Protocol Buffers cannot be larger.
+// maxMessage is the most bytes of a message, the limit of Protocol Buffers.
 const maxMessage = math.MaxInt32
 
-// window is how many bytes a server may send ahead of what the client has read: large tensors then come without pauses.
+// window is the number of bytes that a server may send ahead of what the client has read, so that large tensors arrive without pauses.
 const window = 8 << 20
 
 // connect connects to a target, "grpc://host:port".
@@ -78,7 +78,7 @@ func connect(target string, o *options) (*transport.Conn, error) {
 	return transport.NewConn(address, with)
 }
 
-// waiting is a connection whose calls wait for a server that does not listen yet.
+// waiting is a connection whose calls wait until the server listens.
 type waiting struct{ *transport.Conn }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -86,8 +86,8 @@ func (w waiting) Invoke(ctx context.Context, method string, in, out any, opts ..
 	return w.Conn.Invoke(ctx, method, in, out, append(opts, grpc.WaitForReady(true))...)
 }
 
-// Dial opens a session for a graph at a task, "grpc://host:port". It waits until that task listens and all tasks of its cluster
-// answer, unless DeviceFilters leaves them out, or ctx ends. A nil graph is empty: Extend adds to it.
+// Dial opens a session for a graph at a task, "grpc://host:port". It waits until that task listens and all tasks of its cluster,
+// except those that DeviceFilters leaves out, respond, or ctx ends. A nil graph is empty; Extend adds to it.
 func Dial(ctx context.Context, target string, g *Graph, opts ...Option) (*Session, error) {
 	o := &options{}
 	for _, f := range opts {
@@ -137,11 +137,11 @@ func (s *Session) Close(ctx context.Context) error {
 type Device struct {
 	Name        string // "/job:ps/replica:0/task:1/device:CPU:0"
 	Type        string // "CPU", "GPU"
-	MemoryLimit int64  // bytes, 0 where it is not known
-	Incarnation uint64 // another one after the task was started again
+	MemoryLimit int64  // bytes; 0: unknown
+	Incarnation uint64 // changes when the task is restarted
 }
 
-// Devices lists the devices that the session sees, the own task's first.
+// Devices lists the devices that the session sees, its own task's first.
 func (s *Session) Devices(ctx context.Context) ([]Device, error) {
 	out, err := service.Ask[rpcs.ListDevicesResponse](ctx, s.master, "ListDevices", &rpcs.ListDevicesRequest{SessionHandle: s.handle})
 	if err != nil {
@@ -156,8 +156,8 @@ func (s *Session) Devices(ctx context.Context) ([]Device, error) {
 	return all, nil
 }
 
-// Reset forgets the variables of containers, the default one where none is named, on all tasks of the target's
-// cluster, and closes all sessions of the target. It waits as Dial does.
+// Reset deletes the variables of containers (without any, of the default container) on all tasks of the target's cluster,
+// and closes all sessions of the target. It waits as Dial does.
 func Reset(ctx context.Context, target string, containers []string, opts ...Option) error {
 	o := &options{}
 	for _, f := range opts {

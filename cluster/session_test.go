@@ -38,11 +38,11 @@ func dial(t *testing.T, target string, g *cluster.Graph, opts ...cluster.Option)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close(context.Background()) }) // of a server that is gone, too
+	t.Cleanup(func() { _ = s.Close(context.Background()) }) // also of a lost server
 	return s
 }
 
-// line is y = w*x + 1 with w, 3 at first, on the first parameter server, and a step that takes w's double from it.
+// line is y = w*x + 1 with w, initially 3, on the first parameter server, and a step that subtracts 2*w from it.
 func line(t *testing.T) *cluster.Graph {
 	t.Helper()
 	g, err := cluster.Build(cluster.Options{}, func(b *cluster.Builder) error {
@@ -138,7 +138,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestErrors: what a session refuses, and what its server does.
+// TestErrors: what a session refuses, and what its server refuses.
 func TestErrors(t *testing.T) {
 	c := start(t, map[string]int{"worker": 1, "ps": 1})
 	ctx := t.Context()
@@ -190,7 +190,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestGraphs: a graph as bytes, one as text, and one that a session is extended by.
+// TestGraphs: a graph as bytes, as text, and as an extension of a session.
 func TestGraphs(t *testing.T) {
 	c := start(t, map[string]int{"worker": 1, "ps": 1})
 	ctx := t.Context()
@@ -228,7 +228,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestLostTask: a session ends with its parameter server; a new one goes on with the values that it restores.
+// TestLostTask: a session ends with its parameter server; a new one continues with restored values.
 func TestLostTask(t *testing.T) {
 	c := start(t, map[string]int{"worker": 1, "ps": 1})
 	ctx := t.Context()
@@ -253,7 +253,7 @@ func TestLostTask(t *testing.T) {
 	if err := c.StartTask("ps", 0); err != nil {
 		t.Fatal(err)
 	}
-	for err = cluster.ErrLost; !strings.Contains(err.Error(), "restarted"); { // its variables are gone, and it knows no graph
+	for err = cluster.ErrLost; !strings.Contains(err.Error(), "restarted"); { // the restarted task has no variables and no graph
 		if _, err = s.Run(ctx, nil, nil, "train"); !errors.Is(err, cluster.ErrLost) {
 			t.Fatalf("after the restart: %v", err)
 		}
@@ -272,7 +272,7 @@ func TestLostTask(t *testing.T) {
 	floats(t, out[0], 4)
 }
 
-// TestReset: variables are gone, and so are the sessions of the target.
+// TestReset: variables and the sessions of the target are gone.
 func TestReset(t *testing.T) {
 	c := start(t, map[string]int{"worker": 1, "ps": 1})
 	ctx := t.Context()

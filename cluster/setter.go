@@ -10,18 +10,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ReplicaDeviceSetter distributes variables and tables over parameter servers and places all other ops on a worker, as
-// tf.train.replica_device_setter does. The zero value of a field means its default. All programs of a job must build
-// the same variables in the same order, so that each finds them where the others put them.
+// ReplicaDeviceSetter distributes variables and tables over parameter servers and places all other ops on a worker, like
+// tf.train.replica_device_setter. The zero value of a field means its default. All programs of a job must build the same
+// variables in the same order, so that they place them alike.
 type ReplicaDeviceSetter struct {
-	PSTasks  int          // parameter servers; 0: variables are placed as other ops
+	PSTasks  int          // parameter servers; 0: variables are placed like other ops
 	PS       string       // default "/job:ps"
 	Worker   string       // default "/job:worker"
 	Strategy LoadBalancer // default a *RoundRobin
-	PSOps    []string     // ops that parameter servers have; default TensorFlow's
+	PSOps    []string     // ops that are placed on parameter servers; default TensorFlow's
 
 	mu    sync.Mutex
-	chose map[string]int // tasks by name: one name has one task however often it is asked for
+	chose map[string]int // tasks by name: repeated calls for a name give the same task
 }
 
 // psOps are TensorFlow's STANDARD_PS_OPS (device_setter.py).
@@ -98,7 +98,7 @@ type LoadBalancer interface {
 	Next(op Op, tasks int) (int, error)
 }
 
-// RoundRobin chooses one after the other.
+// RoundRobin chooses tasks in turn.
 type RoundRobin struct{ next int }
 
 // Next implements LoadBalancer.
@@ -108,10 +108,10 @@ func (r *RoundRobin) Next(_ Op, tasks int) (int, error) {
 	return t, nil
 }
 
-// GreedyLoadBalancing chooses the task with the least load so far, the first of equals, as
-// tf.contrib.training.GreedyLoadBalancingStrategy did.
+// GreedyLoadBalancing chooses the task with the least load so far, of equal ones the first, like
+// tf.contrib.training.GreedyLoadBalancingStrategy.
 type GreedyLoadBalancing struct {
-	Load  func(Op) (float64, error) // what an op adds, at least 0; nil: its bytes, ByteSize
+	Load  func(Op) (float64, error) // the load of an op, at least 0; nil: ByteSize
 	loads []float64
 }
 

@@ -48,7 +48,7 @@ func data() (x []float32, id, y []int64) {
 	return x, id, y
 }
 
-// alone trains in one process, by a strategy of this project.
+// alone trains in one process, by one of this project's strategies.
 func alone(t *testing.T, o *optimizers.Optimizer) (trained []float64) {
 	t.Helper()
 	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(7))
@@ -96,7 +96,7 @@ func alone(t *testing.T, o *optimizers.Optimizer) (trained []float64) {
 	}
 }
 
-// TestTrainsAsOneProcess: every optimizer gives the losses on a cluster that it gives in one process, with random numbers and all.
+// TestTrainsAsOneProcess: every optimizer gives the same losses on a cluster as in one process, even with random ops.
 func TestTrainsAsOneProcess(t *testing.T) {
 	servers := start(t, map[string]int{"worker": 1, "ps": 2})
 	for _, name := range optimizers.Names() {
@@ -153,7 +153,7 @@ func rowsOf[T tensor.Element](t *testing.T, v []T, i int, width ...int) *tensor.
 	return x
 }
 
-// TestTwoPrograms: two programs that build one graph train the same variables, each from its worker; the second one waits for the first.
+// TestTwoPrograms: two programs that build the same graph train the same variables, each from its worker; the second waits for the first.
 func TestTwoPrograms(t *testing.T) {
 	servers := start(t, map[string]int{"worker": 2, "ps": 2})
 	const each = 150

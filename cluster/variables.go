@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// assignBytes is how much one step assigns, unless a variable is larger.
+// assignBytes is the most bytes that one step assigns, unless a single variable is larger.
 const assignBytes = 64 << 20
 
-// Initialize gives all variables of graphs that Build made their first values, whatever they have.
+// Initialize sets all variables of graphs that Build made to their first values, even if they have values.
 func (s *Session) Initialize(ctx context.Context) error {
 	return s.assign(ctx, s.current().variables, func(v variable) (*tensor.Tensor, error) {
 		t := tensor.New(v.DType, v.Shape...)
@@ -19,7 +19,7 @@ func (s *Session) Initialize(ctx context.Context) error {
 	})
 }
 
-// Uninitialized names the variables that have no value: all after the start of their parameter server.
+// Uninitialized names the variables without a value. After their parameter server starts, none has one.
 func (s *Session) Uninitialized(ctx context.Context) ([]string, error) {
 	all := s.current().variables
 	fetches := make([]string, len(all))
@@ -39,14 +39,14 @@ func (s *Session) Uninitialized(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Values reads variables by name, also an optimizer's; all, where none is named.
+// Values reads variables by name, including those of optimizers; without names, all.
 func (s *Session) Values(ctx context.Context, names ...string) (map[string]*tensor.Tensor, error) {
 	chosen, err := s.choose(names)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]*tensor.Tensor, len(chosen))
-	for _, v := range chosen { // one by one: together they may be larger than a message
+	for _, v := range chosen { // one by one, since together they may exceed a message
 		t, err := s.Run(ctx, nil, []string{v.read})
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", v.Name, err)
@@ -79,7 +79,7 @@ func (s *Session) Assign(ctx context.Context, values map[string]*tensor.Tensor) 
 	})
 }
 
-// assign sets variables, as many in a step as fit.
+// assign sets variables, as many in each step as fit.
 func (s *Session) assign(ctx context.Context, all []variable, value func(variable) (*tensor.Tensor, error)) error {
 	for len(all) > 0 {
 		feeds, size := Feeds{}, 0
@@ -106,7 +106,7 @@ func (s *Session) assign(ctx context.Context, all []variable, value func(variabl
 	return nil
 }
 
-// choose finds variables by name; all for none.
+// choose finds variables by name; without names, all.
 func (s *Session) choose(names []string) ([]variable, error) {
 	all := s.current().variables
 	if len(names) == 0 {

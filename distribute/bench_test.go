@@ -24,16 +24,16 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// benchRows is how many rows a step of the benchmark takes.
+// benchRows is the number of rows of a step of the benchmark.
 const benchRows = 128
 
-// benchCase is what the loops of the benchmark have.
+// benchCase is what the benchmark's loops have in common.
 type benchCase struct {
 	strategy runconfig.Strategy
 	width    int                               // of a row
-	data     func(b *testing.B) inputs.Dataset // rows without end
+	data     func(b *testing.B) inputs.Dataset // endless rows
 	ahead    bool                              // the Estimator's input_fn reads batches ahead, as inputs.Open does
-	metric   bool                              // the loop of one's own updates a metric in each step
+	metric   bool                              // the custom loop updates a metric in each step
 }
 
 var benchCases = map[string]benchCase{
@@ -74,7 +74,7 @@ func benchLoss(c models.Context, x, y *G.Node) (*G.Node, *optimizers.TrainOp) {
 	return loss, optimizers.Adam(0.001).Minimize(c, loss)
 }
 
-// estimatorStep returns what makes a step of the Estimator's loop.
+// estimatorStep returns a function that makes a step of the Estimator's loop.
 func (c benchCase) estimatorStep(b *testing.B, rc runconfig.RunConfig) func() error {
 	b.Helper()
 	model := estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
@@ -100,7 +100,7 @@ func (c benchCase) estimatorStep(b *testing.B, rc runconfig.RunConfig) func() er
 	}
 }
 
-// customStep returns what makes a step of a loop of one's own.
+// customStep returns a function that makes a step of a custom loop.
 func (c benchCase) customStep(b *testing.B, rc runconfig.RunConfig) func() error {
 	b.Helper()
 	s, err := distribute.New(rc, quiet)
@@ -144,8 +144,8 @@ func median(d []time.Duration) float64 {
 	return d[len(d)/2].Seconds()
 }
 
-// BenchmarkCustomLoop alternates steps of the Estimator's loop and of one's own, and reports
-// how long the median of the latter takes as a multiple of that of the former: "ratio".
+// BenchmarkCustomLoop alternates steps of the Estimator's loop and of a custom loop. It reports
+// the median time of the custom loop divided by the Estimator's as "ratio".
 func BenchmarkCustomLoop(b *testing.B) {
 	for name, c := range benchCases {
 		b.Run(name, func(b *testing.B) {

@@ -11,18 +11,18 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// metricKey begins the names of metrics' states in checkpoints.
+// metricKey is the prefix of the names of metrics' states in checkpoints.
 const metricKey = saved.PrivatePrefix + "metrics/"
 
-// Restore brings variables, optimizer state, metrics and the positions of all Inputs to
-// the newest checkpoint in model_dir, or to what the other tasks of the job
-// hold. Where there is none variables have their initial values. Open passes over Inputs
-// end: go on with Iterate. Restore returns the global step. All tasks call it before their
-// first Run, and after an error that wraps ErrSessionLost.
+// Restore sets variables, optimizer state, metrics and the positions of all Inputs to the
+// newest checkpoint in model_dir, or to the state of the job's other tasks. Without
+// either, variables have their initial values. It ends open passes over Inputs: continue
+// with Iterate. It returns the global step. All tasks call Restore before their first Run,
+// and after an error that wraps ErrSessionLost.
 func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	var r *checkpoint.Reader
 	err := s.synchronize(ctx, func() (strategies.Notes, error) {
-		if r != nil { // it began again
+		if r != nil { // Synchronize calls this again after a failure
 			r.Close()
 		}
 		var notes strategies.Notes
@@ -42,7 +42,7 @@ func (s *Strategy) Restore(ctx context.Context) (int64, error) {
 	return s.step, nil
 }
 
-// synchronize brings this task to where the job is; restore, where set, sets the variables of a job that begins.
+// synchronize brings this task to the state of the job. restore, if not nil, sets the variables of a job that begins.
 func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.Notes, error)) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Strategy) synchronize(ctx context.Context, restore func() (strategies.N
 	return s.setPosition(notes.Positions[s.rank()])
 }
 
-// restore sets the variables from the newest checkpoint, which stays open; nil where there is none.
+// restore sets the variables from the newest checkpoint, which stays open; nil without one.
 func (s *Strategy) restore() (*checkpoint.Reader, strategies.Notes, error) {
 	dir := s.config.ModelDir()
 	if dir == "" {
@@ -114,9 +114,9 @@ func (s *Strategy) restoreAll(r *checkpoint.Reader) (strategies.Notes, error) {
 	return strategies.Notes{Positions: positions}, err
 }
 
-// Save writes a checkpoint of the present step in model_dir, in the format of the
-// Estimator's: variables, optimizer state, metrics, and the positions of all Inputs. All tasks in lock
-// step call it; the chief writes, and returns the prefix.
+// Save writes a checkpoint of the current step to model_dir, in the Estimator's format:
+// variables, optimizer state, metrics, and the positions of all Inputs. All tasks in
+// lock step call it; the chief writes the checkpoint and returns its prefix.
 func (s *Strategy) Save(ctx context.Context) (string, error) {
 	switch {
 	case s.closed:
@@ -165,7 +165,7 @@ func (s *Strategy) save(ctx context.Context) (string, error) {
 	return prefix, nil
 }
 
-// openSaver makes the chief's saver, the first time.
+// openSaver makes the chief's saver on the first call.
 func (s *Strategy) openSaver() (err error) {
 	if s.saver != nil {
 		return nil
@@ -178,12 +178,12 @@ func (s *Strategy) openSaver() (err error) {
 	return err
 }
 
-// write adds what is not the strategy's to a snapshot, and writes it.
+// write adds metrics and the positions of inputs to the strategy's snapshot, and writes it.
 func (s *Strategy) write(ctx context.Context, snap *strategies.Snapshot, states map[string][]byte) (string, error) {
 	extra := states
 	if s.asynchronous() {
 		for rank, position := range snap.Notes.Positions {
-			if rank != s.rank() { // this task's may be newer than its last step
+			if rank != s.rank() { // this task's position may be newer than its last step
 				extra[saved.InputKey(rank)] = position
 			}
 		}

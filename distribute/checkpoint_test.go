@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// steps makes some steps from where the checkpoint is, and saves.
+// steps makes some steps from the checkpoint, and saves.
 func (y *toy) steps(ctx context.Context, n int) (from int64, losses []float64, err error) {
 	if from, err = y.Restore(ctx); err != nil {
 		return 0, nil, err
@@ -35,8 +35,8 @@ func (y *toy) steps(ctx context.Context, n int) (from int64, losses []float64, e
 	return from, losses, err
 }
 
-// TestResume: variables, optimizer state, metric and input go on where a checkpoint left them,
-// under one strategy and from one to another.
+// TestResume: variables, optimizer state, metric and input continue from a checkpoint, under
+// the same strategy and from one strategy to another.
 func TestResume(t *testing.T) {
 	whole := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
 	central := setup{"central_storage 3", runconfig.Strategy{Name: "central_storage", Replicas: 3}, 1, 0}

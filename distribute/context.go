@@ -9,23 +9,23 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Build is the text of a function. It is run twice, at stand-in batch sizes, when the function is made.
+// Build builds a function. It is called twice, at stand-in batch sizes, when the function is made.
 type Build func(c *Context) (Outputs, error)
 
-// Outputs are what a function computes.
+// Outputs are the results of a function.
 type Outputs struct {
-	// Loss is the scalar that is minimised, or of interest; nil where there is none.
+	// Loss is the scalar to minimise, or just to report; nil for none.
 	Loss *G.Node
-	// Train says how the loss is minimised: for mode Train, and for it alone.
+	// Train says how the loss is minimised. It is required for mode Train, and not allowed otherwise.
 	Train *optimizers.TrainOp
 	// Values are results by name.
 	Values map[string]*G.Node
-	// Metrics are the operands of metrics, by the names that these have: each run updates them.
+	// Metrics are the operands of metrics, by the metrics' names: each run updates these metrics.
 	Metrics map[string][]*G.Node
 }
 
-// Context is what a function is built with: a Builder for its variables and ops,
-// and the arguments that it declares.
+// Context is the argument of Build: a Builder for variables and ops, and the arguments
+// that the function declares.
 type Context struct {
 	*models.Builder
 	replicas int
@@ -35,7 +35,7 @@ type Context struct {
 
 var _ models.Context = (*Context)(nil)
 
-// Arg declares an argument, whose rows have that shape, and returns its value, [batch, shape...].
+// Arg declares an argument whose rows have the given shape, and returns its value, [batch, shape...].
 func (c *Context) Arg(name string, d tensor.DType, shape ...int) *G.Node {
 	if slices.ContainsFunc(c.args, func(a arg) bool { return a.name == name }) {
 		c.Failf("argument %q is declared twice", name)
@@ -47,5 +47,5 @@ func (c *Context) Arg(name string, d tensor.DType, shape ...int) *G.Node {
 	return n
 }
 
-// NumReplicasInSync is how many replicas make one step.
+// NumReplicasInSync returns the number of replicas that make one step.
 func (c *Context) NumReplicasInSync() int { return c.replicas }

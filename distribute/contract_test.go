@@ -26,7 +26,7 @@ type setup struct {
 	workers, servers int
 }
 
-// setups are the synchronous strategies: each step equals that of one replica with the whole batch.
+// setups are the synchronous strategies: each step equals a step of one replica with the whole batch.
 var setups = []setup{
 	{"default", runconfig.Strategy{Name: "default"}, 1, 0},
 	{"one_device", runconfig.Strategy{Name: "one_device", Device: "/cpu:0"}, 1, 0},
@@ -37,7 +37,7 @@ var setups = []setup{
 	{"multi_worker_mirrored 3", runconfig.Strategy{Name: "multi_worker_mirrored"}, 3, 0},
 }
 
-// inCluster runs a program in every task of a setup, parameter servers besides.
+// inCluster runs a program in every task of a setup, and parameter servers.
 func (c setup) inCluster(t *testing.T, dir string, program func(ctx context.Context, rc runconfig.RunConfig) error) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -83,7 +83,7 @@ func (y *toy) run(ctx context.Context) (tr trace, err error) {
 	tr.variables = map[string]*tensor.Tensor{}
 	for _, name := range y.VariableNames() {
 		if y.Name() == "parameter_server" && !isModels(name) {
-			continue // only checkpoints have the optimizer's
+			continue // only checkpoints have optimizer state
 		}
 		if tr.variables[name], err = y.Variable(name); err != nil {
 			return tr, err
@@ -150,7 +150,7 @@ func (y *toy) evaluate(ctx context.Context) (float64, error) {
 	return x, err
 }
 
-// trained runs the loop in all tasks, and returns what the chief saw; others see the same.
+// trained runs the loop in all tasks and returns what the chief saw, which must be what the others saw.
 func (c setup) trained(t *testing.T, dir string, o func() *optimizers.Optimizer, rows int) trace {
 	t.Helper()
 	return c.trainedWith(t, dir, o, rows, func(int) distribute.Option { return quiet })
@@ -210,7 +210,7 @@ func compareTraces(t *testing.T, want, got trace, tolerance float64) {
 
 func adam() *optimizers.Optimizer { return optimizers.Adam(0.02) }
 
-// TestReplicasEqualOne: a loop is the same under every synchronous strategy, metrics included.
+// TestReplicasEqualOne: a loop has the same results under every synchronous strategy, including metrics.
 func TestReplicasEqualOne(t *testing.T) {
 	want := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
 	if len(want.losses) != toyBatches || want.losses[toyBatches-1] >= want.losses[0] || want.seen == 0 {
@@ -223,8 +223,8 @@ func TestReplicasEqualOne(t *testing.T) {
 	}
 }
 
-// TestOneAsynchronousWorkerEqualsOne: without others to race with, an asynchronous
-// worker makes the steps of one process, and evaluates the same.
+// TestOneAsynchronousWorkerEqualsOne: without other workers, an asynchronous worker makes
+// the same steps as one process, and evaluates the same.
 func TestOneAsynchronousWorkerEqualsOne(t *testing.T) {
 	want := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
 	for name := range want.variables {

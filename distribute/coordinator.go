@@ -9,33 +9,33 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Coordinator schedules functions on the workers of a parameter_server strategy, as
-// TensorFlow's ClusterCoordinator does. The chief makes it; workers call Strategy.Work.
-// Each worker runs one function at a time, and a function is run at least once: again,
-// by some worker, where its worker was lost. Its methods may be called by several goroutines.
+// Coordinator schedules functions on the workers of a parameter_server strategy, like
+// TensorFlow's ClusterCoordinator. The chief makes it; workers call Strategy.Work. Each
+// worker runs one function at a time. A function runs at least once: if its worker is
+// lost, another worker runs it again. A Coordinator is safe for concurrent use.
 //
-// The first error of a function is returned by the next Schedule, Join or Done, after
-// all other functions were cancelled, and those that ran have ended. The values of these have
-// the error ErrCancelled. Then functions can be scheduled again. Where a parameter server was lost
-// that error wraps ErrServersLost: the chief calls Strategy.Restore first.
+// After the first error of a function all other functions are cancelled; the error of their
+// values is ErrCancelled. Once running functions have ended, the next Schedule, Join or
+// Done returns the first error. After that, functions can be scheduled again. If a parameter
+// server was lost, the error wraps ErrServersLost, and the chief must call Strategy.Restore first.
 type Coordinator struct {
 	strategy *Strategy
 	inner    *remote.Coordinator
 }
 
-// PerWorker is what each worker made for itself. As an argument of a function it is
-// the part of the worker that runs it.
+// PerWorker is a value that each worker makes for itself. As an argument of a function it
+// stands for the value of the worker that runs the function.
 type PerWorker struct {
 	of     *Coordinator
 	number int
-	err    error // why there is none: of each Schedule with it
+	err    error // why there is none; each Schedule with it returns the error
 }
 
-// RemoteValue is what a scheduled function will return.
+// RemoteValue is the future result of a scheduled function.
 type RemoteValue struct{ inner *remote.Value }
 
-// NewCoordinator returns the Coordinator of a strategy, which has one. Where the
-// strategy has no values yet, it is restored first. Close it before the strategy.
+// NewCoordinator returns the Coordinator of a strategy, which may have only one. It first
+// restores the strategy, unless that was done. Close it before the strategy.
 func NewCoordinator(ctx context.Context, s *Strategy) (*Coordinator, error) {
 	if s == nil {
 		return nil, errors.New("coordinator: expected a strategy")
@@ -68,10 +68,10 @@ func (s *Strategy) coordinate(ctx context.Context) error {
 	return err
 }
 
-// CreatePerWorkerDataset lets each worker make a data set for itself, before the
-// functions that are scheduled next, and again whenever it was lost. Functions that
-// use it fail with the error of making it. Where d is none of the Coordinator's strategy
-// Schedule says so.
+// CreatePerWorkerDataset lets each worker make a data set for itself, before it runs
+// functions that are scheduled next, and again whenever the worker was lost. If making it
+// fails, functions that use it fail with that error. If d is not of the Coordinator's
+// strategy, Schedule returns an error.
 func (c *Coordinator) CreatePerWorkerDataset(d *WorkerDataset) *PerWorker {
 	if d == nil {
 		return c.perWorker(nil)
@@ -94,8 +94,8 @@ func (c *Coordinator) perWorker(m *maker) *PerWorker {
 	return &PerWorker{of: c, number: c.inner.AddResource(m.name)}
 }
 
-// Schedule queues a function with its arguments: copies of each *tensor.Tensor, and
-// *PerWorker. It waits while 256 * 1024 functions are queued, until ctx ends.
+// Schedule queues a function with its arguments: *tensor.Tensor, which are copied, and
+// *PerWorker. It blocks while 256 * 1024 functions are queued, until ctx ends.
 func (c *Coordinator) Schedule(ctx context.Context, fn *Remote, args ...any) (*RemoteValue, error) {
 	if fn == nil || c.strategy.remotes.functions[fn.name] != fn {
 		return nil, errors.New("schedule: expected what Remote of the Coordinator's strategy returned")
@@ -141,12 +141,11 @@ func (c *Coordinator) Join(ctx context.Context) error {
 	return nil
 }
 
-// Done reports whether all functions have ended. It does not wait: while functions
-// are being ended for an error of another it is false, and that error comes later.
+// Done reports whether all functions have ended. It does not block: while functions are
+// being cancelled after an error, it returns false, and the error only later.
 func (c *Coordinator) Done() (bool, error) { return c.inner.Done() }
 
-// Fetch waits for values, which may be another Coordinator's, and returns the tensors of each in order, or the first
-// error.
+// Fetch waits for values, also of another Coordinator, and returns the tensors of each in order, or the first error.
 func (c *Coordinator) Fetch(ctx context.Context, values ...*RemoteValue) ([][]*tensor.Tensor, error) {
 	out := make([][]*tensor.Tensor, len(values))
 	for i, v := range values {
@@ -158,11 +157,11 @@ func (c *Coordinator) Fetch(ctx context.Context, values ...*RemoteValue) ([][]*t
 	return out, nil
 }
 
-// Close cancels all functions, waits for those that run, until ctx ends, and ends
-// Strategy.Work on the workers that are there.
+// Close cancels all functions, waits for running ones until ctx ends, and ends
+// Strategy.Work on the connected workers.
 func (c *Coordinator) Close(ctx context.Context) error { return c.inner.Close(ctx) }
 
-// Fetch waits for the function's end and returns its tensors, or its error.
+// Fetch waits for the function to end and returns its tensors, or its error.
 func (v *RemoteValue) Fetch(ctx context.Context) ([]*tensor.Tensor, error) {
 	if v == nil || v.inner == nil {
 		return nil, errors.New("fetch: expected what Schedule returned")
@@ -170,5 +169,5 @@ func (v *RemoteValue) Fetch(ctx context.Context) ([]*tensor.Tensor, error) {
 	return v.inner.Fetch(ctx)
 }
 
-// Ready reports whether the function has ended, so that Fetch does not wait.
+// Ready reports whether the function has ended, so that Fetch does not block.
 func (v *RemoteValue) Ready() bool { return v != nil && v.inner != nil && v.inner.Ready() }

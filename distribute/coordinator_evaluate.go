@@ -9,17 +9,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// shardsPerWorker is how many shards of an evaluation each worker has by default, as in Keras.
+// shardsPerWorker is the default number of shards of an evaluation per worker, as in Keras.
 const shardsPerWorker = 5
 
-// remoteEvaluation begins the names of the remote functions of evaluations.
+// remoteEvaluation is the prefix of the names of evaluations' remote functions.
 const remoteEvaluation = "evaluation/"
 
-// Evaluate runs an evaluation on the workers. The data is divided into shards, 5 for each worker
-// where 0 is asked for. A worker evaluates a whole shard and returns the states of
-// its metrics, which are merged here in the order of the shards. So each row counts exactly once, however often
-// workers are lost, and the result depends on the number of shards alone. It waits for functions
-// that were scheduled before; no others should train meanwhile. It returns the errors that Join returns.
+// Evaluate runs an evaluation on the workers. The data is divided into shards; 0 means 5 for
+// each worker. A worker evaluates a whole shard and returns the states of its metrics, which
+// are merged here in the order of the shards. So each row counts exactly once, even if workers
+// are lost, and the result depends only on the number of shards. Evaluate first waits for
+// functions that were scheduled before; no others should train meanwhile. Errors are as for Join.
 func (c *Coordinator) Evaluate(ctx context.Context, e *Evaluation, shards int) (EvalResult, error) {
 	switch {
 	case e == nil || e.strategy != c.strategy:
@@ -61,12 +61,12 @@ func (c *Coordinator) evaluate(ctx context.Context, e *Evaluation, shards int) (
 		if err != nil {
 			return EvalResult{}, fmt.Errorf("shard %d of %d: %w", i, shards, c.settle(ctx, err))
 		}
-		values[i] = nil // its state is not needed any more
+		values[i] = nil // free its state
 	}
 	return e.result(sum)
 }
 
-// settle waits until nothing runs any more, and returns the error that err came of.
+// settle waits until no function runs, and returns the error that caused err.
 func (c *Coordinator) settle(ctx context.Context, err error) error {
 	if first := c.inner.Join(ctx); first != nil && ctx.Err() == nil {
 		return first
@@ -74,7 +74,7 @@ func (c *Coordinator) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// runShard is the remote function of an evaluation: a shard and their number to the states of its metrics.
+// runShard is the remote function of an evaluation. Arguments are the shard and the number of shards, results the states of metrics.
 func (e *Evaluation) runShard(ctx context.Context, call *RemoteCall) ([]*tensor.Tensor, error) {
 	var at [2]int
 	for i := range at {

@@ -10,16 +10,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// batchesPerWorker is how many batches of a prediction each worker may have ahead of what was yielded.
+// batchesPerWorker is the number of batches per worker that a prediction schedules ahead.
 const batchesPerWorker = 3
 
-// remotePrediction begins the names of the remote functions of Predict.
+// remotePrediction is the prefix of the names of Predict's remote functions.
 const remotePrediction = "prediction/"
 
-// Predict is Function.Predict on the workers: the chief reads the data set, each of its batches
-// is a function that some worker runs, and again another one where that worker is lost. Rows are yielded in the order of
-// the data set, each once. Few batches are in memory: three for each worker.
-// It returns the errors that Join returns. Where the caller wants no more, functions that were scheduled ahead are waited for.
+// Predict is Function.Predict on the workers. The chief reads the data set and schedules each
+// batch on some worker; if that worker is lost, another one runs it again. Rows are yielded in the order of
+// the data set, each once. At most three batches for each worker are in memory. Errors are as for
+// Join. If the caller stops early, Predict waits for the batches scheduled ahead.
 func (c *Coordinator) Predict(ctx context.Context, f *Function, ds inputs.Dataset) iter.Seq2[Tensors, error] {
 	name := ""
 	if f != nil {
@@ -38,13 +38,13 @@ func (c *Coordinator) Predict(ctx context.Context, f *Function, ds inputs.Datase
 	})
 }
 
-// remotePredictions are the batches that workers predict.
+// remotePredictions has the batches that workers predict.
 type remotePredictions struct {
 	coordinator *Coordinator
 	function    *Function
 	it          *Iterator
-	ended       bool  // the data
-	parts       Batch // that were read and are not scheduled yet: a part is a function
+	ended       bool  // the data has ended
+	parts       Batch // parts that were read and not yet scheduled; each is a function
 	ahead       []predictedAhead
 }
 
@@ -92,7 +92,7 @@ func (p *remotePredictions) fill(ctx context.Context) error {
 	return nil
 }
 
-// read reads the next parts once all before them are scheduled: as many as the chief has replicas.
+// read reads the next parts, one per replica of the chief, once all earlier ones are scheduled.
 func (p *remotePredictions) read(ctx context.Context) (err error) {
 	if p.ended || len(p.parts) > 0 {
 		return nil
@@ -105,7 +105,7 @@ func (p *remotePredictions) read(ctx context.Context) (err error) {
 	return err
 }
 
-// schedule lets some worker predict a part.
+// schedule schedules a part on some worker.
 func (p *remotePredictions) schedule(ctx context.Context, part Tensors) error {
 	c, f := p.coordinator, p.function
 	rows, feeds, err := feed(f.traced.args, part, nil)
@@ -123,7 +123,7 @@ func (p *remotePredictions) schedule(ctx context.Context, part Tensors) error {
 	return err
 }
 
-// leave waits for what was scheduled ahead. The next Schedule, Join or Done returns its error.
+// leave waits for the batches scheduled ahead. The next Schedule, Join or Done returns their error.
 func (p *remotePredictions) leave(ctx context.Context, err error) error {
 	for _, a := range p.ahead {
 		_, _ = a.value.Fetch(ctx)
@@ -131,7 +131,7 @@ func (p *remotePredictions) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// runBatch is the remote function of a prediction: the arguments of the function to its values.
+// runBatch is the remote function of a prediction. It takes the arguments of the function and returns its values.
 func (f *Function) runBatch(ctx context.Context, call *RemoteCall) ([]*tensor.Tensor, error) {
 	part := Tensors{}
 	for i, a := range f.traced.args {

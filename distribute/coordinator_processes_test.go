@@ -19,13 +19,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// partitionerVariable, where set, lets tasks train a table that this partitioner cuts.
+// partitionerVariable, if set, makes tasks train a table that this partitioner splits.
 const partitionerVariable = "GOESTIMATOR_COORDINATED_PARTITIONER"
 
 // dirVariable makes the test binary a task of a job whose files are in that folder.
 const dirVariable = "GOESTIMATOR_COORDINATED_DIR"
 
-// actAsTask runs the task that TF_CONFIG names, where a test asks for it, and exits.
+// actAsTask runs the task that TF_CONFIG names, if a test asks for it, and exits.
 func actAsTask() {
 	dir := os.Getenv(dirVariable)
 	if dir == "" {
@@ -57,7 +57,7 @@ func runTask(dir string) error {
 	return errors.Join(p.Work(ctx), p.Close(ctx))
 }
 
-// newWorker is the strategy of a worker of the program that the test runs.
+// newWorker returns the strategy of a worker of the test's program.
 func newWorker(rc runconfig.RunConfig, dir string) (*distribute.Strategy, error) {
 	if rc.TrainDistribute().Partitioner.Kind != "" {
 		p, err := newTableProgram(rc)
@@ -79,7 +79,7 @@ func taskConfig(text, dir string) (runconfig.RunConfig, error) {
 		runconfig.TrainDistribute(runconfig.Strategy{Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: os.Getenv(partitionerVariable)}}), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60))
 }
 
-// processProgram has functions besides that leave traces in files.
+// processProgram has additional functions that write to files.
 type processProgram struct {
 	*lineProgram
 	count, block, stubborn *distribute.Remote
@@ -146,7 +146,7 @@ func awaitFile(ctx context.Context, path string) error {
 	}
 }
 
-// processes are the tasks of a job, but for the chief, which is in the test.
+// processes are the tasks of a job, except the chief, which is the test.
 type processes struct {
 	t       *testing.T
 	dir     string
@@ -160,12 +160,12 @@ type process struct {
 	out bytes.Buffer
 }
 
-// names are the tasks of a job of two servers, the chief first.
+// names returns the tasks of a job with two servers, the chief first.
 var names = []replica.Task{{Type: replica.Chief}, {Type: replica.Worker}, {Type: replica.Worker, Index: 1}, {Type: replica.PS}, {Type: replica.PS, Index: 1}}
 
 func newProcesses(t *testing.T) *processes { return newProcessesOf(t, 1) }
 
-// newProcessesOf starts a job of so many servers.
+// newProcessesOf starts a job with the given number of servers.
 func newProcessesOf(t *testing.T, servers int) *processes {
 	t.Helper()
 	if testing.Short() {
@@ -180,7 +180,7 @@ func newProcessesOf(t *testing.T, servers int) *processes {
 	return p
 }
 
-// emptyProcesses starts none yet.
+// emptyProcesses starts no processes yet.
 func emptyProcesses(t *testing.T, tasks []replica.Task) *processes {
 	t.Helper()
 	p := &processes{t: t, dir: t.TempDir(), configs: map[string]string{}, running: map[string]*process{}}
@@ -269,8 +269,8 @@ func (p *processes) lines(name string) map[string]int {
 	return out
 }
 
-// TestWorkerKilledBetweenFunctions: workers that are killed and started again while no
-// function runs: each function runs exactly once.
+// TestWorkerKilledBetweenFunctions: if workers are killed and started again while no
+// function runs, each function runs exactly once.
 func TestWorkerKilledBetweenFunctions(t *testing.T) {
 	p := newProcesses(t)
 	const rounds, each = 4, 20
@@ -302,8 +302,8 @@ func TestWorkerKilledBetweenFunctions(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledInFunction: the function runs again, on another worker; then the
-// killed one comes back.
+// TestWorkerKilledInFunction: the function runs again on another worker; then the killed
+// one comes back.
 func TestWorkerKilledInFunction(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
@@ -341,7 +341,7 @@ func TestWorkerKilledInFunction(t *testing.T) {
 }
 
 // TestWorkersKilledInALoop: workers are killed and started again while functions are
-// queued and run. Each has its result, and ran at least once.
+// queued and run. Each function has its result and ran at least once.
 func TestWorkersKilledInALoop(t *testing.T) {
 	p := newProcesses(t)
 	const functions, kills = 300, 6

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestCoordinatorForeign: what is nil, or of another strategy, is an error, and the
-// Coordinator goes on.
+// TestCoordinatorForeign: arguments that are nil or of another strategy are errors, and the
+// Coordinator continues.
 func TestCoordinatorForeign(t *testing.T) {
 	other, err := distribute.New(mustConfig(t), quiet)
 	if err != nil {
@@ -60,8 +60,8 @@ func TestCoordinatorForeign(t *testing.T) {
 	})
 }
 
-// TestCoordinatorOtherBinary: a worker whose program has other names says which it has; a function
-// that panics is an error with its place; the worker runs functions then, too.
+// TestCoordinatorOtherBinary: a worker whose program has other names says which it has. A panic of
+// a function is an error with its place. The worker still runs functions after that.
 func TestCoordinatorOtherBinary(t *testing.T) {
 	job := setup{"coordinator", runconfig.Strategy{Name: "parameter_server"}, 2, 1}
 	job.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
@@ -79,7 +79,7 @@ func TestCoordinatorOtherBinary(t *testing.T) {
 	})
 }
 
-// tryOtherNames schedules what the worker does not have, and what panics.
+// tryOtherNames schedules functions that the worker does not have, and one that panics.
 func tryOtherNames(ctx context.Context, p *lineProgram, c *distribute.Coordinator, crash *distribute.Remote) error {
 	later, err := p.Remote("later", addTensors) // the worker has begun without it
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRulesInProcesses tries rules of docs/custom-loops.md that other tests do not, in one job of processes.
+// TestRulesInProcesses tests rules of docs/custom-loops.md that other tests do not, in one job of processes.
 func TestRulesInProcesses(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
@@ -52,7 +52,7 @@ func (p *processes) dataSetFails(ctx context.Context, x *processProgram, c *dist
 	return c.Join(ctx)
 }
 
-// resultsOutlive: they are on the chief when a function has ended.
+// resultsOutlive: results are on the chief once a function has ended.
 func (p *processes) resultsOutlive(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
 	var values []*distribute.RemoteValue
 	for i := range 10 {
@@ -84,7 +84,7 @@ func (p *processes) resultsOutlive(ctx context.Context, x *processProgram, c *di
 	return nil
 }
 
-// putBackIsCancelled: it does not run again, and its value says so.
+// putBackIsCancelled: a function whose worker is lost after an error is cancelled, not run again, and its value says so.
 func (p *processes) putBackIsCancelled(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
 	v, err := c.Schedule(ctx, x.stubborn)
 	if err == nil {
@@ -129,7 +129,7 @@ func (p *processes) putBackIsCancelled(ctx context.Context, x *processProgram, c
 	return nil
 }
 
-// secondChief: a process with the chief's role ends, and says why; functions go on.
+// secondChief: a second process with the chief's role ends and says why; functions continue.
 func (p *processes) secondChief(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
 	p.start("chief-0")
 	second := p.running["chief-0"]

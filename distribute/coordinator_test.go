@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lineProgram is what all tasks of a coordinator's job have: y = 2x + 1 is to be learned.
+// lineProgram is the program of all tasks of a coordinator's job: it learns y = 2x + 1.
 type lineProgram struct {
 	*distribute.Strategy
 	train           *distribute.Function
@@ -74,7 +74,7 @@ func (p *lineProgram) remotes() (err error) {
 	return err
 }
 
-// lineData is a worker's points of the line, for ever.
+// lineData is a worker's points of the line, repeated forever.
 func lineData(inputs.Context) (inputs.Dataset, error) {
 	x, y := []float32{-1, 0, 1, 2}, []float32{-1, 1, 3, 5}
 	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, 1), inputs.Slice("y", inputs.Label, y, 1))
@@ -118,8 +118,8 @@ func addTensors(_ context.Context, call *distribute.RemoteCall) ([]*tensor.Tenso
 	return []*tensor.Tensor{tensor.Scalar(a.Int(0) + b.Int(0)), v[0], v[1], a}, nil
 }
 
-// coordinated runs a program on the chief of a job of so many tasks, goroutines of
-// this process, whose workers run functions for it.
+// coordinated runs a program on the chief of a job with these numbers of tasks. Tasks are
+// goroutines of this process; workers run functions for the chief.
 func coordinated(t *testing.T, workers, servers int, program func(ctx context.Context, p *lineProgram, c *distribute.Coordinator) error) {
 	t.Helper()
 	job := setup{"coordinator", runconfig.Strategy{Name: "parameter_server"}, workers + 1, servers}
@@ -250,7 +250,7 @@ func TestCoordinatorErrors(t *testing.T) {
 	})
 }
 
-// TestCoordinatorRefuses: arguments that are none are errors at once.
+// TestCoordinatorRefuses: invalid arguments are errors at once.
 func TestCoordinatorRefuses(t *testing.T) {
 	coordinated(t, 1, 1, func(ctx context.Context, p *lineProgram, c *distribute.Coordinator) error {
 		v, err := c.Schedule(ctx, p.fail)
@@ -296,7 +296,7 @@ func TestCoordinatorRefuses(t *testing.T) {
 	}
 }
 
-// TestWorkIsInterrupted: a worker that has nothing to do ends with its context, and does not work again.
+// TestWorkIsInterrupted: an idle worker ends with its context, and does not work again.
 func TestWorkIsInterrupted(t *testing.T) {
 	idle, left := make(chan struct{}), make(chan struct{})
 	job := setup{"interrupted", runconfig.Strategy{Name: "parameter_server"}, 2, 1}

@@ -24,16 +24,16 @@ const (
 
 // Device is what replicas compute on.
 type Device struct {
-	Name        string     `json:"name"` // in runconfig.Strategy.Device: /cpu:0, /gpu:1
+	Name        string     `json:"name"` // as in runconfig.Strategy.Device: /cpu:0, /gpu:1
 	Kind        DeviceKind `json:"kind"`
-	Index       int        `json:"index"`        // among its kind: GPUs count what CUDA_VISIBLE_DEVICES leaves visible, in its order
-	MemoryLimit int64      `json:"memory_limit"` // bytes that this process may have; 0: not known
+	Index       int        `json:"index"`        // within its kind: GPUs are numbered in the order of CUDA_VISIBLE_DEVICES
+	MemoryLimit int64      `json:"memory_limit"` // bytes that this process may use; 0: unknown
 	Description string     `json:"description"`
 }
 
-// ListDevices returns the devices of this machine that this process may use, of some kinds or of all: the host, then the
-// GPUs. It opens none. The error says why a GPU that is there cannot be used; the others are returned all the same. That
-// there is no GPU is no error.
+// ListDevices returns the devices of this machine that this process may use, of the given kinds or of all: the host, then
+// the GPUs. It does not open them. If a GPU cannot be used the error says why, and the other devices are still returned.
+// No GPU at all is no error.
 func ListDevices(kinds ...DeviceKind) ([]Device, error) {
 	for _, k := range kinds {
 		if k != CPU && k != GPU {
@@ -54,7 +54,7 @@ func ListDevices(kinds ...DeviceKind) ([]Device, error) {
 	return all, err
 }
 
-// devicesOf are the host and some GPUs.
+// devicesOf returns the host and the given GPUs.
 func devicesOf(visible []driver.Info) []Device {
 	memory, _ := hostmemory.Total()
 	all := []Device{{Name: gpus.Name{}.String(), Kind: CPU, MemoryLimit: memory, Description: fmt.Sprintf("%s, %d cores, %s", runtime.GOARCH, runtime.NumCPU(), kernels.ActiveLevel())}}

@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestUnevenEnds: tasks whose share ends earlier take part with empty batches, and all end at once.
+// TestUnevenEnds: tasks whose share ends earlier take part with empty batches, and all end together.
 func TestUnevenEnds(t *testing.T) {
 	for _, c := range setups {
 		for _, rows := range []int{1, toyBatch + 1, toyBatch*2 - 1} {
@@ -29,7 +29,7 @@ func TestUnevenEnds(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAll: where one task closes its strategy the others' next step tells so, as does an interruption.
+// TestCloseEndsAll: if one task closes its strategy, or is interrupted, the others' next step says so.
 func TestCloseEndsAll(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
 		setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
@@ -84,7 +84,7 @@ func TestCloseEndsAll(t *testing.T) {
 	}
 }
 
-// TestCloseBeforeTheFirstStep: a task that closes without a step ends it for the others all the same, at their next step.
+// TestCloseBeforeTheFirstStep: a task that closes without a step also ends training for the others, at their next step.
 func TestCloseBeforeTheFirstStep(t *testing.T) {
 	setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
 		p, err := newSeer(rc)
@@ -107,7 +107,7 @@ func TestCloseBeforeTheFirstStep(t *testing.T) {
 	})
 }
 
-// TestCloseBetweenFunctions: of several functions that train, the others' next step is of the one that ran first, not of the one that was built first.
+// TestCloseBetweenFunctions: if several functions train, the others' next step must be of the function that ran first, not the one built first.
 func TestCloseBetweenFunctions(t *testing.T) {
 	setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
 		s, err := distribute.New(rc, quiet)
@@ -140,7 +140,7 @@ func TestCloseBetweenFunctions(t *testing.T) {
 	})
 }
 
-// TestRefusals: what cannot be is an error that says so.
+// TestRefusals: invalid uses are errors that say what is wrong.
 func TestRefusals(t *testing.T) {
 	rc, err := runconfig.New()
 	if err != nil {
@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 	expect(t, err, "no function yet")
 	_, err = s.Reduce(t.Context(), distribute.Sum, distribute.PerReplica{nil})
 	expect(t, err, "expected a tensor, got nil")
-	short := distribute.PerReplica{{DType: tensor.Float32, Shape: []int{3}}} // its elements are not there
+	short := distribute.PerReplica{{DType: tensor.Float32, Shape: []int{3}}} // without its elements
 	_, err = s.Reduce(t.Context(), distribute.Sum, short)
 	expect(t, err, "0 bytes, expected 12")
 	_, err = s.Gather(t.Context(), short)
@@ -233,7 +233,7 @@ func TestOneOptimizerForEachVariable(t *testing.T) {
 	}
 }
 
-// TestInterruptedAlone: the step of a batch that was read is made, counted and saved.
+// TestInterruptedAlone: a batch that was read still makes a step, which is counted and saved.
 func TestInterruptedAlone(t *testing.T) {
 	for _, c := range []setup{setups[0], setups[3], setups[5]} {
 		dir := t.TempDir()
@@ -285,7 +285,7 @@ func interrupt(ctx context.Context, f *distribute.Function, in *distribute.Input
 	return nil
 }
 
-// TestClosed: what is called after Close is an error, but for another Close.
+// TestClosed: calls after Close are errors, except another Close.
 func TestClosed(t *testing.T) {
 	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()))
 	if err != nil {
@@ -317,7 +317,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// expect checks that an error has one of some texts; "" is none.
+// expect checks that an error contains one of some texts; "" is no error.
 func expect(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

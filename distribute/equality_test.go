@@ -30,7 +30,7 @@ var synchronous = []setup{
 	{"multi_worker_mirrored 2 with 2 replicas each", runconfig.Strategy{Name: "multi_worker_mirrored", Replicas: 2}, 2, 0},
 }
 
-// TestLastBatch: a last batch that is not full makes the same step on all replicas together as on one, and metrics count each row once.
+// TestLastBatch: an incomplete last batch makes the same step on several replicas as on one, and metrics count each row once.
 func TestLastBatch(t *testing.T) {
 	rests := []int{1, 5, 7, 11}
 	if testing.Short() {
@@ -47,7 +47,7 @@ func TestLastBatch(t *testing.T) {
 	}
 }
 
-// TestSynchronousServersEqualOne: workers of parameter servers that make steps together make the steps of one replica.
+// TestSynchronousServersEqualOne: synchronous workers with parameter servers make the same steps as one replica.
 func TestSynchronousServersEqualOne(t *testing.T) {
 	want := setups[0].trained(t, t.TempDir(), adam, toyBatch*toyBatches)
 	for _, workers := range []int{2, 3} {
@@ -105,7 +105,7 @@ func (c setup) averages(t *testing.T) map[string]*tensor.Tensor {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, name := range s.VariableNames() {
-			if err == nil && !strings.HasSuffix(name, "moving_variance") { // of each replica's rows alone
+			if err == nil && !strings.HasSuffix(name, "moving_variance") { // variances are only over each replica's rows
 				all[name], err = s.Variable(name)
 			}
 		}
@@ -114,7 +114,7 @@ func (c setup) averages(t *testing.T) map[string]*tensor.Tensor {
 	return all
 }
 
-// TestAverages: the moving means of batch normalization are of all rows, and dropout beside the loss changes nothing.
+// TestAverages: the moving means of batch normalization are over all rows, and dropout outside of the loss changes nothing.
 func TestAverages(t *testing.T) {
 	want := setups[0].averages(t)
 	if m := want["batch_normalization/moving_mean"]; m == nil || m.Float(0) == 0 {

@@ -15,18 +15,19 @@ import (
 
 // EvaluationSpec says what an Evaluation computes.
 type EvaluationSpec struct {
-	// Build is the text of a step, in mode Eval. Its Outputs.Metrics are the operands of Metrics.
+	// Build builds a step, in mode Eval. Its Outputs.Metrics are the operands of Metrics.
 	Build Build
-	// Metrics make empty accumulators by name. They are the evaluation's own, and may be of
-	// any kind under every strategy, as states are merged and not added up.
+	// Metrics make empty accumulators by name. They belong to the evaluation, and may be of
+	// any kind under every strategy, since states are merged and not summed.
 	Metrics map[string]func() (metrics.Accumulator, error)
 	// Data opens share ic.Pipeline of ic.NumPipelines of the data, in batches. All shares
-	// together have each row once: inputs.Shard makes such shares, and so does inputs.Open.
+	// together must have each row once; inputs.Shard and inputs.Open make such shares.
 	Data func(ic inputs.Context) (inputs.Dataset, error)
 }
 
 // Evaluation evaluates the strategy's variables: here (Run), on all workers of a
-// Coordinator (Coordinator.Evaluate), or, checkpoint by checkpoint, in an evaluator task. Every row counts once.
+// Coordinator (Coordinator.Evaluate), or for each checkpoint in an evaluator task
+// (EvaluateCheckpoints). Every row counts once.
 type Evaluation struct {
 	strategy *Strategy
 	function *Function
@@ -37,8 +38,8 @@ type Evaluation struct {
 // EvalResult is the outcome of an evaluation.
 type EvalResult struct {
 	GlobalStep int64
-	Rows       int64                    // that were evaluated
-	Metrics    map[string]metrics.Value // by name; "loss" is the mean over all rows, where there is a loss
+	Rows       int64                    // the number of rows that were evaluated
+	Metrics    map[string]metrics.Value // by name; "loss", if there is one, is the mean over all rows
 }
 
 // Scalar returns a scalar metric by name.
@@ -50,7 +51,7 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 	return v.Scalar()
 }
 
-// Evaluation builds an evaluation, whose name no function has. All tasks of a cluster build the same.
+// Evaluation builds an evaluation. No function may have its name. All tasks of a cluster must build the same.
 func (s *Strategy) Evaluation(name string, spec EvaluationSpec) (*Evaluation, error) {
 	e, err := s.evaluation(name, spec)
 	if err != nil {
@@ -96,11 +97,11 @@ func (e *Evaluation) check() error {
 	return err
 }
 
-// Name is the evaluation's name.
+// Name returns the evaluation's name.
 func (e *Evaluation) Name() string { return e.function.name }
 
-// Run evaluates on all local replicas. In lock step all tasks call it: each evaluates a share
-// of the data, and gets the result of all. Elsewhere this task evaluates all of it.
+// Run evaluates on all local replicas. In lock step all tasks call it: each evaluates a share of the
+// data, and gets the result over all shares. Otherwise this task evaluates all the data.
 func (e *Evaluation) Run(ctx context.Context) (EvalResult, error) {
 	res, err := e.run(ctx)
 	if err != nil {
@@ -176,7 +177,7 @@ func (e *Evaluation) each(ctx context.Context, it *Iterator, t *tally) error {
 	}
 }
 
-// result is what a tally says of the present variables.
+// result returns the result of a tally, at the current step.
 func (e *Evaluation) result(t *tally) (EvalResult, error) {
 	if t.rows == 0 {
 		return EvalResult{}, fmt.Errorf("no rows to evaluate on: %w", inputs.ErrEmpty)

@@ -29,12 +29,12 @@ const (
 // killPoints are the shards in which a worker is killed.
 var killPoints = []int{3, 11, 19, 27, 35}
 
-// judging is how a program of the line evaluates and predicts.
+// judging has the evaluation and prediction of a program that learns the line.
 type judging struct {
 	judge   *distribute.Evaluation
 	predict *distribute.Function
 	measure *distribute.Remote
-	error   *distribute.Metric // what measure updates
+	error   *distribute.Metric // updated by measure
 	rows    *distribute.Metric
 }
 
@@ -97,8 +97,8 @@ func lineMetrics() map[string]func() (metrics.Accumulator, error) {
 	}
 }
 
-// heldShares are shares of points beside the line. Where the folder has a file "hold", a worker stops in each of
-// killPoints until it is killed, or the test lets it go.
+// heldShares are shares of points near the line. If the folder has a file "hold", a worker stops at each of killPoints
+// until it is killed or the test releases it.
 func heldShares(dir string, task int) func(ic inputs.Context) (inputs.Dataset, error) {
 	return func(ic inputs.Context) (inputs.Dataset, error) {
 		_, err := os.Stat(filepath.Join(dir, "hold"))
@@ -124,8 +124,8 @@ func heldShares(dir string, task int) func(ic inputs.Context) (inputs.Dataset, e
 	}
 }
 
-// TestWorkersKilledInEvaluation: in five shards the worker is killed while it evaluates. The result is that of
-// workers that live, to the bit, and that of one process.
+// TestWorkersKilledInEvaluation: in five shards the worker is killed while it evaluates. The result is bit-identical to
+// that of undisturbed workers, and equals that of one process.
 func TestWorkersKilledInEvaluation(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
@@ -194,8 +194,8 @@ func TestWorkersKilledInPrediction(t *testing.T) {
 	})
 }
 
-// TestServerLostInEvaluation: the evaluation says that the variables are gone, and so does a prediction. Restored, both
-// give what they gave before, to the bit.
+// TestServerLostInEvaluation: an evaluation and a prediction report that the variables are lost. After a restore, their
+// results are bit-identical to the earlier ones.
 func TestServerLostInEvaluation(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
@@ -260,8 +260,8 @@ func TestServerLostInEvaluation(t *testing.T) {
 	})
 }
 
-// TestEvaluationByFunctions: functions on workers add to metrics on the parameter server. Reset begins anew, also
-// when a worker was killed between functions.
+// TestEvaluationByFunctions: functions on workers add to metrics on the parameter server. Reset starts them again, even
+// if a worker was killed between functions.
 func TestEvaluationByFunctions(t *testing.T) {
 	p := newProcesses(t)
 	p.chief(func(ctx context.Context, x *processProgram, c *distribute.Coordinator) error {
@@ -303,7 +303,7 @@ func TestEvaluationByFunctions(t *testing.T) {
 	})
 }
 
-// near reports a metric that is not as expected, up to a part of it.
+// near reports a metric that differs from what was expected by more than a relative tolerance.
 func near(ctx context.Context, m *distribute.Metric, want, tolerance float64) error {
 	v, err := m.Result(ctx)
 	if err != nil {
@@ -338,8 +338,8 @@ func (p *processes) killIn(ctx context.Context, shard int) error {
 	return nil
 }
 
-// compareLines compares evaluations of the line: counts and extremes to the bit, and the rest up to
-// tolerances: of the loss, which is a float32 for each batch, and of a float64 sum, a millionth of it.
+// compareLines compares evaluations of the line: counts and extremes exactly, the loss, which is a
+// float32 for each batch, with a tolerance, and float64 sums up to a millionth.
 func compareLines(t *testing.T, want, got distribute.EvalResult, tolerance float64) {
 	t.Helper()
 	if got.Rows != want.Rows || got.GlobalStep != want.GlobalStep || len(got.Metrics) != 6 {

@@ -22,7 +22,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// judged is a program with an evaluation that has metrics of every kind of state.
+// judged is a program with an evaluation whose metrics have every kind of state.
 type judged struct {
 	*distribute.Strategy
 	train *distribute.Function
@@ -101,11 +101,11 @@ func newJudged(rc runconfig.RunConfig, rows int) (j *judged, err error) {
 	return j, nil
 }
 
-// tolerances of metrics where rows are divided in another way. Counts and extremes have none; a float64
-// sum depends on its order; the loss of each batch is a float32.
+// tolerances of metrics if rows are divided differently. Counts and extremes have none. A float64 sum depends
+// on its order, and the loss of each batch is a float32.
 var tolerances = map[string]float64{"mean": 1e-12, "loss": 1e-6}
 
-// compareEvaluations compares all metrics: to the bit where rows were divided alike.
+// compareEvaluations compares all metrics, bit for bit if rows were divided in the same way.
 func compareEvaluations(t *testing.T, want, got distribute.EvalResult, alike bool) {
 	t.Helper()
 	if got.Rows != want.Rows || got.GlobalStep != want.GlobalStep || len(got.Metrics) != len(want.Metrics) || len(got.Metrics) != 7 {
@@ -125,7 +125,7 @@ func compareEvaluations(t *testing.T, want, got distribute.EvalResult, alike boo
 	}
 }
 
-// judgedBy evaluates under a strategy, in all its tasks, which get the same.
+// judgedBy evaluates under a strategy, in all its tasks, which must get the same result.
 func (c setup) judgedBy(t *testing.T, rows int) distribute.EvalResult {
 	t.Helper()
 	var mu sync.Mutex
@@ -147,8 +147,8 @@ func (c setup) judgedBy(t *testing.T, rows int) distribute.EvalResult {
 	return all[0]
 }
 
-// TestEvaluationEqualsOne: under every strategy each row counts once: a last batch that is smaller, replicas and
-// tasks without rows included.
+// TestEvaluationEqualsOne: each row counts once under every strategy, with a smaller last batch, and replicas and tasks
+// without rows.
 func TestEvaluationEqualsOne(t *testing.T) {
 	for _, rows := range []int{1, 9, 37} {
 		want := setups[0].judgedBy(t, rows)
@@ -161,7 +161,7 @@ func TestEvaluationEqualsOne(t *testing.T) {
 	}
 }
 
-// TestCoordinatorEvaluatesExactly: shards on workers give what the chief gets directly, however many there are.
+// TestCoordinatorEvaluatesExactly: any number of shards on workers gives the same result as on the chief.
 func TestCoordinatorEvaluatesExactly(t *testing.T) {
 	const rows = 37
 	job := setup{"evaluated", runconfig.Strategy{Name: "parameter_server"}, 3, 2}
@@ -252,7 +252,7 @@ func TestEvaluationErrors(t *testing.T) {
 	})
 }
 
-// TestEvaluationRefuses: what cannot be evaluated is refused when it is built.
+// TestEvaluationRefuses: an invalid evaluation is refused when it is built.
 func TestEvaluationRefuses(t *testing.T) {
 	s, err := distribute.New(mustConfig(t), quiet)
 	if err != nil {

@@ -22,12 +22,12 @@ type Function struct {
 	updates  []metricUpdate
 	stepper  strategies.Stepper
 
-	parts  []strategies.Batch // of the present run
-	own    []strategies.Batch // memory for those that are not an Iterator's
+	parts  []strategies.Batch // of the current run
+	own    []strategies.Batch // memory for parts that are not from an Iterator
 	result Result
 }
 
-// traced is what a function's text made.
+// traced is the result of a function's Build.
 type traced struct {
 	*trace.Tracing
 	outputs   Outputs
@@ -39,21 +39,21 @@ type traced struct {
 	effects   trace.Effects
 }
 
-// metricUpdate says which results a metric takes.
+// metricUpdate says which results update a metric.
 type metricUpdate struct {
 	metric *Metric
 	operands
 }
 
-// operands say which fetches are a metric's.
+// operands says which fetches are a metric's operands.
 type operands struct {
 	metric string
 	first  int
 	count  int
 }
 
-// Function builds a function of a mode, which its text may ask for: variables of
-// batch normalization, dropout. The name is its own among the strategy's.
+// Function builds a function for a mode, on which batch normalization, dropout and others
+// depend. The name must be unique within the strategy.
 func (s *Strategy) Function(name string, mode models.Mode, build Build) (*Function, error) {
 	f, err := s.function(name, mode, build)
 	if err == nil {
@@ -96,7 +96,7 @@ func (s *Strategy) function(name string, mode models.Mode, build Build) (*Functi
 	return f, s.addVariables(f)
 }
 
-// trace runs the text at one batch size.
+// trace runs build at one batch size.
 func (s *Strategy) trace(mode models.Mode, build Build, batch int) (*traced, error) {
 	t := &traced{}
 	_, err := models.Build(models.Options{Mode: mode, Batch: batch, Seed: s.seed, DType: s.dtype}, func(b *models.Builder) (err error) {
@@ -136,7 +136,7 @@ func (o Outputs) check(mode models.Mode) error {
 	return nil
 }
 
-// lower translates what the text made.
+// lower translates the nodes to the intermediate representation.
 func (t *traced) lower(c *Context) (err error) {
 	t.args, t.variables = c.args, c.Variables()
 	if t.Tracing, err = trace.New(c.Builder, t.outputs.Train); err != nil {
@@ -187,7 +187,7 @@ func (f *Function) bindMetrics() error {
 	return nil
 }
 
-// metricOperands are the operands of all metrics, in the order of their names.
+// metricOperands returns the operands of all metrics, in the order of their names.
 func (t *traced) metricOperands() (all []operands) {
 	at := len(t.outputs.Values)
 	for _, name := range sortedKeys(t.outputs.Metrics) {
@@ -198,18 +198,18 @@ func (t *traced) metricOperands() (all []operands) {
 	return all
 }
 
-// Name is the function's name.
+// Name returns the function's name.
 func (f *Function) Name() string { return f.name }
 
 // trains reports whether a run of the function is a step.
 func (f *Function) trains() bool { return f.mode == models.Train }
 
-// program is what the strategy compiles.
+// program returns the program that the strategy compiles.
 func (f *Function) program() strategies.Program {
 	return strategies.Program{Graph: f.traced.Graph, Feeds: f.traced.feeds, Fetches: f.traced.fetches}
 }
 
-// training is what the strategy compiles of a function that trains.
+// training returns the program that the strategy compiles for a training function.
 func (f *Function) training() strategies.TrainProgram {
 	t := f.traced
 	p := t.effects.Program(f.program(), t.outputs.Train)
@@ -217,7 +217,7 @@ func (f *Function) training() strategies.TrainProgram {
 	p = trace.Guarded(p)
 	p.Terms = f.strategy.terms()
 	if p.Rows = 1; p.Train.Step != nil {
-		p.Rows = 0 // a step function gets what each replica made
+		p.Rows = 0 // a step function gets each replica's result
 	} else if p.Terms.Batch > 0 {
 		p.Rows = max(p.Terms.Batch/f.strategy.NumReplicasInSync(), 1)
 	}
@@ -240,12 +240,12 @@ func (f *Function) compile() (err error) {
 	return nil
 }
 
-// sameType reports whether two variables can be one.
+// sameType reports whether two variables can be the same one.
 func sameType(a, b *models.Variable) bool {
 	return a.DType == b.DType && slices.Equal(a.Shape, b.Shape)
 }
 
-// typeOf is the type of a variable.
+// typeOf returns the type of a variable.
 func typeOf(v *models.Variable) graph.Type { return graph.TypeOf(v.DType, v.Shape...) }
 
 var stepType = graph.Type{DType: tensor.Int64}

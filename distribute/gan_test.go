@@ -19,7 +19,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ganScores are what the critic says of data and of what the generator makes of it, on average.
+// ganScores returns the critic's average scores of data, and of what the generator makes from it.
 func ganScores(c *distribute.Context) (real, fake *G.Node) {
 	x := c.Arg("x", tensor.Float32, 6)
 	var made, w *G.Node
@@ -29,7 +29,7 @@ func ganScores(c *distribute.Context) (real, fake *G.Node) {
 	return score(x), score(made)
 }
 
-// ganStep trains the variables of one of both by the difference of the scores.
+// ganStep trains the variables of either network by the difference of the scores.
 func ganStep(variables string) distribute.Build {
 	return func(c *distribute.Context) (distribute.Outputs, error) {
 		real, fake := ganScores(c)
@@ -93,7 +93,7 @@ func trainGAN(ctx context.Context, t *testing.T, rc runconfig.RunConfig) (tr tra
 }
 
 // TestTwoFunctions trains a GAN by two functions over the same variables, with an
-// optimizer each: the same under every strategy that is exact.
+// optimizer each. The result is the same under every synchronous strategy.
 func TestTwoFunctions(t *testing.T) {
 	train := func(t *testing.T, c setup) (all []trace) {
 		t.Helper()

@@ -25,11 +25,11 @@ func hideLaunchers(t *testing.T) {
 	}
 }
 
-// TestReplicasOnGPUsEqualOne: a loop on several GPUs, of one process or of several workers, is that of one replica on the
-// host with the whole batch, metrics and a last step with fewer rows included.
+// TestReplicasOnGPUsEqualOne: a loop on several GPUs, of one process or of several workers, equals one replica on the
+// host with the whole batch, including metrics and a last step with fewer rows.
 func TestReplicasOnGPUsEqualOne(t *testing.T) {
 	hideLaunchers(t)
-	const rows = toyBatch*toyBatches + 6 // the last step has a batch for some replicas only, of equal rows: GPUs count replicas alike
+	const rows = toyBatch*toyBatches + 6 // in the last step only some replicas have a batch, with equal rows: GPUs count replicas equally
 	for _, c := range []struct {
 		setup
 		gpus int // of each worker
@@ -45,7 +45,7 @@ func TestReplicasOnGPUsEqualOne(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, %d x %d", c.name, c.workers, c.gpus), func(t *testing.T) {
 			if c.strategy.Name == "one_device" || c.name == "mirrored" || c.gpus == 1 {
-				testkit.NotConcurrent(t) // more is at the same time in the others
+				testkit.NotConcurrent(t) // the others compute more in parallel
 			}
 			source := gpustest.Need(t, c.workers*c.gpus)
 			got := c.trainedWith(t, t.TempDir(), adam, rows, func(rank int) distribute.Option {
@@ -68,7 +68,7 @@ func TestReplicasOnGPUsEqualOne(t *testing.T) {
 	}
 }
 
-// TestSynchronousWorkersOnGPUs: two workers of synchronous parameter servers, with two GPUs each, make the steps of one replica.
+// TestSynchronousWorkersOnGPUs: two workers with synchronous parameter servers and two GPUs each make the same steps as one replica.
 func TestSynchronousWorkersOnGPUs(t *testing.T) {
 	hideLaunchers(t)
 	source := gpustest.Need(t, 4)
@@ -108,8 +108,8 @@ func TestSynchronousWorkersOnGPUs(t *testing.T) {
 	})
 }
 
-// TestBatchesAhead: on GPUs two batches are read behind the latest, for the functions that ran on the one before; a checkpoint
-// has the position behind the latest all the same; other tensors in a batch are heeded. The losses are those on the host.
+// TestBatchesAhead: on GPUs two batches are read ahead, for the functions that ran on the previous one. A checkpoint still has the
+// position after the latest batch. Replaced tensors in a batch are used. The losses equal those on the host.
 func TestBatchesAhead(t *testing.T) {
 	hideLaunchers(t)
 	// After the third batch, on which nothing runs, no more are read.
@@ -122,7 +122,7 @@ func TestBatchesAhead(t *testing.T) {
 	}
 }
 
-// lossesAhead trains on some batches; so many are read ahead of each step.
+// lossesAhead trains on some batches, with that many read ahead of each step.
 func lossesAhead(t *testing.T, device string, ahead []int) (losses []float64, replicas int) {
 	t.Helper()
 	rc, err := runconfig.New(runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(runconfig.Strategy{Name: "mirrored", Device: device, Replicas: 2}))
@@ -192,7 +192,7 @@ func lossesAhead(t *testing.T, device string, ahead []int) (losses []float64, re
 	return losses, y.LocalReplicas()
 }
 
-// TestGPUFails: where a GPU fails in a step, the step ends with an error that names it, and Close ends.
+// TestGPUFails: if a GPU fails in a step, the step ends with an error that names the GPU, and Close returns.
 func TestGPUFails(t *testing.T) {
 	hideLaunchers(t)
 	for _, name := range []string{"mirrored", "central_storage", "multi_worker_mirrored"} {

@@ -10,20 +10,21 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// Input is a data set whose batches are divided over the replicas.
+// Input is a data set whose batches are divided among the replicas.
 type Input struct {
 	strategy *Strategy
 	ds       inputs.Dataset
-	global   int       // rows of one step over all replicas; 0: it is not known
-	position []byte    // where the next Iterator begins; nil: at the beginning
+	global   int       // rows of one step over all replicas; 0: unknown
+	position []byte    // where the next Iterator begins; nil: at the start
 	it       *Iterator // the latest, while it is open
 }
 
-// aheadSteps is for how many steps Distribute reads batches ahead.
+// aheadSteps is the number of steps for which Distribute reads batches ahead.
 const aheadSteps = 2
 
-// Distribute divides a data set: each step takes globalBatch rows over all
-// replicas in sync, however the data set is batched, and batches of two steps are read ahead unless all rows lie in memory. Its position is part of checkpoints.
+// Distribute returns an Input with globalBatch rows for each step, over all replicas in
+// sync, however ds is batched. It reads batches for two steps ahead, unless all rows are in
+// memory. Checkpoints have the position of the Input.
 func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (*Input, error) {
 	if ds == nil {
 		return nil, errors.New("distribute: expected a data set")
@@ -43,9 +44,9 @@ func (s *Strategy) Distribute(ds inputs.Dataset, globalBatch int, shard Shard) (
 	return s.addInput(inputs.Pipe(ds, inputs.Batch(batch, false), inputs.Prefetch(ahead)), globalBatch)
 }
 
-// FromFunction is an Input of what fn returns for this task: its share of the data, in
-// batches of one replica (inputs.Context.PerReplicaBatch). inputs.Open makes such a
-// data set of files, shared by files or rows.
+// FromFunction returns an Input of the data set that fn returns for this task: its share of
+// the data, in batches for one replica (inputs.Context.PerReplicaBatch). inputs.Open makes
+// such a data set from files, shared by files or rows.
 func (s *Strategy) FromFunction(globalBatch int, fn func(ic inputs.Context) (inputs.Dataset, error)) (*Input, error) {
 	if fn == nil {
 		return nil, errors.New("distribute: expected a function")
@@ -69,7 +70,7 @@ func (s *Strategy) addInput(ds inputs.Dataset, global int) (*Input, error) {
 	return in, nil
 }
 
-// inputContext says which share of the data this task takes.
+// inputContext describes this task's share of the data.
 func (s *Strategy) inputContext(global int) inputs.Context {
 	return inputs.Context{Pipeline: s.rank(), NumPipelines: max(s.config.NumWorkers(), 1), ReplicasInSync: s.NumReplicasInSync(), GlobalBatch: global, Seed: s.seed}
 }
@@ -79,19 +80,19 @@ type Iterator struct {
 	input *Input
 	it    inputs.Iterator
 	now   *staged   // the latest batch
-	ahead []*staged // those behind it that were read, in their order
+	ahead []*staged // the next batches that were read, in order
 	free  []*staged
-	used  []*Function // that ran on the latest batch
-	asked bool        // for a batch
+	used  []*Function // functions that ran on the latest batch
+	asked bool        // a batch was asked for
 	given bool        // the caller has the latest batch
 	ended bool        // no more of this task's share
 	over  bool        // Next has returned io.EOF
-	runs  int         // of training functions, before the latest batch was asked for
+	runs  int         // runs of training functions before the latest batch was asked for
 }
 
-// Iterate begins a pass: after Restore, the first one goes on where the checkpoint left
-// it. The error wraps inputs.ErrStateMismatch where that had
-// other batches or tasks; called again, Iterate begins at the beginning of the data.
+// Iterate begins a pass. The first pass after Restore continues at the checkpoint's
+// position. If the checkpoint was made with other batches or tasks, the error wraps
+// inputs.ErrStateMismatch; called again, Iterate begins at the start of the data.
 func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	if in.strategy.closed {
 		return nil, errClosed
@@ -120,7 +121,7 @@ func (in *Input) Iterate(ctx context.Context) (*Iterator, error) {
 	return in.it, nil
 }
 
-// state is where the next Iterator would begin, or where the open one is; nil at the beginning.
+// state returns the position of the open Iterator, or where the next one would begin; nil at the start.
 func (in *Input) state() ([]byte, error) {
 	if in.it == nil {
 		return in.position, nil
@@ -128,7 +129,7 @@ func (in *Input) state() ([]byte, error) {
 	return in.it.state()
 }
 
-// close ends the pass that is open.
+// close ends the open pass.
 func (in *Input) close() error {
 	if in.it == nil {
 		return nil
@@ -136,12 +137,12 @@ func (in *Input) close() error {
 	return in.it.Close()
 }
 
-// Next returns the next batch of this task, valid until the next call, and io.EOF at
-// the end; a checkpoint that is saved then begins the next pass. In lock step a task whose share has ended gets batches without parts, as
-// long as the training step before had data in another task.
+// Next returns the next batch of this task, valid until the next call, and io.EOF at the
+// end. A checkpoint saved at the end begins the next pass. In lock step, a task whose share has
+// ended gets batches without parts as long as another task had data in the previous training step.
 //
-// On GPUs the two batches behind it are read, too, and copied to the GPUs of their replicas, for the functions that ran
-// on the batch before. To change a batch, put other tensors in it: those that are there are on their way.
+// With GPUs, Next also reads the two batches after this one and copies them to the GPUs of their replicas, for the
+// functions that ran on the previous batch. To change a batch, replace its tensors: their memory may be being copied.
 func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	if it.input.it != it {
 		return nil, errors.New("input: the pass has ended: begin another one by Input.Iterate")
@@ -174,7 +175,7 @@ func (it *Iterator) Next(ctx context.Context) (Batch, error) {
 	return it.now.batch[:n], nil
 }
 
-// advance makes the next batch the present one.
+// advance makes the next batch the current one.
 func (it *Iterator) advance() error {
 	err := it.now.release()
 	if len(it.ahead) == 0 {
@@ -186,7 +187,7 @@ func (it *Iterator) advance() error {
 	return err
 }
 
-// fill reads the parts of a batch that it does not have yet, unless the data has ended. After an error it can be called again.
+// fill reads the missing parts of a batch, unless the data has ended. After an error it can be called again.
 func (it *Iterator) fill(ctx context.Context, st *staged) error {
 	if err := st.err; err != nil {
 		st.err = nil
@@ -208,7 +209,7 @@ func (it *Iterator) fill(ctx context.Context, st *staged) error {
 	return nil
 }
 
-// state is the position behind the latest batch; nil, the beginning, where the pass is over.
+// state returns the position after the latest batch; nil, the start, if the pass is over.
 func (it *Iterator) state() ([]byte, error) {
 	if it.over {
 		return nil, nil

@@ -22,7 +22,7 @@ type loopJob struct {
 	task loopTask
 }
 
-// newLoopJob starts all tasks. Those that are named wait before step 12.
+// newLoopJob starts all tasks. The named ones wait before step 12.
 func newLoopJob(t *testing.T, c setup, waiting string, timeout int) *loopJob {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +55,7 @@ func (j *loopJob) begin(name string, task loopTask) {
 	j.start(name)
 }
 
-// awaitWaiting waits until so many tasks have come to the step before which they wait.
+// awaitWaiting waits until that many tasks have reached the step before which they wait.
 func (j *loopJob) awaitWaiting(tasks int) {
 	j.t.Helper()
 	for tick := time.NewTicker(5 * time.Millisecond); ; {
@@ -90,7 +90,7 @@ func (j *loopJob) exit(name string, code int) {
 	}
 }
 
-// end is what the chief saw at the end, after all tasks ended well.
+// end returns what the chief saw at the end, after all tasks ended without errors.
 func (j *loopJob) ended() map[string][]float64 {
 	j.t.Helper()
 	for name := range j.configs {
@@ -107,7 +107,7 @@ func (j *loopJob) ended() map[string][]float64 {
 	return end
 }
 
-// undisturbed is the end of one process that makes the same steps.
+// undisturbed returns the end of one process that makes the same steps.
 func undisturbed(t *testing.T) map[string][]float64 {
 	t.Helper()
 	j := newLoopJob(t, setups[0], "", 12)
@@ -131,8 +131,8 @@ func expectSameEnd(t *testing.T, want, got map[string][]float64) {
 	}
 }
 
-// TestTaskKilled: a task is killed in the middle of the loop and started again. The others see that the session is lost,
-// all go on from the newest checkpoint, and the end is that of one undisturbed process.
+// TestTaskKilled: a task is killed in the middle of the loop and started again. The others see that the session is lost, all
+// continue from the newest checkpoint, and the result equals that of one undisturbed process.
 func TestTaskKilled(t *testing.T) {
 	ring := setup{"multi_worker_mirrored", runconfig.Strategy{Name: "multi_worker_mirrored"}, 2, 0}
 	sync := setup{"parameter_server sync", runconfig.Strategy{Name: "parameter_server", Sync: true}, 2, 2}
@@ -167,10 +167,10 @@ func TestTaskKilled(t *testing.T) {
 			if step := got["global_step"]; len(step) != 1 || step[0] != loopSteps {
 				t.Errorf("global step %v, expected %d", step, loopSteps)
 			}
-			if c.servers > 0 { // updates of metrics come beside the steps
+			if c.servers > 0 { // updates of metrics are separate from steps
 				got["accuracy"] = want["accuracy"]
 			}
-			if c.name != "parameter_server" { // else the order of the steps is by chance
+			if c.name != "parameter_server" { // otherwise the order of the steps is random
 				expectSameEnd(t, want, got)
 			}
 			if strings.HasPrefix(c.killed, "ps") || c.setup.servers == 0 {
@@ -182,7 +182,7 @@ func TestTaskKilled(t *testing.T) {
 	}
 }
 
-// TestTaskNeverReturns: what needs a task that stays away ends within the deadline, with the exit code that asks for a restart.
+// TestTaskNeverReturns: tasks that need one that stays away end within the deadline, with the exit code that asks for a restart.
 func TestTaskNeverReturns(t *testing.T) {
 	for _, c := range []struct {
 		setup

@@ -17,18 +17,18 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// loopVariable makes the test binary a task that runs a loop of its own: a loopTask as JSON.
+// loopVariable makes the test binary a task that runs a custom loop: a loopTask as JSON.
 const loopVariable = "GOESTIMATOR_LOOP_TASK"
 
-// loopSteps is how many steps a pass of the loop has, over all tasks.
+// loopSteps is the number of steps of a pass of the loop, over all tasks.
 const loopSteps = 24
 
-// loopTask is a process that trains over the data once, and goes on after lost sessions.
+// loopTask is a process that trains over the data once, and continues after lost sessions.
 type loopTask struct {
 	Dir         string
 	Strategy    runconfig.Strategy
 	PeerTimeout int   // seconds
-	WaitAt      int64 // the task waits before that step until it is killed, or the file "go" is there; 0: it does not
+	WaitAt      int64 // the task waits before that step until it is killed or the file "go" exists; 0: never
 }
 
 // actAsLoop runs the task that a test asks for, and exits.
@@ -69,7 +69,7 @@ func (l loopTask) main(ctx context.Context) error {
 	return errors.Join(err, s.Close(ctx))
 }
 
-// loop makes all steps, however often the session is lost, and notes the end.
+// loop makes all steps, however often the session is lost, and records the end.
 func (l loopTask) loop(ctx context.Context, y *toy) error {
 	for {
 		_, err := y.Restore(ctx)
@@ -89,7 +89,7 @@ func (l loopTask) loop(ctx context.Context, y *toy) error {
 	}
 }
 
-// pass goes on to the end of the data.
+// pass continues to the end of the data.
 func (l loopTask) pass(ctx context.Context, y *toy) error {
 	it, err := y.data.Iterate(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l loopTask) pass(ctx context.Context, y *toy) error {
 	return nil
 }
 
-// awaitStep waits until all tasks together have made so many steps.
+// awaitStep waits until all tasks together have made that many steps.
 func awaitStep(y *toy, want int64) error {
 	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
 		n, err := y.Variable("global_step")

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Metric is a metric whose state is summed over all replicas of all tasks: in lock step
-// when its result is asked for, and with parameter servers as it is updated.
+// Metric is a metric whose state is combined over all replicas of all tasks: in lock step
+// when its result is asked for, with parameter servers at each update.
 type Metric struct {
 	strategy *Strategy
 	name     string
@@ -19,7 +19,7 @@ type Metric struct {
 	state    metrics.Accumulator // of this task
 }
 
-// Metric makes a metric of a new accumulator. Its state is part of checkpoints under the name.
+// Metric makes a metric from a new accumulator. Checkpoints have its state under the name.
 func (s *Strategy) Metric(name string, make func() (metrics.Accumulator, error)) (*Metric, error) {
 	switch {
 	case s.opened:
@@ -50,11 +50,11 @@ func (s *Strategy) metric(name string) *Metric {
 	return s.metrics[i]
 }
 
-// Name is the metric's name.
+// Name returns the metric's name.
 func (m *Metric) Name() string { return m.name }
 
-// Update folds in what the local replicas made: the operands of the accumulator,
-// such as labels and predictions, each by replica.
+// Update adds results of the local replicas: the operands of the accumulator, such as
+// labels and predictions, each with a value per replica.
 func (m *Metric) Update(ctx context.Context, operands ...PerReplica) error {
 	if len(operands) == 0 {
 		return fmt.Errorf("metric %s: expected operands", m.name)
@@ -73,7 +73,7 @@ func (m *Metric) Update(ctx context.Context, operands ...PerReplica) error {
 	return nil
 }
 
-// updateAll folds the operands of each replica in.
+// updateAll adds the operands of each replica.
 func updateAll(acc metrics.Accumulator, operands []PerReplica) error {
 	args := make([]*tensor.Tensor, len(operands))
 	for replica := range operands[0] {
@@ -90,9 +90,9 @@ func updateAll(acc metrics.Accumulator, operands []PerReplica) error {
 	return nil
 }
 
-// Result returns the metric over everything that all tasks in lock step have seen
-// since the last Reset; all of them call it. With parameter servers it is what all tasks
-// have seen so far, in every task.
+// Result returns the metric over everything that all tasks have seen since the last Reset.
+// In lock step all tasks call it. With parameter servers each task gets the metric over
+// what all tasks have seen so far.
 func (m *Metric) Result(ctx context.Context) (metrics.Value, error) {
 	all, err := m.merged(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (m *Metric) merged(ctx context.Context) (metrics.Accumulator, error) {
 	return sum, nil
 }
 
-// Reset forgets everything seen; all tasks in lock step call it. With parameter servers
-// the chief's call counts; in other tasks it does nothing.
+// Reset forgets everything seen. In lock step all tasks call it. With parameter servers only
+// the chief's call has an effect.
 func (m *Metric) Reset(ctx context.Context) error {
 	m.state.Reset()
 	to := m.strategy.totals()

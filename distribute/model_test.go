@@ -20,7 +20,7 @@ const (
 	toyBatches = 5
 	toyClasses = 3
 	toyRows    = 20 // of the embedding
-	toyWidth   = 64 // of its rows, which parameter servers get by rows as the table is large
+	toyWidth   = 64 // of its rows; parameter servers get its gradients by rows, as the table is large
 )
 
 // toyData is classes that a small network can learn, the same in every task.

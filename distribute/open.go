@@ -57,14 +57,14 @@ func (s *Strategy) prepare() error {
 	return nil
 }
 
-// trainer is what trains a variable.
+// trainer is the optimizer of a variable, in a function.
 type trainer struct {
 	function  *Function
 	optimizer *optimizers.Optimizer
 }
 
-// agree gives every optimizer its place among the optimizers of all functions. A
-// variable has one optimizer, which functions may share.
+// agree numbers the optimizers of all functions. A variable has one optimizer, which
+// functions may share.
 func (s *Strategy) agree() error {
 	owner := map[string]trainer{}
 	var earlier []optimizers.Group
@@ -109,14 +109,14 @@ func (s *Strategy) share(variable string, a, b trainer) error {
 	return nil
 }
 
-// initialValue is a variable as training begins.
+// initialValue is a variable's value when training begins.
 type initialValue struct {
 	name string
 	typ  graph.Type
 	fill strategies.Fill
 }
 
-// initialValues are all variables.
+// initialValues returns the initial values of all variables.
 func (s *Strategy) initialValues() ([]initialValue, error) {
 	var all []initialValue
 	for _, v := range s.variables {
@@ -129,12 +129,12 @@ func (s *Strategy) initialValues() ([]initialValue, error) {
 		}
 		for _, slot := range update.Slots(op) {
 			if slices.ContainsFunc(all, func(v initialValue) bool { return v.name == slot.Name }) {
-				continue // of an optimizer that functions share
+				continue // belongs to an optimizer that functions share
 			}
 			all = append(all, initialValue{slot.Name, slot.Type, strategies.Initial(slot.Seeded(), slot.Init, s.seed, slot.Type)})
 		}
 	}
-	totals, err := s.initialTotals() // behind what TensorFlow makes, too, which round_robin counts
+	totals, err := s.initialTotals() // after the variables that TensorFlow has, too: round_robin counts them
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (s *Strategy) globalStep() (int64, error) {
 	return tensor.Values[int64](t)[0], nil
 }
 
-// trainOps are the TrainOps of all functions.
+// trainOps returns the TrainOps of all functions.
 func (s *Strategy) trainOps() []*optimizers.TrainOp {
 	var out []*optimizers.TrainOp
 	for _, f := range s.functions {

@@ -44,7 +44,7 @@ func together(t *testing.T, f func(ctx context.Context, y *toy, res *distribute.
 	})
 }
 
-// TestOtherCalls: tasks in lock step that call other things at once are both told so.
+// TestOtherCalls: if tasks in lock step make different calls at the same time, both get an error.
 func TestOtherCalls(t *testing.T) {
 	calls := map[string]func(ctx context.Context, y *toy, v distribute.PerReplica) error{
 		"sum": func(ctx context.Context, y *toy, v distribute.PerReplica) error {
@@ -89,7 +89,7 @@ func TestOtherCalls(t *testing.T) {
 	}
 }
 
-// TestOtherOrderOfFunctions: functions of the same variables' shapes are not taken for each other.
+// TestOtherOrderOfFunctions: functions with variables of the same shapes are not confused.
 func TestOtherOrderOfFunctions(t *testing.T) {
 	setups[5].inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
 		s, err := distribute.New(rc, quiet)
@@ -121,8 +121,8 @@ func TestOtherOrderOfFunctions(t *testing.T) {
 	})
 }
 
-// TestRestoreAgain: where a task begins anew the others' step is an error to restore after, and all go on from
-// the checkpoint, or from the beginning.
+// TestRestoreAgain: if a task begins again, the others' step fails with an error that asks to restore. All continue
+// from the checkpoint, or from the beginning.
 func TestRestoreAgain(t *testing.T) {
 	for _, saved := range []int64{0, 2} {
 		t.Run(fmt.Sprint("checkpoint ", saved), func(t *testing.T) {
@@ -173,7 +173,7 @@ func (y *toy) breakOff(ctx context.Context, saved int64) error {
 	return nil
 }
 
-// goOn restores and trains to the end.
+// goOn restores the checkpoint and trains to the end.
 func (y *toy) goOn(ctx context.Context, t *testing.T, want trace, from int64) error {
 	step, err := y.Restore(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (y *toy) goOn(ctx context.Context, t *testing.T, want trace, from int64) er
 	return err
 }
 
-// TestSaveBetweenPasses: all tasks begin the next pass where a checkpoint was made after one.
+// TestSaveBetweenPasses: if a checkpoint was made after a pass, all tasks begin the next one.
 func TestSaveBetweenPasses(t *testing.T) {
 	for _, c := range []setup{setups[0], setups[5]} {
 		dir := t.TempDir()

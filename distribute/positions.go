@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute/saved"
 )
 
-// positionsMark begins the position of several Inputs: their number and the length of each follow as varints, each
-// length with its bytes. One Input alone has its own position there, as the Estimator's.
+// positionsMark begins the position of several Inputs. Their number follows, and for each its length and its bytes; numbers
+// are varints. A single Input has just its own position, as in an Estimator's checkpoint.
 const positionsMark = "goestimator inputs\n"
 
-// position is where all Inputs of this task stand; nil where all are at their beginning.
+// position returns the positions of all Inputs of this task; nil if all are at the start.
 func (s *Strategy) position() ([]byte, error) {
 	all := make([][]byte, len(s.inputs))
 	for i, in := range s.inputs {
@@ -37,8 +37,8 @@ func (s *Strategy) position() ([]byte, error) {
 	return out, nil
 }
 
-// setPosition makes the next pass of each Input begin where position says. An Input that was not there then begins at its
-// beginning.
+// setPosition makes the next pass of each Input begin at its place in position, or at the start for an Input that is not
+// in position.
 func (s *Strategy) setPosition(position []byte) error {
 	all, err := splitPosition(position)
 	if err != nil {
@@ -63,7 +63,7 @@ func splitPosition(position []byte) (all [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for range n { // each takes a byte of the rest at least
+	for range n { // each takes at least one byte of the rest
 		var size uint64
 		if size, rest, err = cutUvarint(rest); err != nil || size > uint64(len(rest)) {
 			return nil, errPositions
@@ -83,7 +83,7 @@ func cutUvarint(b []byte) (v uint64, rest []byte, err error) {
 	return v, b[k:], nil
 }
 
-// positions adds where the Inputs stand here and in all tasks in lock step.
+// positions adds the positions of the Inputs here and in all tasks in lock step.
 func (s *Strategy) positions(ctx context.Context, states map[string][]byte) error {
 	if len(s.inputs) == 0 {
 		return nil

@@ -46,7 +46,7 @@ func (s *seen) add(input int, b distribute.Batch) {
 	}
 }
 
-// alternate makes steps, each on a batch of the first two of three Inputs, which end at other rows; the third is for evaluation.
+// alternate makes steps, each on a batch of the first two of three Inputs, which have different lengths; the third is for evaluation.
 func alternate(ctx context.Context, t *testing.T, rc runconfig.RunConfig, steps int, to *seen) error {
 	s, f, _, err := counting(rc)
 	if err != nil {
@@ -96,7 +96,7 @@ func alternate(ctx context.Context, t *testing.T, rc runconfig.RunConfig, steps 
 	return err
 }
 
-// TestPositionsOfAllInputs: after Restore each data set goes on behind the rows that its own pass had delivered, and one
+// TestPositionsOfAllInputs: after Restore each data set continues after the rows that its own pass had delivered. A data set
 // whose pass was over begins again.
 func TestPositionsOfAllInputs(t *testing.T) {
 	for _, c := range []setup{setups[0], setups[2], setups[5]} {
@@ -130,7 +130,7 @@ func until(first, n int) (all []int) {
 	return all
 }
 
-// TestPositionOfOtherReplicas: the position of other batches is an error once; then the data begins anew.
+// TestPositionOfOtherReplicas: a position for other batches is an error once; then the data begins again.
 func TestPositionOfOtherReplicas(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	begin := func(strategy runconfig.Strategy) (s *distribute.Strategy, f *distribute.Function, in *distribute.Input) {
@@ -183,8 +183,8 @@ func TestPositionOfOtherReplicas(t *testing.T) {
 	}
 }
 
-// TestPositionAfterPass: what is saved after io.EOF begins the next pass, also where the last step has left a position at
-// the parameter servers.
+// TestPositionAfterPass: a checkpoint saved after io.EOF begins the next pass, even if the last step has left a position
+// on the parameter servers.
 func TestPositionAfterPass(t *testing.T) {
 	for _, c := range []setup{setups[0], {"parameter_server", runconfig.Strategy{Name: "parameter_server"}, 1, 2}} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// errStop ends a prediction whose caller wants no more of it.
+// errStop ends a prediction when the caller wants no more.
 var errStop = errors.New("no more predictions are wanted")
 
-// Predict runs the function on a data set, on all local replicas, and yields what its
-// Outputs.Values are for each batch. Every row of the data set comes once, in order; an error ends
-// the sequence. Nothing runs before the first batch is asked for. Columns that are no arguments are ignored.
+// Predict runs the function on a data set, on all local replicas, and yields its Outputs.Values for
+// each batch. Every row of the data set comes once, in order. An error ends the sequence. Nothing runs
+// before the first batch is asked for. Columns that are not arguments are ignored.
 func (f *Function) Predict(ctx context.Context, ds inputs.Dataset) iter.Seq2[Tensors, error] {
 	return sequence(f.name, func(yield func(Tensors) error) error {
 		it, err := f.openPrediction(ctx, ds)
@@ -27,7 +27,7 @@ func (f *Function) Predict(ctx context.Context, ds inputs.Dataset) iter.Seq2[Ten
 	})
 }
 
-// sequence is what a prediction by a function yields, and its error in the end.
+// sequence yields the results of a prediction, and its error at the end.
 func sequence(function string, predict func(yield func(Tensors) error) error) iter.Seq2[Tensors, error] {
 	return func(yield func(Tensors, error) bool) {
 		err := predict(func(t Tensors) error {
@@ -42,7 +42,7 @@ func sequence(function string, predict func(yield func(Tensors) error) error) it
 	}
 }
 
-// openPrediction begins a pass over what is to be predicted.
+// openPrediction begins a pass over the data to predict.
 func (f *Function) openPrediction(ctx context.Context, ds inputs.Dataset) (*Iterator, error) {
 	switch {
 	case f.trains():
@@ -55,7 +55,7 @@ func (f *Function) openPrediction(ctx context.Context, ds inputs.Dataset) (*Iter
 	return (&Input{strategy: f.strategy, ds: ds}).Iterate(ctx)
 }
 
-// predict runs batch by batch here.
+// predict runs the batches here, one by one.
 func (f *Function) predict(ctx context.Context, it *Iterator, yield func(Tensors) error) error {
 	for {
 		if ctx.Err() != nil {
@@ -88,7 +88,7 @@ func (f *Function) predict(ctx context.Context, it *Iterator, yield func(Tensors
 	}
 }
 
-// values are what one replica made of Outputs.Values, in the order of their names.
+// values returns one replica's Outputs.Values, in the order of their names.
 func (r *Result) values(replica int) []*tensor.Tensor {
 	out := make([]*tensor.Tensor, len(r.function.traced.outputs.Values))
 	for i := range out {

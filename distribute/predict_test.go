@@ -24,7 +24,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// seer predicts of a row its number, doubled, and what a network says.
+// seer predicts twice the row's number, and a network's output.
 type seer struct {
 	*distribute.Strategy
 	train, predict, whole *distribute.Function
@@ -58,7 +58,7 @@ func newSeer(rc runconfig.RunConfig) (p *seer, err error) {
 	return p, nil
 }
 
-// numbered are so many rows, 0, 1, 2, ..., in batches of 4.
+// numbered returns n rows, 0, 1, 2, ..., in batches of 4.
 func numbered(t testing.TB, rows int) inputs.Dataset {
 	t.Helper()
 	x, unused := make([]float32, rows+1), make([]int32, rows+1)
@@ -72,7 +72,7 @@ func numbered(t testing.TB, rows int) inputs.Dataset {
 	return inputs.Pipe(ds, inputs.Take(int64(rows)), inputs.Batch(4, false))
 }
 
-// inOrder returns what the network says of each row, or an error where rows are not 0, 1, 2, ...
+// inOrder returns the network's output for each row, or an error if rows are not 0, 1, 2, ...
 func inOrder(rows iter.Seq2[distribute.Tensors, error], each func(row int) error) ([]float32, error) {
 	var y []float32
 	for batch, err := range rows {
@@ -94,7 +94,7 @@ func inOrder(rows iter.Seq2[distribute.Tensors, error], each func(row int) error
 
 func nothing(int) error { return nil }
 
-// TestPredictInOrder: rows come in order, each once, of all replicas: batches that do not fill them, one row, none.
+// TestPredictInOrder: rows come in order, each once, from all replicas, also for incomplete batches, one row and none.
 func TestPredictInOrder(t *testing.T) {
 	for _, rows := range []int{0, 1, 4, 13, 50} {
 		var mu sync.Mutex // tasks are goroutines
@@ -122,7 +122,7 @@ func TestPredictInOrder(t *testing.T) {
 	}
 }
 
-// onChief runs a program on the chief of a job of three workers, and lets it end.
+// onChief runs a program on the chief of a job with three workers, and then ends the job.
 func onChief(t *testing.T, program func(ctx context.Context, p *seer, c *distribute.Coordinator) error) {
 	t.Helper()
 	onChiefOf(t, runconfig.Strategy{Name: "parameter_server"}, program)
@@ -152,7 +152,7 @@ func TestCoordinatorPredicts(t *testing.T) {
 	onChief(t, compareOrder(t))
 }
 
-// TestCoordinatorPredictsForReplicas: the rows of all parts come where each task has several replicas.
+// TestCoordinatorPredictsForReplicas: the rows of all parts come if each task has several replicas.
 func TestCoordinatorPredictsForReplicas(t *testing.T) {
 	onChiefOf(t, runconfig.Strategy{Name: "parameter_server", Replicas: 2, Device: "/cpu:0"}, compareOrder(t))
 }
@@ -201,7 +201,7 @@ func (it *countingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// TestCoordinatorPredictsWithBoundedMemory: batches are read as results are taken, and a caller may stop.
+// TestCoordinatorPredictsWithBoundedMemory: batches are read only as results are consumed, and a caller may stop.
 func TestCoordinatorPredictsWithBoundedMemory(t *testing.T) {
 	const ahead = 3 * 3 // three batches for each worker
 	onChief(t, func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
@@ -228,7 +228,7 @@ func TestCoordinatorPredictsWithBoundedMemory(t *testing.T) {
 	})
 }
 
-// TestPredictErrors: an error ends the sequence, and the coordinator is as before.
+// TestPredictErrors: an error ends the sequence, and the coordinator still works.
 func TestPredictErrors(t *testing.T) {
 	onChief(t, func(ctx context.Context, p *seer, c *distribute.Coordinator) error {
 		wrong, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{1, 2}, 2))

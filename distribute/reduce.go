@@ -25,7 +25,7 @@ const (
 // reduceCalls are the names that tasks compare.
 var reduceCalls = map[ReduceOp]string{Sum: "Reduce of a sum", Mean: "Reduce of a mean"}
 
-// gatherer is the strategy where tasks in lock step tell each other values, else nil.
+// gatherer returns the strategy if tasks in lock step exchange values, else nil.
 func (s *Strategy) gatherer() strategies.Gatherer {
 	g, ok := s.inner.(strategies.Gatherer)
 	if !ok || !s.ready {
@@ -34,9 +34,9 @@ func (s *Strategy) gatherer() strategies.Gatherer {
 	return g
 }
 
-// Reduce combines a result of all replicas, over all tasks in lock step, which all
-// call it and get the same tensor. Sums are taken in float64 in the order of the
-// replicas. Where no replica had data the result is nil.
+// Reduce combines a result over all replicas of all tasks in lock step. All these tasks
+// call it, and get the same tensor. Sums are computed in float64, in the order of the
+// replicas. If no replica had data, the result is nil.
 func (s *Strategy) Reduce(ctx context.Context, op ReduceOp, value PerReplica) (*tensor.Tensor, error) {
 	call, ok := reduceCalls[op]
 	if !ok {
@@ -91,8 +91,8 @@ func convert[T float32 | int64 | int32](dst []T, src []float64) {
 	}
 }
 
-// Gather puts a result of all replicas, over all tasks in lock step, one behind the
-// other along its first dimension. All of them call it. Where no replica had data the result is nil.
+// Gather concatenates a result of all replicas of all tasks in lock step along its first
+// dimension. All these tasks call it. If no replica had data, the result is nil.
 func (s *Strategy) Gather(ctx context.Context, value PerReplica) (*tensor.Tensor, error) {
 	all, err := s.everywhere(ctx, "Gather", value)
 	if err != nil || len(all) == 0 {
@@ -114,7 +114,7 @@ func (s *Strategy) Gather(ctx context.Context, value PerReplica) (*tensor.Tensor
 	return out, nil
 }
 
-// gathered returns what each task in lock step brings to a call, which all of them make.
+// gathered returns the message of each task in lock step. All of them make the same call.
 func gathered(ctx context.Context, g strategies.Gatherer, call string, mine []byte) ([][]byte, error) {
 	all, err := g.Gather(ctx, append([]byte(call+"\n"), mine...))
 	if err != nil {
@@ -130,7 +130,7 @@ func gathered(ctx context.Context, g strategies.Gatherer, call string, mine []by
 	return all, nil
 }
 
-// everywhere returns the values of all replicas of all tasks in lock step, in their order.
+// everywhere returns the values of all replicas of all tasks in lock step, in order.
 func (s *Strategy) everywhere(ctx context.Context, call string, mine PerReplica) (PerReplica, error) {
 	if s.closed {
 		return nil, errClosed

@@ -9,37 +9,37 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// RemoteFunc is a function that a worker runs for a Coordinator. It runs functions of
-// the worker's strategy, on what the call's iterators yield. Its results are copied before
-// the next one runs. When ctx ends it should return; its error is not used then.
+// RemoteFunc is a function that a worker runs for a Coordinator. It runs functions of the
+// worker's strategy on batches of the call's iterators. Its results are copied before the
+// next function runs. It should return when ctx ends; its error is then ignored.
 type RemoteFunc func(ctx context.Context, call *RemoteCall) ([]*tensor.Tensor, error)
 
-// Remote is a function that every task's program has, by its name.
+// Remote is a function that every task's program has under the same name.
 type Remote struct {
 	name string
 	run  RemoteFunc
 }
 
-// WorkerDataset is a data set that every task's program has, by its name.
+// WorkerDataset is a data set that every task's program has under the same name.
 type WorkerDataset struct{ maker *maker }
 
-// WorkerValue is a value that every task's program has, by its name.
+// WorkerValue is a value that every task's program has under the same name.
 type WorkerValue struct{ maker *maker }
 
-// maker makes what a worker has of a PerWorker.
+// maker makes a worker's part of a PerWorker.
 type maker struct {
 	name string
 	make func(ctx context.Context, ic inputs.Context) (value any, drop func() error, err error)
 }
 
-// remotes are the functions and makers of a strategy by name.
+// remotes has the functions and makers of a strategy by name.
 type remotes struct {
 	functions map[string]*Remote
 	makers    map[string]*maker
 }
 
-// Remote names a function that a Coordinator can schedule. All tasks name the same
-// functions, data sets and values; workers before they call Work.
+// Remote registers a function that a Coordinator can schedule. All tasks must register the
+// same functions, data sets and values; workers do so before they call Work.
 func (s *Strategy) Remote(name string, run RemoteFunc) (*Remote, error) {
 	if name == "" || run == nil {
 		return nil, errors.New("remote: expected a name and a function")
@@ -55,9 +55,9 @@ func (s *Strategy) Remote(name string, run RemoteFunc) (*Remote, error) {
 	return r, nil
 }
 
-// WorkerDataset names a data set that each worker makes for itself by fn: of its share of the data, or all of it, in
-// batches of the size that functions are to get. As a worker that is lost begins again at
-// the start, and so that functions do not meet the end, let it repeat.
+// WorkerDataset registers a data set that each worker makes for itself by fn: its share of the data, or
+// all of it, in batches of the size that functions take. It should repeat, so that functions do not reach the
+// end; a worker that was lost begins again at the start.
 func (s *Strategy) WorkerDataset(name string, fn func(ic inputs.Context) (inputs.Dataset, error)) (*WorkerDataset, error) {
 	if fn == nil {
 		return nil, errors.New("worker data set: expected a function")
@@ -79,7 +79,7 @@ func (s *Strategy) WorkerDataset(name string, fn func(ic inputs.Context) (inputs
 	return &WorkerDataset{m}, err
 }
 
-// WorkerValue names a value of tensors that each worker makes for itself by fn.
+// WorkerValue registers a value of tensors that each worker makes for itself by fn.
 func (s *Strategy) WorkerValue(name string, fn func(ic inputs.Context) ([]*tensor.Tensor, error)) (*WorkerValue, error) {
 	if fn == nil {
 		return nil, errors.New("worker value: expected a function")
@@ -106,8 +106,8 @@ func (s *Strategy) addMaker(name string, fn func(context.Context, inputs.Context
 	return m, nil
 }
 
-// RemoteCall is what a RemoteFunc is called with: the arguments of Coordinator.Schedule,
-// by their places. Of a PerWorker it has what this worker made.
+// RemoteCall has the arguments of a RemoteFunc, by their index in Coordinator.Schedule.
+// For a PerWorker it has this worker's part.
 type RemoteCall struct{ args []any }
 
 // Tensor returns argument i, a tensor.
@@ -115,7 +115,7 @@ func (c *RemoteCall) Tensor(i int) (*tensor.Tensor, error) {
 	return argument[*tensor.Tensor](c, i, "a tensor")
 }
 
-// Iterator returns argument i, a data set of this worker. It stands where the functions before have left it.
+// Iterator returns argument i, a data set of this worker, at the position where the last function left it.
 func (c *RemoteCall) Iterator(i int) (*Iterator, error) {
 	return argument[*Iterator](c, i, "a data set of each worker")
 }

@@ -10,16 +10,16 @@ import (
 	strategies "github.com/goestimator/goestimator/internal/distribute"
 )
 
-// Result is what a run of a function made, valid until the function runs again.
+// Result is the result of a run of a function, valid until the function runs again.
 type Result struct {
 	function *Function
 	parts    int  // local replicas that had data
 	applied  bool // a step was made
 }
 
-// Run runs the function on all local replicas. A training function makes one step: of
-// this task's batch and, in lock step, of the batches of all tasks, which all run it. A
-// task without data runs it with a batch without parts. Before Restore was called, variables begin with
+// Run runs the function on all local replicas. A training function makes one step on this
+// task's batch. In lock step all tasks run it, and the step is on all their batches; a task
+// without data passes a batch without parts. If Restore was not called, variables start with
 // their initial values.
 func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	s := f.strategy
@@ -41,7 +41,7 @@ func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	} else if len(f.parts) > 0 {
 		_, err = f.stepper.Step(ctx, strategies.Step{Batches: f.parts})
 	}
-	if err == nil || f.result.applied { // an interruption ends a step that was made
+	if err == nil || f.result.applied { // the step was made, and training was interrupted
 		if merr := f.updateMetrics(ctx); merr != nil {
 			err = errors.Join(err, merr)
 		}
@@ -52,7 +52,7 @@ func (f *Function) Run(ctx context.Context, b Batch) (*Result, error) {
 	return &f.result, nil
 }
 
-// stage puts the parts of a batch in the order of the arguments, where they are not there yet.
+// stage puts the parts of a batch in the order of the arguments, unless that was done.
 func (f *Function) stage(b Batch) (err error) {
 	if n := f.strategy.LocalReplicas(); len(b) > n {
 		return fmt.Errorf("%d parts: expected at most %d, one for each local replica", len(b), n)
@@ -101,7 +101,7 @@ func (f *Function) train(ctx context.Context) error {
 	case ctx.Err() != nil && (len(f.parts) == 0 && !s.lockstep() || s.asynchronous()):
 		s.interrupted = true
 		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
-	case ctx.Err() != nil: // the others do not know yet, and the position of the input is behind the batch
+	case ctx.Err() != nil: // the others do not know yet, and the input's position is already after the batch
 		step.Stop = strategies.Interrupted
 	case len(f.parts) == 0 && !s.lockstep():
 		s.runs, s.more = s.runs+1, false
@@ -110,9 +110,9 @@ func (f *Function) train(ctx context.Context) error {
 	if s.first == nil {
 		s.first = f
 	}
-	out, err := f.stepper.Step(context.WithoutCancel(ctx), step) // what has begun is finished
+	out, err := f.stepper.Step(context.WithoutCancel(ctx), step) // a step that has begun must finish
 	if err != nil {
-		// Asynchronous tasks do not notice a step of another that failed by its data.
+		// Asynchronous tasks do not notice when a step of another task fails because of its data.
 		s.lost = s.lost || s.lockstep() || errors.Is(err, ErrSessionLost) || errors.Is(err, ErrPeerLost)
 		return err
 	}
@@ -132,8 +132,8 @@ func (f *Function) train(ctx context.Context) error {
 	return nil
 }
 
-// Loss is the function's loss: for one that trains the mean over the rows of all replicas in
-// sync that had data. It is NaN where there was none, and where there is no loss.
+// Loss returns the function's loss. For a training function it is the mean over the rows of all
+// replicas in sync. It is NaN without rows, and if the function has no loss.
 func (r *Result) Loss() float64 {
 	i := r.function.fetch(lossName)
 	if i < 0 || r.parts == 0 && !r.applied {
@@ -142,10 +142,10 @@ func (r *Result) Loss() float64 {
 	return r.function.stepper.Value(i).Float(0)
 }
 
-// Applied reports whether a training function made a step: there was data, here or in another task.
+// Applied reports whether a training function made a step: there was data here or in another task.
 func (r *Result) Applied() bool { return r.applied }
 
-// Value returns a result by its name: of each local replica that had data.
+// Value returns a result by its name, for each local replica that had data.
 func (r *Result) Value(name string) (PerReplica, error) {
 	i := r.function.fetch(name)
 	if i < 0 {
@@ -163,7 +163,7 @@ func (r *Result) at(i int) PerReplica {
 	return out
 }
 
-// updateMetrics adds what the replicas made to the function's metrics.
+// updateMetrics adds the replicas' results to the function's metrics.
 func (f *Function) updateMetrics(ctx context.Context) error {
 	for _, u := range f.updates {
 		if err := u.metric.Update(ctx, f.result.operands(u.operands)...); err != nil {
@@ -173,7 +173,7 @@ func (f *Function) updateMetrics(ctx context.Context) error {
 	return nil
 }
 
-// operands returns a metric's operands, each by replica.
+// operands returns a metric's operands, each with a value per replica.
 func (r *Result) operands(o operands) []PerReplica {
 	out := make([]PerReplica, o.count)
 	for i := range out {

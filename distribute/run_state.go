@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// stopClosed is the reason that model_dir has for the end of a loop of one's own.
+// stopClosed is the reason that model_dir records for the end of a custom loop.
 const stopClosed = "closed"
 
-// noteBegin clears model_dir's record of the end of an earlier run, which an evaluator would take for that of this one.
+// noteBegin clears model_dir's record of an earlier run's end, which an evaluator would mistake for the end of this run.
 func (s *Strategy) noteBegin() error {
 	dir := s.config.ModelDir()
 	if dir == "" || !s.IsChief() || len(s.trainOps()) == 0 {
@@ -24,7 +24,7 @@ func (s *Strategy) noteBegin() error {
 	return checkpoint.UpdateRunState(atomicfile.OS{}, dir, func(s *checkpoint.RunState) { s.Finished, s.Failed = nil, nil })
 }
 
-// notesEnd reports whether an evaluator is to know that training is over: there may be checkpoints to evaluate.
+// notesEnd reports whether to record that training is over, for an evaluator of its checkpoints.
 func (s *Strategy) notesEnd() bool {
 	return (s.saver != nil || s.ended) && !s.interrupted && !s.lost
 }

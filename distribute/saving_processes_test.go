@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tableJob is a job whose table is on two servers, with its chief in the test.
+// tableJob is a job with a table on two servers; the test is its chief.
 type tableJob struct {
 	*processes
 	*tableProgram
@@ -20,7 +20,7 @@ type tableJob struct {
 	next int64 // batch
 }
 
-// runTable runs a program on the chief of such a job, and lets the job end.
+// runTable runs a program on the chief of a tableJob, and then ends the job.
 func runTable(t *testing.T, program func(ctx context.Context, j *tableJob) error) {
 	t.Helper()
 	t.Setenv(partitionerVariable, "fixed_shards")
@@ -64,7 +64,7 @@ func (j *tableJob) steps(ctx context.Context, n int) error {
 	return j.c.Join(ctx)
 }
 
-// saved is the newest checkpoint, which must be whole: the table and its slots cut as they are on the servers.
+// saved returns the newest checkpoint, which must be complete: the table and its slots are split as on the servers.
 func (j *tableJob) saved() map[string]*tensor.Tensor {
 	values, infos := newestTensors(j.t, j.dir+"/model")
 	for _, name := range []string{tableName, tableName + "/Adam", tableName + "/Adam_1"} {
@@ -75,7 +75,7 @@ func (j *tableJob) saved() map[string]*tensor.Tensor {
 	return values
 }
 
-// isAt compares the variables on the servers with a checkpoint's.
+// isAt compares the variables on the servers with those of a checkpoint.
 func (j *tableJob) isAt(saved map[string]*tensor.Tensor) error {
 	for _, name := range []string{tableName, "dense/kernel", "dense/bias", "global_step"} {
 		got, err := j.Variable(name)
@@ -89,8 +89,8 @@ func (j *tableJob) isAt(saved map[string]*tensor.Tensor) error {
 	return nil
 }
 
-// TestSaveWhileWorkersComeBack: checkpoints that are written while a worker is away, or comes back, while
-// the other one trains, are whole, and nothing of them is of another step than the rest.
+// TestSaveWhileWorkersComeBack: checkpoints that are written while one worker is away or comes back, and the
+// other one trains, are complete, and all their parts are of the same step.
 func TestSaveWhileWorkersComeBack(t *testing.T) {
 	runTable(t, func(ctx context.Context, j *tableJob) error {
 		last, err := int64(-1), error(nil)
@@ -100,7 +100,7 @@ func TestSaveWhileWorkersComeBack(t *testing.T) {
 			}
 			worker := fmt.Sprint("worker-", round%2)
 			j.kill(worker)
-			if round > 1 { // else it is away while the checkpoint is written
+			if round > 1 { // otherwise it is away while the checkpoint is written
 				j.start(worker)
 			}
 			if _, err := j.Save(ctx); err != nil {
@@ -127,8 +127,8 @@ func TestSaveWhileWorkersComeBack(t *testing.T) {
 	})
 }
 
-// saveAtRest saves until the checkpoint has the variables as they are: what a killed worker had sent may
-// still come. It returns the step.
+// saveAtRest saves until the checkpoint has the current values of the variables, since pushes of a killed worker
+// may still arrive. It returns the step.
 func (j *tableJob) saveAtRest(ctx context.Context) (int64, error) {
 	for {
 		if _, err := j.Save(ctx); err != nil {
@@ -142,8 +142,8 @@ func (j *tableJob) saveAtRest(ctx context.Context) (int64, error) {
 	}
 }
 
-// TestRestoreWhileWorkersComeBack: both servers and a worker are lost, which Join says. The chief restores as soon as the
-// servers are back; the other worker reconnects, the lost one comes later, and steps go on from the checkpoint.
+// TestRestoreWhileWorkersComeBack: both servers and a worker are lost, which Join reports. The chief restores as soon as the
+// servers are back. The other worker reconnects, the lost one comes later, and steps continue from the checkpoint.
 func TestRestoreWhileWorkersComeBack(t *testing.T) {
 	runTable(t, func(ctx context.Context, j *tableJob) error {
 		if err := j.steps(ctx, 20); err != nil {
@@ -154,7 +154,7 @@ func TestRestoreWhileWorkersComeBack(t *testing.T) {
 			return err
 		}
 		saved := j.saved()
-		if err := j.steps(ctx, 10); err != nil { // they are lost
+		if err := j.steps(ctx, 10); err != nil { // these steps are lost
 			return err
 		}
 		for _, name := range []string{"ps-0", "ps-1", "worker-1"} {
@@ -185,7 +185,7 @@ func TestRestoreWhileWorkersComeBack(t *testing.T) {
 		if got := j.saved()["global_step"].Int(0); got < step+20 {
 			t.Errorf("step %d, expected at least 20 more than %d", got, step)
 		}
-		r, err := checkpoint.Open(prefix) // the first one is still whole
+		r, err := checkpoint.Open(prefix) // the first checkpoint is still complete
 		if err != nil {
 			return err
 		}

@@ -11,14 +11,14 @@ type Shard int
 
 // The ways to share.
 const (
-	// ShardAuto shares files where a data set has one for each task (see inputs.Files), else rows.
+	// ShardAuto shares files if a data set has one for each task (see inputs.Files), else rows.
 	ShardAuto Shard = iota
-	// ShardFiles gives each task every n-th file, which no other task opens. A data set without files, or with
-	// fewer than tasks, is an error.
+	// ShardFiles gives each of n tasks every n-th file; no other task opens it. A data set without files, or with
+	// fewer files than tasks, is an error.
 	ShardFiles
-	// ShardRows gives each task every n-th row, AutoShardPolicy.DATA: all tasks read all rows.
+	// ShardRows gives each of n tasks every n-th row, like AutoShardPolicy.DATA: all tasks read all rows.
 	ShardRows
-	// ShardOff gives each task all rows, in the order that the data set has there.
+	// ShardOff gives each task all rows, in the order of its data set.
 	ShardOff
 )
 
@@ -32,7 +32,7 @@ func (p Shard) String() string {
 	return fmt.Sprintf("Shard(%d)", int(p))
 }
 
-// share returns the share of a task in a data set.
+// share returns a task's share of a data set.
 func (p Shard) share(ds inputs.Dataset, ic inputs.Context) (inputs.Dataset, error) {
 	if shardNames[p] == "" {
 		return nil, fmt.Errorf("unknown way to share: %v: expected ShardAuto, ShardFiles, ShardRows or ShardOff", p)

@@ -76,7 +76,7 @@ func delivered(t *testing.T, ds inputs.Dataset, shard distribute.Shard) (tasks [
 	return tasks
 }
 
-// TestShards: each policy gives two tasks the rows that tf.data's gives.
+// TestShards: each policy gives two tasks the same rows as tf.data's policy.
 func TestShards(t *testing.T) {
 	byFile := [2][]string{{"0 0", "0 1", "2 0", "2 1"}, {"1 0", "1 1"}}
 	byRow := [2][]string{{"0 0", "1 0", "2 0"}, {"0 1", "1 1", "2 1"}}
@@ -101,7 +101,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestShardRefusals: a policy that cannot be kept is an error that says what to do, in one process, too.
+// TestShardRefusals: a policy that cannot be applied is an error that says what to do, even in one process.
 func TestShardRefusals(t *testing.T) {
 	rc, err := runconfig.New()
 	if err != nil {

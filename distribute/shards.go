@@ -5,9 +5,9 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// Shards says where each variable lies, optimizer state and metrics' sums included, sorted by name: the
-// shards that parameter servers hold, or one shard on this task, which has the whole
-// variable. Replicas of this task may have copies of it. Names of shards are TensorFlow's.
+// Shards returns where each variable is placed, sorted by name, including optimizer state and metrics' sums: in shards
+// on parameter servers, or whole, as one shard, on this task, whose replicas may have copies. Names of shards are
+// TensorFlow's.
 func (s *Strategy) Shards() ([]models.VariableShards, error) {
 	if err := s.begin(); err != nil {
 		return nil, err

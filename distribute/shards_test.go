@@ -37,7 +37,7 @@ func shardLines(list []models.VariableShards) map[string][]string {
 	return out
 }
 
-// shardsUnder returns what the chief of a setup sees, and its name.
+// shardsUnder returns the shards that the chief of a setup sees, and the chief's name.
 func (c setup) shardsUnder(t *testing.T) (out []models.VariableShards, self string) {
 	t.Helper()
 	c.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) error {
@@ -68,7 +68,7 @@ func (c setup) shardsUnder(t *testing.T) (out []models.VariableShards, self stri
 	return out, self
 }
 
-// TestShardsAreWhole: where no parameter servers are, each variable is one shard of this task.
+// TestShardsAreWhole: without parameter servers each variable is one shard on this task.
 func TestShardsAreWhole(t *testing.T) {
 	for _, c := range setups[:6] {
 		list, self := c.shardsUnder(t)
@@ -86,7 +86,7 @@ func TestShardsAreWhole(t *testing.T) {
 	}
 }
 
-// TestShardsOnServers: shards cover each variable in order, and its slots lie beside them.
+// TestShardsOnServers: shards cover each variable in order, and its slots are with them.
 func TestShardsOnServers(t *testing.T) {
 	fixed := runconfig.Partitioner{Kind: "fixed_shards", Shards: 3}
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// alternately trains by one or two functions of one optimizer, in turn, and returns all variables.
+// alternately trains by one or two functions with the same optimizer, in turn, and returns all variables.
 func (c setup) alternately(t *testing.T, functions int) (all map[string]*tensor.Tensor) {
 	t.Helper()
 	c.inCluster(t, t.TempDir(), func(ctx context.Context, rc runconfig.RunConfig) (err error) {
@@ -71,8 +71,8 @@ func newAccuracy(s *distribute.Strategy) {
 	}
 }
 
-// TestSharedOptimizer: two functions of one optimizer, in turn, make the steps of one function: they share variables, moments
-// and powers.
+// TestSharedOptimizer: two functions with the same optimizer, run in turn, make the same steps as one function: they share
+// variables, moments and powers.
 func TestSharedOptimizer(t *testing.T) {
 	want := setups[0].alternately(t, 1)
 	for _, c := range []setup{setups[0], setups[2], setups[3], setups[5]} {
@@ -82,7 +82,7 @@ func TestSharedOptimizer(t *testing.T) {
 	}
 }
 
-// TestSharedOptimizerRefused: where the state cannot be shared both functions are named.
+// TestSharedOptimizerRefused: if the state cannot be shared, the error names both functions.
 func TestSharedOptimizerRefused(t *testing.T) {
 	accumulating := optimizers.Adam(0.01, optimizers.WithAccumulateSteps(2))
 	for _, c := range []struct {

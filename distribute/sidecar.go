@@ -16,23 +16,23 @@ import (
 
 // Sidecar says how an evaluator task evaluates the checkpoints of a training in other processes.
 type Sidecar struct {
-	// Evaluate is called with the variables of each new checkpoint. Evaluation.Run is such a function.
+	// Evaluate is called after each new checkpoint is restored. It may be Evaluation.Run.
 	Evaluate func(ctx context.Context) (EvalResult, error)
-	// Name is the name of the events: in model_dir/eval_<Name>, or in model_dir/eval.
+	// Name says where events are written: to model_dir/eval_<Name>, or to model_dir/eval if it is "".
 	Name string
-	// LastStep ends it with the evaluation of that step or a later one; 0: it ends when the chief has closed its Strategy.
+	// LastStep ends the program with the evaluation of that step or a later one; 0: when the chief has closed its Strategy.
 	LastStep int64
-	// MaxEvaluations ends it after so many; 0: no limit.
+	// MaxEvaluations limits the number of evaluations; 0: no limit.
 	MaxEvaluations int
-	// StartDelay is before the first evaluation, Throttle at least between the beginnings of two.
+	// StartDelay delays the first evaluation. Throttle is the least time between the starts of two evaluations.
 	StartDelay, Throttle time.Duration
 }
 
-// EvaluateCheckpoints is the program of an evaluator task (TF_CONFIG's task type, or a process without a cluster): it
-// restores each new checkpoint in model_dir, evaluates it, and writes the metrics as TensorBoard events, until
-// training is over. It returns the last result, the zero one where it had nothing to evaluate. Checkpoints that are replaced while another one is evaluated are left
-// out; one that was deleted or cannot be read is waited for to be followed by another. Where the chief has reported a
-// failure (estimator.ReportFailure) the error wraps ErrEnded.
+// EvaluateCheckpoints is the program of an evaluator task (TF_CONFIG's task type, or a process without a cluster). Until
+// training is over it restores each new checkpoint in model_dir, evaluates it, and writes the metrics as TensorBoard
+// events. It returns the last result, zero if it had nothing to evaluate. It skips checkpoints that are replaced while
+// another one is evaluated. If a checkpoint was deleted or cannot be read, it waits for the next one. If the chief has
+// reported a failure (estimator.ReportFailure), the error wraps ErrEnded.
 func (s *Strategy) EvaluateCheckpoints(ctx context.Context, spec Sidecar) (EvalResult, error) {
 	res, err := s.evaluateCheckpoints(ctx, spec)
 	if err != nil {
@@ -97,11 +97,11 @@ func (x *sidecarEvaluator) Evaluate(ctx context.Context, _ bool) (int64, error) 
 	return res.GlobalStep, sidecar.Record(x.events, res.GlobalStep, values, prefix)
 }
 
-// Again does nothing: what was evaluated is in the events.
+// Again does nothing: the evaluation is in the events.
 func (x *sidecarEvaluator) Again(context.Context, string, bool) error { return nil }
 
-// restoreValues is Restore without the positions of Inputs, which begin at their beginning. The error wraps
-// checkpoint.ErrNone where there is no checkpoint.
+// restoreValues is Restore without the positions of Inputs, which start at the beginning. Without a checkpoint the error
+// wraps checkpoint.ErrNone.
 func (s *Strategy) restoreValues(ctx context.Context) (prefix string, err error) {
 	err = s.synchronize(ctx, func() (strategies.Notes, error) {
 		r, _, err := s.restore()

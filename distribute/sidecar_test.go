@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// evaluatorConfig is the RunConfig of an evaluator task, beside a chief and a worker.
+// evaluatorConfig returns the RunConfig of an evaluator task for a chief and a worker.
 func evaluatorConfig(t *testing.T, dir string, opts ...runconfig.Option) runconfig.RunConfig {
 	t.Helper()
 	rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"evaluator","index":0}}`,
@@ -27,8 +27,8 @@ func evaluatorConfig(t *testing.T, dir string, opts ...runconfig.Option) runconf
 	return rc
 }
 
-// TestSidecarEvaluates: an evaluator evaluates what the chief saves, with the chief's own results, and ends with it;
-// started again it has nothing to do.
+// TestSidecarEvaluates: an evaluator evaluates what the chief saves, with the chief's own results, and ends when the chief
+// does. Started again, it has nothing to do.
 func TestSidecarEvaluates(t *testing.T) {
 	dir := t.TempDir()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
@@ -99,7 +99,7 @@ func evaluateBeside(ctx context.Context, rc runconfig.RunConfig, evaluated chan<
 	return errors.Join(err, j.Close(ctx))
 }
 
-// trainOn makes a step on so many rows.
+// trainOn makes a step on that many rows.
 func (j *judged) trainOn(ctx context.Context, rows int) error {
 	x, y := tensor.New(tensor.Float32, rows, 3), tensor.New(tensor.Int32, rows)
 	for i := range tensor.Values[float32](x) {
@@ -112,7 +112,7 @@ func (j *judged) trainOn(ctx context.Context, rows int) error {
 	return err
 }
 
-// TestSidecarRefuses: what cannot be watched is refused.
+// TestSidecarRefuses: an invalid Sidecar is refused.
 func TestSidecarRefuses(t *testing.T) {
 	run := func(context.Context) (distribute.EvalResult, error) { return distribute.EvalResult{}, nil }
 	rc, err := runconfig.FromTFConfig("")
@@ -144,7 +144,7 @@ func TestSidecarRefuses(t *testing.T) {
 	}
 }
 
-// savedOnce is the folder of a training that has saved and ended.
+// savedOnce returns the folder of a training that has saved and ended.
 func savedOnce(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -175,7 +175,7 @@ func runEvaluator(ctx context.Context, rc runconfig.RunConfig, dir string) error
 	return errors.Join(err, p.Close(ctx))
 }
 
-// TestEvaluatorProcess: an evaluator beside a Coordinator's job evaluates both checkpoints, though it is killed in
+// TestEvaluatorProcess: the evaluator of a Coordinator's job evaluates both checkpoints, even though it is killed in
 // between, and ends with the job.
 func TestEvaluatorProcess(t *testing.T) {
 	p := newProcesses(t)

@@ -15,15 +15,15 @@ type staged struct {
 	readers []*inputs.TensorReader // by replica
 	batch   Batch
 	records []arrow.Record
-	before  func() []byte           // the position of the input before it, where it was read ahead
-	err     error                   // of reading it, to be returned in its turn
-	fed     map[*Function]*fedParts // functions that it is copied to the GPUs for
+	before  func() []byte           // the input's position before it, if it was read ahead
+	err     error                   // of reading it; returned in its turn
+	fed     map[*Function]*fedParts // functions for which it is copied to the GPUs
 }
 
-// fedParts is a batch as a function takes it.
+// fedParts is a batch in the form that a function takes.
 type fedParts struct {
 	parts []strategies.Batch
-	ahead bool // it is on its way
+	ahead bool // it is being copied to the GPUs
 }
 
 func (in *Input) newStaged() *staged {
@@ -38,7 +38,7 @@ func (in *Input) newStaged() *staged {
 // full reports whether each replica has a part.
 func (st *staged) full() bool { return len(st.records) == len(st.readers) }
 
-// add makes a record the part of the next replica, and keeps it, unless it has no rows.
+// add makes a record the part of the next replica and keeps it, unless it has no rows.
 func (st *staged) add(rec arrow.Record) error {
 	if rec.NumRows() == 0 {
 		rec.Release()
@@ -59,11 +59,11 @@ func (st *staged) add(rec arrow.Record) error {
 	return nil
 }
 
-// release gives the records back, once no copy of them is under way.
+// release releases the records once no copy of them is in progress.
 func (st *staged) release() error {
 	var errs []error
 	for f, fed := range st.fed {
-		if fed.ahead { // it was not run
+		if fed.ahead { // it did not run
 			errs = append(errs, f.uploader().Forget())
 		}
 		fed.ahead = false
@@ -75,8 +75,8 @@ func (st *staged) release() error {
 	return errors.Join(errs...)
 }
 
-// readAhead reads the batches behind the present one, as many as the functions that ran on the batch before want ahead, and
-// begins to copy them.
+// readAhead reads as many batches ahead as the functions that ran on the previous batch want, and begins to copy
+// them.
 func (it *Iterator) readAhead(ctx context.Context) error {
 	users := it.used
 	it.used = it.used[:0]
@@ -102,7 +102,7 @@ func (it *Iterator) readAhead(ctx context.Context) error {
 		}
 		if last.err = it.fill(ctx, last); last.err != nil {
 			if ctx.Err() != nil {
-				last.err = nil // the next call has a context of its own
+				last.err = nil // the next call has another context
 			}
 			return nil
 		}
@@ -115,7 +115,7 @@ func (it *Iterator) readAhead(ctx context.Context) error {
 	return nil
 }
 
-// grow adds a batch to those ahead, which is to be filled.
+// grow adds an empty batch to the ones ahead.
 func (it *Iterator) grow() error {
 	before, err := inputs.Mark(it.it)
 	if err != nil {
@@ -132,7 +132,7 @@ func (it *Iterator) grow() error {
 	return nil
 }
 
-// prefetch begins to copy the batch for a function, unless that has begun.
+// prefetch begins to copy the batch for a function, unless it already has.
 func (st *staged) prefetch(ctx context.Context, f *Function) error {
 	u, fed := f.uploader(), st.fed[f]
 	if u == nil || u.Ahead() == 0 || len(st.records) == 0 || fed != nil && fed.ahead {
@@ -144,13 +144,13 @@ func (st *staged) prefetch(ctx context.Context, f *Function) error {
 	}
 	var err error
 	if fed.parts, err = f.feeds(st.batch[:len(st.records)], fed.parts); err != nil {
-		return nil // the function's Run will say so
+		return nil // the function's Run returns the error
 	}
-	fed.ahead = true // also where it fails: the replicas before have begun
+	fed.ahead = true // even if it fails: copies for earlier replicas have begun
 	return u.Prefetch(ctx, fed.parts)
 }
 
-// take returns the batch as a function's GPUs get it, if it is b and nobody has put other tensors in it.
+// take returns the batch in the form copied to a function's GPUs, if it is b and its tensors were not replaced.
 func (st *staged) take(f *Function, b Batch) ([]strategies.Batch, bool) {
 	fed := st.fed[f]
 	if fed == nil || !fed.ahead || len(b) != len(fed.parts) {
@@ -167,13 +167,13 @@ func (st *staged) take(f *Function, b Batch) ([]strategies.Batch, bool) {
 	return fed.parts, true
 }
 
-// uploader is the function's stepper where it copies batches to GPUs, else nil.
+// uploader returns the function's stepper if it copies batches to GPUs, else nil.
 func (f *Function) uploader() strategies.Uploader {
 	u, _ := f.stepper.(strategies.Uploader)
 	return u
 }
 
-// current returns the batch of an open pass that b is, nil where the caller has made b.
+// current returns the Iterator whose current batch is b, nil if the caller made b.
 func (s *Strategy) current(b Batch) *Iterator {
 	i := slices.IndexFunc(s.inputs, func(in *Input) bool { return in.it != nil && len(b) > 0 && &b[0] == &in.it.now.batch[0] })
 	if i < 0 {

@@ -17,14 +17,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Strategy owns the variables of step functions and runs these on its replicas. One
-// goroutine at a time may use it and what it makes, but for a Coordinator.
+// Strategy owns the variables of step functions and runs the functions on its replicas.
+// A Strategy and what it makes, except a Coordinator, must be used by one goroutine at a
+// time.
 type Strategy struct {
 	config runconfig.RunConfig
 	log    *slog.Logger
 	inner  strategies.Strategy
-	shared strategies.Shared // inner, where other tasks share it; else nil
-	job    *strategies.Job   // nil: this process alone
+	shared strategies.Shared // inner if other tasks share it, else nil
+	job    *strategies.Job   // nil: only this process
 	seed   int64
 	dtype  tensor.DType
 
@@ -40,14 +41,14 @@ type Strategy struct {
 	ended       bool  // model_dir has the end of an earlier run
 	ready       bool  // the variables have the values of the job
 	over        bool  // training has ended in all tasks
-	interrupted bool  // training goes on when the job is started again
+	interrupted bool  // training continues when the job is started again
 	lost        bool  // a step failed: the others are not waited for
 	step        int64 // the global step
 	runs        int   // of training functions
-	more        bool  // the last of these had data in some task
+	more        bool  // the last run had data in some task
 
 	first       *Function         // the training function that ran first
-	saver       *checkpoint.Saver // of the chief, once it has saved
+	saver       *checkpoint.Saver // the chief's, once it has saved
 	remotes     remotes
 	coordinated bool // it has a Coordinator
 	worked      bool // it has run functions for one
@@ -64,10 +65,10 @@ type options struct {
 // WithLogger sets where progress is logged; the default is slog's default.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// New returns the strategy that a RunConfig names, and joins the cluster that it
-// describes: runconfig.New takes it from TF_CONFIG, runconfig.FromTFConfig from a text,
-// runconfig.FromCluster from a ClusterSpec. A task that is a parameter server calls Serve instead. An evaluator task, which is
-// alone, evaluates by the strategy's replicas in this process, or by the replicas of eval_distribute: see EvaluateCheckpoints.
+// New returns the strategy that a RunConfig names, and joins the cluster that it describes.
+// runconfig.New takes the cluster from TF_CONFIG, runconfig.FromTFConfig from a text,
+// runconfig.FromCluster from a ClusterSpec. A parameter server calls Serve instead. An evaluator task is not in the
+// cluster: it uses the strategy's replicas in this process, or those of eval_distribute; see EvaluateCheckpoints.
 func New(rc runconfig.RunConfig, opts ...Option) (*Strategy, error) {
 	o, err := collect(opts)
 	if err != nil {
@@ -135,8 +136,8 @@ func (s *Strategy) open(source gpus.Source) (err error) {
 	return nil
 }
 
-// Serve runs this task, a parameter server of the cluster that rc describes, until
-// the chief says that training is over, or ctx ends; the error wraps ErrInterrupted then.
+// Serve runs this task, a parameter server of the cluster that rc describes, until the
+// chief says that training is over. If ctx ends first, the error wraps ErrInterrupted.
 func Serve(ctx context.Context, rc runconfig.RunConfig, opts ...Option) error {
 	o, err := collect(opts)
 	if err != nil {
@@ -149,31 +150,31 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, opts ...Option) error {
 	return err
 }
 
-// Name is the strategy's name in config files.
+// Name returns the strategy's name in config files.
 func (s *Strategy) Name() string { return s.inner.Name() }
 
-// NumReplicasInSync is how many replicas make one step, over all tasks.
+// NumReplicasInSync returns the number of replicas, over all tasks, that make one step.
 func (s *Strategy) NumReplicasInSync() int { return max(s.inner.Replicas().InSync, 1) }
 
-// LocalReplicas is how many parts a batch of this task has.
+// LocalReplicas returns the number of this task's replicas: the parts of its batches.
 func (s *Strategy) LocalReplicas() int { return max(s.inner.Replicas().Local, 1) }
 
-// IsChief reports whether this task is the one that saves.
+// IsChief reports whether this task saves checkpoints.
 func (s *Strategy) IsChief() bool { return s.config.IsChief() }
 
-// GlobalStep is the number of runs of training functions, by all tasks.
+// GlobalStep returns the number of runs of training functions, by all tasks.
 func (s *Strategy) GlobalStep() int64 { return s.step }
 
 // lockstep reports whether every task takes part in every step.
 func (s *Strategy) lockstep() bool { return s.inner.Replicas().Lockstep }
 
-// asynchronous reports whether tasks share variables, but not each step.
+// asynchronous reports whether tasks share variables but make steps independently.
 func (s *Strategy) asynchronous() bool { return s.shared != nil && !s.lockstep() }
 
-// rank is this task's number among those that train.
+// rank is this task's number among the tasks that train.
 func (s *Strategy) rank() int { return max(s.config.WorkerRank(), 0) }
 
-// terms are what the tasks of a cluster compare besides the functions.
+// terms returns what the tasks of a cluster compare, in addition to the functions.
 func (s *Strategy) terms() strategies.Terms {
 	t := strategies.Terms{}
 	if seed, ok := s.config.TFRandomSeed(); ok {
@@ -204,8 +205,8 @@ func (s *Strategy) addVariables(f *Function) error {
 	return nil
 }
 
-// Variable returns a copy of a variable's value: of the model's, or of an
-// optimizer's where the strategy has those at hand.
+// Variable returns a copy of the value of a model's variable, or of an optimizer's if the
+// strategy has it in memory.
 func (s *Strategy) Variable(name string) (*tensor.Tensor, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func (s *Strategy) Variable(name string) (*tensor.Tensor, error) {
 	return s.inner.Variables().Get(name)
 }
 
-// VariableNames are the names of all variables, optimizer state included, sorted.
+// VariableNames returns the names of all variables, including optimizer state, sorted.
 func (s *Strategy) VariableNames() []string { return s.inner.Variables().Names() }
 
 // leave leaves the cluster.
@@ -224,9 +225,9 @@ func (s *Strategy) leave() error {
 	return s.job.Close()
 }
 
-// Close ends training and frees everything. In lock step, and on the chief,
-// training ends in all tasks: their next run of a training function tells so. After an
-// interruption it does not end, but goes on when the tasks are started again. A second Close does nothing.
+// Close ends training and frees everything. In lock step, or on the chief, it ends training in
+// all tasks: their next run of a training function returns an error that wraps ErrEnded. After an
+// interruption training continues when the tasks are started again. A second Close does nothing.
 func (s *Strategy) Close(ctx context.Context) error {
 	if s.closed {
 		return nil
@@ -258,7 +259,7 @@ func (s *Strategy) end(ctx context.Context) error {
 	if s.interrupted {
 		return s.shared.Finish(ctx, false)
 	}
-	if s.lockstep() && !s.over { // also before the first step: a task may still wait for its variables
+	if s.lockstep() && !s.over { // even before the first step: a task may still wait for its variables
 		if _, err := s.firstToTrain().stepper.Step(ctx, strategies.Step{Stop: strategies.Finished}); err != nil {
 			return err
 		}
@@ -266,8 +267,8 @@ func (s *Strategy) end(ctx context.Context) error {
 	return errors.Join(s.shared.Drain(ctx, false), s.shared.Finish(ctx, true))
 }
 
-// firstToTrain is the function that the other tasks run in their next step: the one that ran first or, before the first step, that was built
-// first. A shared strategy has one that trains.
+// firstToTrain returns the function that other tasks run in their next step: the first one that ran or, before the first step, the first
+// training function that was built. A shared strategy always has one.
 func (s *Strategy) firstToTrain() *Function {
 	if s.first != nil {
 		return s.first

@@ -25,7 +25,7 @@ const (
 	tableName  = "embedding/embeddings"
 )
 
-// tableProgram trains a table that is read by rows, on batches that it is given.
+// tableProgram trains a table that is read by rows, on given batches.
 type tableProgram struct {
 	*distribute.Strategy
 	train *distribute.Function
@@ -60,8 +60,8 @@ func newTableProgram(rc runconfig.RunConfig, opts ...distribute.Option) (*tableP
 	return p, nil
 }
 
-// tableData is a batch by its number, with ids that are repeated, and the last row and the first; below 0
-// it has an id that the table has no row for.
+// tableData returns the batch with a given number. It has repeated ids, and the ids of the first and last
+// row. For a negative number, it has an id without a row in the table.
 func tableData(n int64) distribute.Batch {
 	id, y := tensor.New(tensor.Int64, tableBatch, 2), tensor.New(tensor.Float32, tableBatch, 1)
 	ids, ys := tensor.Values[int64](id), tensor.Values[float32](y)
@@ -78,7 +78,7 @@ func tableData(n int64) distribute.Batch {
 	return distribute.Batch{{"id": id, "y": y}}
 }
 
-// tableStrategies cut the table in several ways.
+// tableStrategies split the table in several ways.
 var tableStrategies = map[string]runconfig.Strategy{
 	"fixed":                    {Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}},
 	"one row each":             {Name: "parameter_server", Partitioner: runconfig.Partitioner{Kind: "max_size", Bytes: 1}},
@@ -109,7 +109,7 @@ func trainTable(t *testing.T, c setup, dir string, from, to int64) {
 	})
 }
 
-// newestTensors reads and checks the whole newest checkpoint.
+// newestTensors reads and checks all of the newest checkpoint.
 func newestTensors(t *testing.T, dir string) (map[string]*tensor.Tensor, map[string]checkpoint.Info) {
 	t.Helper()
 	r, err := checkpoint.OpenLatest(t.Context(), dir)
@@ -133,7 +133,7 @@ func newestTensors(t *testing.T, dir string) (map[string]*tensor.Tensor, map[str
 	return values, infos
 }
 
-// TestShardedLookups: a table over servers trains as one that is whole here, its slots too.
+// TestShardedLookups: a table on several servers trains like a whole local one, including its slots.
 func TestShardedLookups(t *testing.T) {
 	dir := t.TempDir()
 	trainTable(t, setups[0], dir, 0, 12)
@@ -146,8 +146,8 @@ func TestShardedLookups(t *testing.T) {
 	}
 }
 
-// TestOtherServersGoOn: a job goes on with more servers than before, with other shards, then in one process,
-// as if it had not stopped.
+// TestOtherServersGoOn: a job continues with more servers, with other shards, and then in one process, as if it
+// had not stopped.
 func TestOtherServersGoOn(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	trainTable(t, setups[0], whole, 0, 12)
@@ -166,8 +166,8 @@ func TestOtherServersGoOn(t *testing.T) {
 	compareTraces(t, trace{variables: want}, trace{variables: got}, 1e-5)
 }
 
-// TestRowsThatAreNotThere: an id beyond a sharded table is the error of its step; other steps go on,
-// and in the end the chief need not wait for a worker that had such a step.
+// TestRowsThatAreNotThere: an id beyond a sharded table fails its step. Other steps continue, and at the end the
+// chief need not wait for a worker that had such a step.
 func TestRowsThatAreNotThere(t *testing.T) {
 	var log bytes.Buffer
 	job := setup{"coordinator", tableStrategies["fixed"], 2, 2}

@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// tally is what an evaluation has of some rows.
+// tally is the state of an evaluation for some rows.
 type tally struct {
 	rows   int64
-	states []metrics.Accumulator // of the metrics by their names' order, and the loss
+	states []metrics.Accumulator // of the metrics, in the order of their names, and of the loss
 }
 
 func (e *Evaluation) newTally() (*tally, error) {
@@ -34,10 +34,10 @@ func (e *Evaluation) newTally() (*tally, error) {
 	return t, nil
 }
 
-// loss is the mean of the loss over rows.
+// loss returns the accumulator of the loss, a mean over rows.
 func (t *tally) loss() metrics.Accumulator { return t.states[len(t.states)-1] }
 
-// add folds in what the replicas made of a batch.
+// add adds the replicas' results for a batch.
 func (t *tally) add(res *Result, all []operands) error {
 	for i, o := range all {
 		if err := updateAll(t.states[i], res.operands(o)); err != nil {
@@ -58,7 +58,7 @@ func (t *tally) add(res *Result, all []operands) error {
 	return nil
 }
 
-// tensors are the tally as it travels: the number of rows, and the state of each metric as bytes.
+// tensors returns the tally as a message: the number of rows, and the state of each metric as bytes.
 func (t *tally) tensors() ([]*tensor.Tensor, error) {
 	out := []*tensor.Tensor{tensor.Scalar(t.rows)}
 	for _, acc := range t.states {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// totals is the strategy where the sums of metrics are variables that all tasks add to, else nil.
+// totals returns the strategy if the sums of metrics are variables to which all tasks add, else nil.
 func (s *Strategy) totals() strategies.Totals {
 	t, ok := s.inner.(strategies.Totals)
 	if !ok {
@@ -20,10 +20,10 @@ func (s *Strategy) totals() strategies.Totals {
 	return t
 }
 
-// total is the name of the variable of a metric's sums.
+// total returns the name of the variable of a metric's sums.
 func (m *Metric) total() string { return saved.PrivatePrefix + "totals/" + m.name }
 
-// initialTotals are the variables of metrics, where there are some.
+// initialTotals returns the variables of metrics, if there are any.
 func (s *Strategy) initialTotals() (all []initialValue, err error) {
 	if s.totals() == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func (s *Strategy) initialTotals() (all []initialValue, err error) {
 	return all, nil
 }
 
-// addToTotal moves what this task has seen to the sums of all.
+// addToTotal moves this task's sums to the sums of all tasks.
 func (m *Metric) addToTotal(ctx context.Context, to strategies.Totals) error {
 	sums, _ := metrics.Sums(m.state)
 	value, err := tensor.FromSlice(sums, len(sums))
@@ -68,7 +68,7 @@ func (m *Metric) fromTotal() (metrics.Accumulator, error) {
 	return all, nil
 }
 
-// setTotal begins the sums with a state of a checkpoint, which this task holds.
+// setTotal sets the sums to the state, from a checkpoint, that this task has.
 func (m *Metric) setTotal() error {
 	if m.strategy.totals() == nil {
 		return nil

@@ -39,8 +39,8 @@ func counting(rc runconfig.RunConfig) (s *distribute.Strategy, f *distribute.Fun
 	return s, f, count, err
 }
 
-// TestTotalsOfAsynchronousWorkers: no update of a metric is lost where workers make them at
-// once, and checkpoints carry the metric, also to another strategy.
+// TestTotalsOfAsynchronousWorkers: no update of a metric is lost if workers make updates in
+// parallel. Checkpoints have the metric, also for another strategy.
 func TestTotalsOfAsynchronousWorkers(t *testing.T) {
 	const workers, steps, rows = 3, 15, 4
 	for _, sync := range []bool{false, true} {

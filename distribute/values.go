@@ -9,14 +9,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Tensors are the arguments of one replica by name; the first dimension of each is the row.
+// Tensors are the arguments of one replica by name. The first dimension of each is the rows.
 type Tensors map[string]*tensor.Tensor
 
-// Batch is what one run of a function gets: the part of each local replica. There
-// are fewer at the end of the data, and none in a task that has no more.
+// Batch is the input of one run of a function: a part for each local replica. It has fewer
+// parts at the end of the data, and none in a task without more data.
 type Batch []Tensors
 
-// PerReplica is one result of each local replica that had data.
+// PerReplica is a result of each local replica that had data.
 type PerReplica []*tensor.Tensor
 
 // arg is an argument that a function declared.
@@ -26,7 +26,7 @@ type arg struct {
 	shape []int // of a row
 }
 
-// feed checks a part against the arguments of a function, and puts it in their order.
+// feed checks a part against the arguments of a function, and puts it in the arguments' order.
 func feed(args []arg, part Tensors, dst []*tensor.Tensor) (rows int, feeds []*tensor.Tensor, err error) {
 	rows, dst = -1, dst[:0]
 	for _, a := range args {

@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Work runs the functions that the chief's Coordinator schedules, until that is
-// closed, the job has ended, or ctx ends; the error wraps ErrInterrupted then. The strategy is
-// Work's meanwhile. A worker that was started again calls it as the first did.
+// Work runs the functions that the chief's Coordinator schedules, until the Coordinator is
+// closed or the job has ended. If ctx ends first, the error wraps ErrInterrupted. Do not use the
+// strategy meanwhile. A worker that is started again calls Work again.
 func (s *Strategy) Work(ctx context.Context) error {
 	if err := s.scheduled(); err != nil {
 		return fmt.Errorf("work: %w", err)
@@ -47,7 +47,7 @@ func (s *Strategy) work(ctx context.Context) error {
 	return s.job.RunFunctions(ctx, &executor{strategy: s, end: cancel})
 }
 
-// scheduled reports a strategy that cannot run functions for a Coordinator.
+// scheduled returns an error if the strategy cannot run functions for a Coordinator.
 func (s *Strategy) scheduled() error {
 	if s.job == nil || s.Name() != "parameter_server" {
 		return fmt.Errorf("strategy %s: a Coordinator needs parameter_server in a cluster with a chief, workers and ps tasks", s.Name())
@@ -65,7 +65,7 @@ type executor struct {
 	resources map[int]resource
 }
 
-// resource is what this worker made, or why it did not.
+// resource is what this worker made for a PerWorker, or the error.
 type resource struct {
 	value any
 	drop  func() error
@@ -74,7 +74,7 @@ type resource struct {
 
 var _ remote.Executor = (*executor)(nil)
 
-// Begin brings the strategy to where the job is.
+// Begin brings the strategy to the state of the job.
 func (e *executor) Begin(ctx context.Context) error {
 	e.resources = map[int]resource{}
 	_, err := e.strategy.Restore(ctx)
@@ -84,7 +84,7 @@ func (e *executor) Begin(ctx context.Context) error {
 	return fault(err)
 }
 
-// fault marks errors of functions that found the variables gone.
+// fault marks errors of functions saying that variables were lost.
 func fault(err error) error {
 	if errors.Is(err, ErrSessionLost) || errors.Is(err, ErrPeerLost) {
 		return fmt.Errorf("%w: %w", ErrServersLost, err)
@@ -114,7 +114,7 @@ func (e *executor) made(ctx context.Context, name string) (r resource) {
 	return r
 }
 
-// workerContext says which share of the data a worker of a Coordinator takes: the chief takes none.
+// workerContext describes the share of the data for a Coordinator's worker. The chief has none.
 func (s *Strategy) workerContext() inputs.Context {
 	workers := len(s.config.ClusterSpec().Tasks(runconfig.Worker))
 	return inputs.Context{Pipeline: s.config.TaskID(), NumPipelines: max(workers, 1), ReplicasInSync: 1, Seed: s.seed}
@@ -148,7 +148,7 @@ func (e *executor) Run(ctx context.Context, c remote.Call) ([]*tensor.Tensor, er
 	return results, nil
 }
 
-// End drops what was made.
+// End drops all resources.
 func (e *executor) End() {
 	for _, r := range e.resources {
 		if r.err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// WithTrainedWeights evaluates, predicts and exports with the weights as they were trained, where the optimizer keeps
-// averages of them (optimizers.Averaging). Without it the averages are used.
+// WithTrainedWeights evaluates, predicts and exports with the trained weights even if the optimizer keeps averages of
+// them (optimizers.Averaging). Without it the averages are used.
 func WithTrainedWeights() Option {
 	return func(e *Estimator) error {
 		e.trainedWeights = true
@@ -18,7 +18,7 @@ func WithTrainedWeights() Option {
 	}
 }
 
-// averages are the names of the averages that a session which trains keeps, by variable, where they are to be used.
+// averages maps variables to the names of their averages in a session that trains, nil if averages are not used.
 func (e *Estimator) averages(s *session) map[string]string {
 	if e.trainedWeights {
 		return nil
@@ -26,7 +26,7 @@ func (e *Estimator) averages(s *session) map[string]string {
 	return update.Averages(s.program.spec.TrainOp)
 }
 
-// takeAverages lets variables of an export that the checkpoint has averages of take these.
+// takeAverages exports the checkpoint's average of a variable, if there is one, in place of the variable.
 func (x *exporting) takeAverages(p *program) error {
 	if x.est.trainedWeights {
 		return nil

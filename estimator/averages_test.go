@@ -23,7 +23,7 @@ import (
 
 const emaSuffix = "/ExponentialMovingAverage"
 
-// averagedToy is toyModel with an optimizer of that averaging.
+// averagedToy is toyModel with an optimizer that averages.
 func averagedToy(a optimizers.Averaging) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		y := layers.Dense(mc, features.Dense("x"), 1, layers.Weights{})
@@ -50,7 +50,7 @@ func values(t *testing.T, e *estimator.Estimator, name string) []float32 {
 	return tensor.Values[float32](v)
 }
 
-// predicted are the model's predictions of toyData.
+// predicted returns the model's predictions for toyData.
 func predicted(t *testing.T, e *estimator.Estimator) []float32 {
 	t.Helper()
 	var out []float32
@@ -63,7 +63,7 @@ func predicted(t *testing.T, e *estimator.Estimator) []float32 {
 	return out
 }
 
-// linear are predictions by a kernel and a bias.
+// linear returns predictions by a kernel and a bias.
 func linear(kernel, bias []float32) []float32 {
 	out := make([]float32, 10)
 	for i := range out {
@@ -84,8 +84,8 @@ func close32(t *testing.T, what string, got, want []float32, tolerance float64) 
 	}
 }
 
-// TestAveragesAreUsed: evaluation, in memory too, prediction and exports take the averages, or the weights as they were
-// trained where these are asked for.
+// TestAveragesAreUsed: evaluation, also in memory, prediction and exports use the averages, or the trained weights if
+// these are asked for.
 func TestAveragesAreUsed(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	fn := averagedToy(toyEMA)
@@ -147,7 +147,7 @@ func TestAveragesAreUsed(t *testing.T) {
 	}
 }
 
-// servedToy are the predictions of a SavedModel.
+// servedToy returns the predictions of a SavedModel.
 func servedToy(t *testing.T, dir string) []float32 {
 	t.Helper()
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})
@@ -179,7 +179,7 @@ func servedToy(t *testing.T, dir string) []float32 {
 	return tensor.Values[float32](out[0])
 }
 
-// TestAveragedTrainingResumes: training in pieces has the checkpoint of training in one go, to the bit.
+// TestAveragedTrainingResumes: training in pieces ends with the same checkpoint as training in one go, bit for bit.
 func TestAveragedTrainingResumes(t *testing.T) {
 	for _, a := range []optimizers.Averaging{
 		{Kind: optimizers.EMA, Decay: 0.99, Rising: true},
@@ -198,8 +198,8 @@ func TestAveragedTrainingResumes(t *testing.T) {
 	}
 }
 
-// TestAveragingBeginsLater: a training that keeps averages goes on from a checkpoint without any: they begin with the weights.
-// One that keeps none goes on from a checkpoint with averages, and drops them.
+// TestAveragingBeginsLater: if averaging begins with a checkpoint without averages, these start from the weights. If it
+// ends, training drops the averages of the checkpoint.
 func TestAveragingBeginsLater(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := custom(t, averagedToy(optimizers.Averaging{}), dir).Train(t.Context(), forever(&toyData{}), estimator.MaxSteps(5)); err != nil {
@@ -223,7 +223,7 @@ func TestAveragingBeginsLater(t *testing.T) {
 	close32(t, "prediction without averages", predicted(t, last), linear(values(t, last, "dense/kernel"), values(t, last, "dense/bias")), 1e-6)
 }
 
-// TestAveragesOfAWarmStart begin with the weights that it takes, and so do those of an InitFn.
+// TestAveragesOfAWarmStart: averages start from the weights of a warm start, or of an InitFn.
 func TestAveragesOfAWarmStart(t *testing.T) {
 	from := custom(t, averagedToy(optimizers.Averaging{}), t.TempDir())
 	if _, err := from.Train(t.Context(), forever(&toyData{}), estimator.MaxSteps(9)); err != nil {
@@ -241,7 +241,7 @@ func TestAveragesOfAWarmStart(t *testing.T) {
 	close32(t, "average", values(t, e, "dense/kernel"+emaSuffix), want, 1e-6)
 }
 
-// TestAveragesUnderEveryStrategy: every strategy has the averages of one device.
+// TestAveragesUnderEveryStrategy: every strategy has the same averages as one device.
 func TestAveragesUnderEveryStrategy(t *testing.T) {
 	testkit.NotConcurrent(t)
 	for _, a := range []optimizers.Averaging{{Kind: optimizers.EMA, Decay: 0.75}, {Kind: optimizers.SWA, Start: 2, Every: 2}} {
@@ -277,7 +277,7 @@ func TestAveragesUnderEveryStrategy(t *testing.T) {
 				}
 				tolerance := 1e-5
 				if st.s.Name == "parameter_server" && !st.s.Sync {
-					tolerance = 0.05 // rows are fetched before the update of the step before
+					tolerance = 0.05 // rows are prefetched before the previous step's update
 				}
 				for name := range want {
 					close32(t, name, got[name], want[name], tolerance)
@@ -287,7 +287,7 @@ func TestAveragesUnderEveryStrategy(t *testing.T) {
 	}
 }
 
-// TestKilledAveragedTraining: what a kill leaves behind goes on to the same averages.
+// TestKilledAveragedTraining: a killed training that continues ends with the same averages.
 func TestKilledAveragedTraining(t *testing.T) {
 	whole, cut := t.TempDir(), t.TempDir()
 	fn := averagedToy(optimizers.Averaging{Kind: optimizers.SWA, Every: 2})

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// WithCheckpointExtra keeps bytes in every checkpoint that training writes, by a key of the caller's, for example what
-// a preprocessing was adapted to. CheckpointExtra reads them. They are copied.
+// WithCheckpointExtra stores a copy of value under key in every checkpoint that training writes, for example the state
+// of an adapted preprocessing. CheckpointExtra reads it.
 func WithCheckpointExtra(key string, value []byte) Option {
 	return func(e *Estimator) error {
 		if key == "" {
@@ -26,9 +26,9 @@ func WithCheckpointExtra(key string, value []byte) Option {
 	}
 }
 
-// CheckpointExtra reads what WithCheckpointExtra kept. path is a checkpoint prefix, or a folder, whose newest checkpoint
-// is read. ok is false where the checkpoint has nothing of the key. Where there is no checkpoint, as where path names another file, the
-// error wraps ErrNoCheckpoint.
+// CheckpointExtra reads a value that WithCheckpointExtra stored. path is a checkpoint prefix, or a folder, whose newest
+// checkpoint is read. ok is false if the checkpoint does not have the key. If path names no checkpoint, the error wraps
+// ErrNoCheckpoint.
 func CheckpointExtra(ctx context.Context, path, key string) (value []byte, ok bool, err error) {
 	r, err := openCheckpoint(ctx, path)
 	if err != nil {

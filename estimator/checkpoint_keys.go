@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// The keys that a checkpoint has besides its strategy's. They are scalar strings.
+// The keys of a checkpoint in addition to the strategy's. They are scalar strings.
 const (
 	hookStateKey = saved.PrivatePrefix + "hooks/"
 	extraKey     = saved.PrivatePrefix + "extra/"

@@ -24,7 +24,7 @@ type checkpoints struct {
 	input    *trainingInput
 	files    *trainingFiles
 	stateful []hooks.Stateful
-	plateau  *plateau     // nil: the learning rate waits for none
+	plateau  *plateau     // nil: the learning rate does not depend on evaluations
 	best     *bestWeights // nil: training ends with its last weights
 	saved    int64        // step of the newest checkpoint, -1 for none
 	prefix   string       // of that checkpoint
@@ -65,7 +65,7 @@ func (c *checkpoints) restoreOrInit() (*checkpoint.Reader, distribute.Notes, err
 	return r, notes, nil
 }
 
-// initOnce sets variables by a warm start or the model's InitFn, if there is one.
+// initOnce sets variables by a warm start or the model's InitFn, if the model has either.
 func (c *checkpoints) initOnce() error {
 	if c.session.est.warm != nil {
 		return c.session.warmStart()
@@ -79,7 +79,7 @@ func (c *checkpoints) initOnce() error {
 // variableSetter sets variables to values in memory.
 type variableSetter struct{ session *session }
 
-// Set replaces a value; an average of the variable begins with it, too.
+// Set replaces a value; an average of the variable starts from it, too.
 func (v variableSetter) Set(name string, value *tensor.Tensor) error {
 	vars := v.session.strategy.Variables()
 	if average := update.Averages(v.session.program.spec.TrainOp)[name]; average != "" {
@@ -98,7 +98,7 @@ func (c *checkpoints) newest() (*checkpoint.Reader, error) {
 	return checkpoint.OpenLatest(context.Background(), c.session.est.modelDir)
 }
 
-// restoreAll gives variables and hooks the states they had, and returns the inputs'.
+// restoreAll restores variables and hooks, and returns the states of the inputs.
 func (c *checkpoints) restoreAll(r *checkpoint.Reader) (notes distribute.Notes, err error) {
 	if err := c.session.checkFeatures(r); err != nil {
 		return notes, err
@@ -186,7 +186,7 @@ func (c *checkpoints) write(ctx context.Context, snap *distribute.Snapshot) (str
 		}
 		x.Strings[hookStateKey+st.StateKey()] = state
 	}
-	// What was reported of the steps so far is on disk before they count as saved.
+	// Events of the steps so far must be on disk before the steps count as saved.
 	if err := c.files.events.Flush(); err != nil {
 		return "", err
 	}

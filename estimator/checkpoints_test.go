@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// advancing is a strategy in which other workers have made steps when it is
-// synchronized.
+// advancing is a strategy in which other workers have made steps before it
+// synchronizes.
 type advancing struct {
 	distribute.Strategy
 	step int64

@@ -66,7 +66,7 @@ func readClipGolden(t *testing.T) *clipGolden {
 	return g
 }
 
-// input is the data, each worker's k-th batch its share of batch k.
+// input is the data: a worker's k-th batch is its share of batch k.
 func (g *clipGolden) input(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	ids := func(name string, n int) inputs.Column {
 		return inputs.Column{Name: name, DType: tensor.Int64, Shape: []int{n}}
@@ -105,7 +105,7 @@ func (g *clipGolden) input(_ context.Context, ic inputs.Context) (inputs.Dataset
 	return inputs.Pipe(ds, inputs.Batch(g.Batch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// model is that of testdata/clip.py: a table for each kind of lookup.
+// model is the model of testdata/clip.py: a table for each kind of lookup.
 func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
 		v := map[string]*G.Node{}
@@ -156,12 +156,12 @@ func (g *clipGolden) model(clip optimizers.TransformKind) estimator.ModelFn {
 	})
 }
 
-// check trains, and compares the variables with TensorFlow's.
+// check trains and compares the variables with TensorFlow's.
 func (g *clipGolden) check(t *testing.T, clip optimizers.TransformKind, j equalJob) {
 	t.Helper()
 	j.fn, j.data = g.model(clip), g.input
 	steps, want := g.Steps, g.Trained[clip][1]
-	if j.servers > 0 && !j.strategy.Sync { // rows are fetched ahead of the steps before
+	if j.servers > 0 && !j.strategy.Sync { // rows are prefetched before earlier steps end
 		steps, want = 1, g.Trained[clip][0]
 	}
 	e := custom(t, j.fn, j.train(t, int64(steps)))
@@ -175,9 +175,9 @@ func (g *clipGolden) check(t *testing.T, clip optimizers.TransformKind, j equalJ
 	}
 }
 
-// TestClipsAreTensorFlows trains with each clip, alone and under each strategy. A
-// clip sees each row of a sparse lookup once, and each place of a gather by itself.
-// Replicas, workers and servers do not change this.
+// TestClipsAreTensorFlows trains with each clip, alone and under each strategy. A clip
+// sees each row of a sparse lookup once, and each index of a gather separately. Replicas,
+// workers and servers do not change this.
 func TestClipsAreTensorFlows(t *testing.T) {
 	g := readClipGolden(t)
 	shards := runconfig.Partitioner{Kind: "fixed_shards"}

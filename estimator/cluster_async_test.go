@@ -13,10 +13,10 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestAsynchronousWorkersReadTheirShares: every worker trains on all of its share,
-// including one that starts when the others are done. Rows are fetched ahead.
+// TestAsynchronousWorkersReadTheirShares: every worker trains on all of its share, even
+// if it starts when the others are done. Rows are prefetched.
 func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
-	const batches = (equalSteps*equalBatch/3 + equalBatch - 1) / equalBatch // of each
+	const batches = (equalSteps*equalBatch/3 + equalBatch - 1) / equalBatch // of each worker
 	s := runconfig.Strategy{Name: "parameter_server"}
 	for _, r := range trainCluster(t, t.TempDir(), 3, 2, s, func(rank int, m *member) {
 		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
@@ -35,8 +35,8 @@ func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
 	}
 }
 
-// TestChiefIsInterruptedWhileOthersTrain: a chief at the end of its input, which
-// waits for the others, saves and ends when it is interrupted.
+// TestChiefIsInterruptedWhileOthersTrain: a chief that is at the end of its input and
+// waits for the others saves and ends when it is interrupted.
 func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
 	bounded, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()

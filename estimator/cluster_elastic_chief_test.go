@@ -14,21 +14,21 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// errKilled is the end of a task that tells nobody of it.
+// errKilled ends a task that does not tell the others.
 var errKilled = fmt.Errorf("killed: %w", estimator.ErrPeerLost)
 
-// patient are workers that wait for others as long as a slow machine takes to end one.
+// patient lets workers wait for others for as long as a slow machine takes to end one.
 var patient = runconfig.Connections(runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64})
 
-// TestElasticChiefGoes: a worker takes the chief's place, goes on from the same step, and saves the end; the former chief
-// comes back as a worker.
+// TestElasticChiefGoes: a worker takes the chief's place, continues from the same step, and saves the last one; the
+// former chief comes back as a worker.
 func TestElasticChiefGoes(t *testing.T) {
 	for _, workers := range []int{2, 3} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) { elasticChief(t, workers) })
 	}
 }
 
-// arriving calls then when a task has joined its job, before it meets the others.
+// arriving calls then when a task has joined its job, before it synchronizes.
 type arriving struct {
 	hooks.Base
 	then func()
@@ -72,7 +72,7 @@ func elasticChief(t *testing.T, workers int) {
 				return nil
 			}}))
 			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
-				defer goOn() // where it fails
+				defer goOn() // if it fails
 				return e.Train(ctx, m.input, m.opts...)
 			}
 		}
@@ -97,7 +97,7 @@ func TestElasticChiefComesBackOtherwise(t *testing.T) {
 	took, refused := make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(took) })
 	res := trainCluster(t, t.TempDir(), 2, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {
-		m.fn, m.input = estimator.ModelFunc(numberedModel), estimator.InputFunc(numberedRows) // without end
+		m.fn, m.input = estimator.ModelFunc(numberedModel), estimator.InputFunc(numberedRows) // endless
 		m.run = append(m.run, patient)
 		if rank == 0 {
 			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
@@ -112,7 +112,7 @@ func TestElasticChiefComesBackOtherwise(t *testing.T) {
 			return
 		}
 		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
-			defer goOn() // where it fails
+			defer goOn() // if it fails
 			return e.Train(ctx, m.input, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
 				if r.GlobalStep() == 10 {
 					goOn()

@@ -47,7 +47,7 @@ func afterEach(then func(r hooks.Run, made int) error) hooks.Hook {
 	}}
 }
 
-// numberedBatches are the rows of the first batches of one process.
+// numberedBatches returns the rows of the first batches of one process.
 func numberedBatches(t *testing.T, n int64) (batches [][]float32) {
 	t.Helper()
 	ds, err := numberedRows(t.Context(), inputs.Context{Seed: 1})
@@ -75,9 +75,9 @@ func numberedBatches(t *testing.T, n int64) (batches [][]float32) {
 	return batches
 }
 
-// elasticJob trains three workers; one is enough. The losses of all steps must equal the losses that the batches of one
-// process give by hand: then each row of them was in the step that counts, once. A worker that is killed behind a step
-// may not have left the others time to make it; they make it again.
+// elasticJob trains with three workers; one is enough. The losses of all steps must equal the losses computed by hand for
+// the batches of one process: then each row counted once, in its step. If a worker is killed right after a step, the
+// others may not have finished it, and make it again.
 func elasticJob(t *testing.T, ended []int, adjust func(rank int, m *member)) {
 	t.Helper()
 	var all watched
@@ -148,7 +148,7 @@ func TestElasticTwoKilled(t *testing.T) {
 	})
 }
 
-// TestElasticChiefKilledWhileOneJoins: the third worker takes the chief's place, and the one that was about to join does so there.
+// TestElasticChiefKilledWhileOneJoins: the third worker takes the chief's place, and the worker that was about to join joins it.
 func TestElasticChiefKilledWhileOneJoins(t *testing.T) {
 	begun, arrives, joined := newEvent(), newEvent(), newEvent()
 	elasticJob(t, []int{1, 2}, func(rank int, m *member) {
@@ -185,7 +185,7 @@ func TestElasticChiefKilledWhileOneJoins(t *testing.T) {
 	})
 }
 
-// TestElasticBelowMin: too few workers wait for the others to come back, then end and say so.
+// TestElasticBelowMin: too few workers wait for the others to come back, then end with an error that says so.
 func TestElasticBelowMin(t *testing.T) {
 	res := trainCluster(t, t.TempDir(), 2, 0, elastic(runconfig.Elastic{Min: 2}), func(rank int, m *member) {
 		if rank == 1 {
@@ -199,7 +199,7 @@ func TestElasticBelowMin(t *testing.T) {
 	}
 }
 
-// TestElasticGeneratorWarns: workers that read a generator say what it has to do.
+// TestElasticGeneratorWarns: workers that read a generator warn what it must do.
 func TestElasticGeneratorWarns(t *testing.T) {
 	var log bytes.Buffer
 	input := func(context.Context, inputs.Context) (inputs.Dataset, error) {

@@ -19,7 +19,7 @@ import (
 
 const fallingRate = 2e-6
 
-// fallingLine is y = w·x + b from zeros, whose learning rate falls.
+// fallingLine is y = w·x + b, starting at zero, with a falling learning rate.
 func fallingLine(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := features.Dense("x")
 	y := layers.Dense(mc, x, 1, layers.Weights{KernelInit: initializers.Zeros()})
@@ -50,8 +50,8 @@ func fallingLosses(steps [][]float32, factors []float64) (all []float64) {
 	return all
 }
 
-// TestElasticScaleLR: the rate follows the number of workers, that training began with 3 is known after a restart with
-// two, and the losses are the hand-made ones.
+// TestElasticScaleLR: the rate follows the number of workers. A restart with two knows that training began with three.
+// The losses are those computed by hand.
 func TestElasticScaleLR(t *testing.T) {
 	j := &journal{rows: map[int64]map[int][]float32{}}
 	var chief watched

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	numbered      = 103 // rows of an epoch, which batches do not divide
+	numbered      = 103 // rows of an epoch, not a multiple of the batch size
 	numberedBatch = 10
 )
 
-// numberedRows are rows that know their number, shuffled anew in each epoch, whose last batch is short.
+// numberedRows are numbered rows, shuffled in each epoch. The last batch of an epoch is short.
 func numberedRows(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	x := make([]float32, numbered)
 	for i := range x {
@@ -46,13 +46,13 @@ func numberedModel(mc *estimator.ModelContext, features models.Features, labels 
 	return spec, nil
 }
 
-// journal has the rows of each step by worker.
+// journal records the rows of each step by worker.
 type journal struct {
 	mu   sync.Mutex
 	rows map[int64]map[int][]float32
 }
 
-// note is the hook that writes it, and calls then after each step with the number of steps that this worker made.
+// note returns the hook that writes the journal and, after each step, calls then with this worker's number of steps.
 func (j *journal) note(rank int, then func(r hooks.Run, made int) error) hooks.Hook {
 	return &noteRows{hookFuncs: hookFuncs{}, journal: j, rank: rank, then: then}
 }
@@ -115,7 +115,7 @@ func (j *journal) check(t *testing.T, last int64, perStep func(step int64) int) 
 	}
 }
 
-// of are the rows of a step, by rank.
+// of returns the rows of a step, by rank.
 func (j *journal) of(step int64) (all []float32) {
 	for rank := range 8 {
 		all = append(all, j.rows[step][rank]...)
@@ -129,7 +129,7 @@ func sorted(x []float32) []float32 {
 	return x
 }
 
-// TestElasticRowsOnce: a worker comes late, one leaves and comes back, and each row of an epoch is in one step.
+// TestElasticRowsOnce: one worker comes late, another leaves and comes back, and each row of an epoch is in one step.
 func TestElasticRowsOnce(t *testing.T) {
 	for _, batch := range []string{runconfig.GlobalBatch, runconfig.PerWorkerBatch} {
 		t.Run(batch, func(t *testing.T) { elasticRows(t, batch) })
@@ -150,7 +150,7 @@ func elasticRows(t *testing.T, batch string) {
 			return false
 		}
 	}
-	// The failure of a worker right behind a step may spare the others that step; where it leaves on a signal, all made it.
+	// If a worker fails right after a step, the others may not have made that step. If it leaves on a signal, all have.
 	leaving, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	strategy := elastic(runconfig.Elastic{Min: 2, Batch: batch, WaitSecs: 0.01})

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// elastic is a strategy whose workers go and come.
+// elastic is a strategy whose workers leave and join.
 func elastic(e runconfig.Elastic) runconfig.Strategy {
 	return runconfig.Strategy{Name: "multi_worker_mirrored", Elastic: e}
 }
@@ -38,7 +38,7 @@ func (w *watched) hook() hooks.Hook {
 	}}
 }
 
-// near fails where the losses differ from one process's.
+// near fails if the losses differ from the losses of one process.
 func (w *watched) near(t *testing.T, last int64) {
 	t.Helper()
 	one := lossesOf(t, t.TempDir(), 1, 0, runconfig.Strategy{Name: "default"}, nil, last)
@@ -51,7 +51,7 @@ func (w *watched) near(t *testing.T, last int64) {
 
 var errGone = errors.New("gone for good")
 
-// goes is a hook with which a worker fails after a step.
+// goes is a hook that makes a worker fail after a step.
 func goes(step int64) hooks.Hook {
 	return hookFuncs{after: func(r hooks.Run) error {
 		if r.GlobalStep() == step {
@@ -61,8 +61,8 @@ func goes(step int64) hooks.Hook {
 	}}
 }
 
-// TestElasticWorkersGo: the others divide the batch among them, and each step is
-// that of the whole batch as if nothing had happened, though no checkpoint was ever written.
+// TestElasticWorkersGo: the remaining workers divide the batch among them, so that each
+// step has the whole batch, as if no worker had left. No checkpoint is ever written.
 func TestElasticWorkersGo(t *testing.T) {
 	var chief watched
 	res := trainCluster(t, t.TempDir(), 5, 0, elastic(runconfig.Elastic{Min: 1}), func(rank int, m *member) {

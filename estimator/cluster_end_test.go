@@ -17,7 +17,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// hookFuncs is a hook of functions.
+// hookFuncs is a hook made of functions.
 type hookFuncs struct {
 	hooks.Base
 	after func(hooks.Run) error
@@ -52,7 +52,7 @@ func TestClusterEndsWithSlowWorker(t *testing.T) {
 	for _, r := range trainCluster(t, t.TempDir(), 2, 0, runconfig.Strategy{Name: "multi_worker_mirrored"}, func(rank int, m *member) {
 		m.opts = []estimator.TrainOption{estimator.MaxSteps(3)}
 		if rank == 1 {
-			m.run = append(m.run, runconfig.ModelDir(t.TempDir())) // where no task reports an end
+			m.run = append(m.run, runconfig.ModelDir(t.TempDir())) // in which no task reports an end
 			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{end: func() { time.Sleep(2500 * time.Millisecond) }}))
 		}
 	}) {
@@ -62,8 +62,8 @@ func TestClusterEndsWithSlowWorker(t *testing.T) {
 	}
 }
 
-// TestClusterStopsTogether: where a hook of one worker asks to stop, all workers stop at the
-// same step.
+// TestClusterStopsTogether: if a hook of one worker asks to stop, all workers stop at the same
+// step.
 func TestClusterStopsTogether(t *testing.T) {
 	for _, c := range synchronous {
 		for who := range 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestClusterOtherFiles: a worker whose input has other files than the chief's says so and trains on; one with the same files in another
-// folder says nothing.
+// TestClusterOtherFiles: a worker whose input has other files than the chief's logs a warning and trains on. The same files in another
+// folder are fine.
 func TestClusterOtherFiles(t *testing.T) {
 	for _, s := range strategiesOfClusters {
 		for name, rows := range map[string]string{"same": "1,2\n3,4\n", "other": "1,2\n3,40\n"} {
@@ -35,7 +35,7 @@ func TestClusterOtherFiles(t *testing.T) {
 						return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(2, false)), err
 					})
 					if name == "other" {
-						m.ctx = ctx // until it is said
+						m.ctx = ctx // until the warning is logged
 					} else {
 						m.opts = []estimator.TrainOption{estimator.MaxSteps(4)}
 					}

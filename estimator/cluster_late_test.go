@@ -38,7 +38,7 @@ func TestClusterWorkerComesLate(t *testing.T) {
 type lateness struct {
 	last, moment int64
 	after        time.Duration
-	own          bool // it does not share model_dir
+	own          bool // it has a model_dir of its own
 	servers      int
 }
 

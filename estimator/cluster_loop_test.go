@@ -53,8 +53,8 @@ func TestLoopEndsInAllTasks(t *testing.T) {
 }
 
 // TestLoopReduceAndSave: Reduce combines the values of all tasks in lock step, and
-// Save writes a checkpoint of the present step on the chief alone, from which
-// another loop continues.
+// Save writes a checkpoint of the current step, only on the chief. Another loop
+// continues from it.
 func TestLoopReduceAndSave(t *testing.T) {
 	const steps = 3
 	s := runconfig.Strategy{Name: "multi_worker_mirrored"}
@@ -114,7 +114,7 @@ func TestLoopReduceAndSave(t *testing.T) {
 			t.Errorf("%d workers: the checkpoint is of step %d, expected %d: %v", workers, step, steps, err)
 		}
 		if workers > 1 {
-			continue // the input's position is that of as many workers
+			continue // the input position is for this number of workers
 		}
 		rc, err := runconfig.New(runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
 		if err != nil {

@@ -34,7 +34,7 @@ func commonTerms(s runconfig.Strategy) *terms {
 		units: 16, activate: ops.Tanh, batch: equalBatch, maxSteps: 1 << 30, strategy: s}
 }
 
-// model is a network with dropout, whose keys follow from the seed.
+// model is a network with dropout; the seed determines its random keys.
 func (x *terms) model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	h := layers.Dense(mc, features.Dense("x"), x.units, layers.Weights{Activation: x.activate})
 	logits := layers.Dense(mc, ops.Dropout(mc, h, 0.1), 3, layers.Weights{})
@@ -73,7 +73,7 @@ func trainOnTerms(t *testing.T, servers int, s runconfig.Strategy, adjust func(x
 	})
 }
 
-// strategiesOfClusters are the strategies of several processes, by the number of their servers.
+// strategiesOfClusters has the strategies of several processes, by their number of servers.
 var strategiesOfClusters = []struct {
 	name    string
 	servers int
@@ -146,7 +146,7 @@ func TestClusterComparesSettings(t *testing.T) {
 	}
 }
 
-// TestClusterSettingsOfHosts: properties of a host are not settings, nor is a seed that was not
+// TestClusterSettingsOfHosts: tasks do not compare properties of a host, nor a seed that is not
 // set.
 func TestClusterSettingsOfHosts(t *testing.T) {
 	for _, s := range strategiesOfClusters {

@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// oddModel has batch normalization and dropout, and variables of other kinds: a
-// scalar, one of float64, one that is not trained, one that nothing reads.
+// oddModel has batch normalization and dropout, and unusual variables: a scalar, a
+// float64, an untrained and an unread one.
 func oddModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	c := mc.Core()
 	scale := c.Variable("scale", nil, models.WithInit(initializers.Ones()))

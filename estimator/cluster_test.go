@@ -89,8 +89,8 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 	return out
 }
 
-// TestInterruptedClusterResumesExactly: a synchronous cluster that is interrupted
-// and resumed has the same losses as one that is not.
+// TestInterruptedClusterResumesExactly: a synchronous cluster that is interrupted and
+// resumed has the same losses as an uninterrupted one.
 func TestInterruptedClusterResumesExactly(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -129,8 +129,8 @@ type stepOf struct {
 	rank int
 }
 
-// lossesOf trains to the last step, or until all tasks are interrupted in the
-// hooks of one of them after a step, and returns all losses.
+// lossesOf trains and returns all losses. Training runs to the last step, or until a hook
+// of one task interrupts all tasks after a step.
 func lossesOf(t *testing.T, dir string, workers, servers int, s runconfig.Strategy, at *int64, last int64, who ...int) map[stepOf]float64 {
 	t.Helper()
 	var mu sync.Mutex

@@ -19,7 +19,7 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 		name    string
 		servers int
 		s       runconfig.Strategy
-		other   func(m *member) // the difference of the last worker
+		other   func(m *member) // makes the last worker differ
 		want    string          // in the error of some task
 	}{
 		{"ring, other model", 0, ring, func(m *member) { m.fn = equalModel(rule.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
@@ -33,7 +33,7 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 		{"servers, ring", 1, ring, nil, "ps tasks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// On a slow machine the tasks may not meet within a short limit, and then report no difference.
+			// On a slow machine the tasks may not connect within a short limit, and then report no difference.
 			var res []ended
 			for _, limit := range []int{2, 30} {
 				res = trainCluster(t, t.TempDir(), 3, c.servers, c.s, func(rank int, m *member) {
@@ -54,8 +54,8 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 	}
 }
 
-// TestClusterChiefFailsForGood: the others end with the chief's exit code and report
-// why.
+// TestClusterChiefFailsForGood: the others end with the chief's exit code and report its
+// reason.
 func TestClusterChiefFailsForGood(t *testing.T) {
 	for _, c := range synchronous {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,5 +81,5 @@ func TestClusterChiefFailsForGood(t *testing.T) {
 	}
 }
 
-// patientConnections wait longer for a lost task than a busy machine may stand still.
+// patientConnections wait longer for a lost task than a busy machine may pause.
 var patientConnections = runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 60, CallTimeoutSecs: 20, MaxMessageMB: 64}

@@ -31,7 +31,7 @@ var flowers = estimator.InputFunc(func(context.Context, inputs.Context) (inputs.
 	return inputs.Pipe(ds, inputs.Batch(2, false)), nil
 })
 
-// flowerModel predicts under a column's own name.
+// flowerModel names its prediction after a column.
 func flowerModel(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 	x := ops.Concat(mc, -1, f.Dense("sepal length (cm)"), f.Dense("sepal_length (cm)"))
 	y := layers.Dense(mc, x, 1, layers.Weights{})

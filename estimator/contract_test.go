@@ -43,7 +43,7 @@ func model(change func(mc *estimator.ModelContext, s *estimator.Spec)) estimator
 	})
 }
 
-// TestTrainErrors checks what tf.estimator refuses, and the texts of its errors.
+// TestTrainErrors checks that what tf.estimator refuses is refused, with the same error texts.
 func TestTrainErrors(t *testing.T) {
 	cases := []struct {
 		name string
@@ -374,7 +374,7 @@ func TestEvalEvents(t *testing.T) {
 	}
 }
 
-// TestLossIsTheMeanOfTheBatches, as tf.estimator's is, for batches of any size.
+// TestLossIsTheMeanOfTheBatches: as in tf.estimator, for batches of any size.
 func TestLossIsTheMeanOfTheBatches(t *testing.T) {
 	ctx := context.Background()
 	e := toy(t, t.TempDir())

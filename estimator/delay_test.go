@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestEndedBeforeItsDelay: a worker that is interrupted while it waits for the chief's start does not open
+// TestEndedBeforeItsDelay: a worker that is interrupted while it waits for the chief to start does not open
 // its input.
 func TestEndedBeforeItsDelay(t *testing.T) {
 	rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["127.0.0.1:1"],"worker":["127.0.0.1:2"],"ps":["127.0.0.1:3"]},"task":{"type":"worker","index":0}}`,

@@ -15,12 +15,12 @@ import (
 // Description is the program of one mode, as it is compiled.
 type Description struct {
 	Mode        models.Mode
-	Ops         map[string]int // how many nodes of each op; gradients and the optimizer included, where training
+	Ops         map[string]int // number of nodes of each op, in training including gradients and the optimizer
 	Inputs      []DescribedInput
-	Variables   []hooks.VariableInfo // the model's, in the order in which they were made
-	Slots       []hooks.VariableInfo // the optimizer's, where training
+	Variables   []hooks.VariableInfo // the model's variables, in the order of their creation
+	Slots       []hooks.VariableInfo // the optimizer's, in training
 	Predictions []string             // names, sorted
-	Metrics     []string             // names, sorted; where evaluating
+	Metrics     []string             // names, sorted, in evaluation
 	Summaries   []string             // tags
 
 	graph *graph.Graph

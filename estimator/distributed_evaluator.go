@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// evaluatesOnWorkers reports whether all workers evaluate, each its share of the data.
+// evaluatesOnWorkers reports whether every worker evaluates its share of the data.
 func (e *Estimator) evaluatesOnWorkers() bool {
 	return distribute.Config{Strategy: e.config.EvalDistribute()}.Lockstep() && e.config.NumWorkers() > 1
 }
@@ -91,10 +91,10 @@ func (h *distributedEvaluator) evaluate(ctx context.Context, r hooks.Run, final 
 	return h.spec.AfterEval(ctx, res, final)
 }
 
-// mergeAll replaces the accumulators of this task by all tasks' accumulators, merged in
-// the order of their ranks, so that all tasks have the same to the bit. Each task sends
-// its number of batches and, prefixed with its size, each state; numbers are 8 bytes,
-// little endian.
+// mergeAll replaces this task's accumulators by the accumulators of all tasks, merged
+// in the order of their ranks, so that all tasks get bit-identical results. Each task
+// sends its number of batches and then each state, prefixed with its size; numbers are
+// 8 bytes, little endian.
 func (a *accumulators) mergeAll(ctx context.Context, g distribute.Gatherer, batches int64) (int64, error) {
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(batches))
 	for _, acc := range a.list() {
@@ -123,7 +123,7 @@ func (a *accumulators) mergeAll(ctx context.Context, g distribute.Gatherer, batc
 	return total, nil
 }
 
-// list are all accumulators, in one order everywhere.
+// list returns all accumulators, in the same order in all tasks.
 func (a *accumulators) list() []metrics.Accumulator {
 	out := []metrics.Accumulator{a.loss}
 	for _, b := range a.bound {
@@ -132,7 +132,7 @@ func (a *accumulators) list() []metrics.Accumulator {
 	return out
 }
 
-// others are empty accumulators of the same kinds as list.
+// others returns empty accumulators of the same kinds as list.
 func (a *accumulators) others() ([]metrics.Accumulator, error) {
 	out := []metrics.Accumulator{metrics.NewMean()}
 	for _, b := range a.bound {

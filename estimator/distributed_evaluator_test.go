@@ -27,8 +27,8 @@ func shared(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Batch(2, false)), nil
 }
 
-// TestEvaluationOnAllWorkers: every example counts once. All workers have the same metrics to the bit, and
-// one process over all the data has the same metrics.
+// TestEvaluationOnAllWorkers: every example counts once. All workers have bit-identical metrics, equal to the
+// metrics of one process over all the data.
 func TestEvaluationOnAllWorkers(t *testing.T) {
 	for _, replicas := range []int{1, 2} {
 		t.Run(fmt.Sprint(replicas, " replicas each"), func(t *testing.T) { evaluateOnAll(t, replicas) })

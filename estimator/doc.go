@@ -3,8 +3,7 @@
 // which opens the data. The framework does the rest: the loop, checkpoints,
 // summaries, evaluation, resuming after a crash.
 //
-// The contracts are tf.estimator's, with three additions. Predicting and evaluating
-// again reuse the compiled program. The input position survives a restart. A killed
-// run that is started again ends with the checkpoint that an uninterrupted run
-// writes.
+// The contracts are tf.estimator's, with three additions. Evaluating or predicting
+// again reuses the compiled program. The input position survives a restart. A killed
+// run that is started again ends with the same checkpoint as an uninterrupted run.
 package estimator

@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestStopsWithTheEvaluation: training ends at the step whose evaluation says so, be it of a checkpoint (every 10 steps) or of the
-// variables in memory, with its last weights or those of the best evaluation; each evaluation is told once, and the last one as such.
-// The best is the one of the highest loss, and so the first.
+// TestStopsWithTheEvaluation: training ends at the step whose evaluation says so, whether of a checkpoint (every 10 steps) or in
+// memory, with the last weights or the best. Each evaluation is reported once, and the last one as final. The best evaluation has
+// the highest loss, and so is the first.
 func TestStopsWithTheEvaluation(t *testing.T) {
 	for name, c := range map[string]struct {
 		every   int64 // evaluations in memory

@@ -11,28 +11,28 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// An Encoder turns a column of the input into numbers, on the host, each time that
-// a batch is fed: programs compute with numbers, data may be text.
+// An Encoder turns a column of the input, which may be text, into the numbers that a
+// program computes with. It runs on the host each time that a batch is fed.
 type Encoder struct {
 	DType tensor.DType // of the result; not String
 	Shape []int        // of one example's result; empty for a scalar
-	// Encode sets dst, which is zero, [rows, Shape...], from the column's values. Its
-	// errors should name the value and its row, best as an inputs.RowError, which is
-	// reported with the row's place in the files. It may be called by several goroutines
+	// Encode sets dst, [rows, Shape...] and initially zero, from the column's values.
+	// Errors should name the value and its row, preferably by an inputs.RowError, which
+	// is reported with the row's place in the files. Several goroutines may call Encode
 	// concurrently.
 	Encode func(dst *tensor.Tensor, column inputs.NamedTensor) error
 }
 
-// encoded is a leaf of the program that is fed with an encoder's result.
+// encoded is a leaf of the program that is fed an encoder's result.
 type encoded struct {
 	node    *G.Node
 	column  int // of the columns passed to the model_fn
 	encoder *Encoder
 }
 
-// Encode returns a node [batch, e.Shape...] that is fed with e's encoding of a
-// column. The column is named by the node that the model_fn got, a ragged one by
-// the node of its values. A column that is only encoded may be text.
+// Encode returns a node [batch, e.Shape...] that is fed e's encoding of a column. The
+// column is given as the node that the model_fn got, a ragged one as the node of its
+// values. A column that is only encoded may be text.
 func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
 	if mc.Failed() {
 		return nil
@@ -56,7 +56,7 @@ func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
 // it.
 func (mc *ModelContext) IsColumn(n *G.Node) bool { return n != nil && slices.Contains(mc.leaves, n) }
 
-// encodedFeed is the column that an encoded leaf is fed with, of the encoder's type.
+// feed returns the feed of an encoded leaf: its column, with the encoder's type.
 func (e encoded) feed(columns []inputs.Column, out graph.Output) feed {
 	c := columns[e.column]
 	c.DType, c.Shape, c.Ragged, c.Default = e.encoder.DType, e.encoder.Shape, false, nil

@@ -34,7 +34,7 @@ var lengths = estimator.Encoder{DType: tensor.Float32, Shape: []int{2}, Encode: 
 
 var errBadWord = errors.New("a bad word")
 
-// predictor predicts what a function of the features gives.
+// predictor predicts a function of the features.
 func predictor(t *testing.T, spec func(mc *estimator.ModelContext, f models.Features) *estimator.Spec) *estimator.Estimator {
 	t.Helper()
 	e, err := estimator.New(estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// lastEnd is when this process began or, later, ended its latest training: an
-// earlier end in model_dir may belong to an earlier run.
+// lastEnd is the time at which this process began or, later, ended its latest training:
+// an earlier end in model_dir may belong to an earlier run.
 var lastEnd atomic.Pointer[time.Time]
 
 func init() { noteLastEnd() }
@@ -22,8 +22,8 @@ func noteLastEnd() {
 	lastEnd.Store(&now)
 }
 
-// ends returns model_dir's record of the end of a training to maxSteps, 0 for no such
-// number.
+// ends returns model_dir's record of the end of a training to maxSteps, 0 for no
+// limit.
 func (e *Estimator) ends(maxSteps int64) *distribute.Ends {
 	return &distribute.Ends{Since: *lastEnd.Load(), Look: func() (distribute.End, bool) { return e.endInModelDir(maxSteps) }}
 }
@@ -44,8 +44,8 @@ func (e *Estimator) endInModelDir(maxSteps int64) (distribute.End, bool) {
 	return distribute.End{GlobalStep: f.GlobalStep, Reason: f.Reason, At: f.At, Sure: reached && e.savedStep() >= maxSteps}, true
 }
 
-// endedBefore is the result of a training that other tasks ended before this one
-// could take part in it; false for other errors.
+// endedBefore returns the result of a training that other tasks ended before this one
+// could take part; it reports false for other errors.
 func endedBefore(err error) (TrainResult, bool) {
 	var end *distribute.EndError
 	if !errors.As(err, &end) || end.Code != ExitDone {

@@ -28,7 +28,7 @@ const (
 	equalSteps = 100
 	equalBatch = 24 // rows of all workers' batches
 	equalRows  = 60 // of the embedding
-	equalWidth = 20 // of its rows: parameter servers get the gradients of a large table by rows
+	equalWidth = 20 // of its rows; as the table is large, parameter servers get its gradients by rows
 )
 
 // equalData is the same sequence of rows for any number of workers: the k-th
@@ -58,7 +58,7 @@ func equalData(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Batch(equalBatch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// equalModel is a small network, with an embedding where asked.
+// equalModel is a small network, optionally with an embedding.
 func equalModel(rule optimizers.Rule, rate float64, embedding bool) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
@@ -104,7 +104,7 @@ type equalJob struct {
 	strategy         runconfig.Strategy
 	workers, servers int
 	options          []estimator.Option // of each Estimator
-	hard             bool               // nothing runs on the host that is placed elsewhere
+	hard             bool               // ops that are placed on a device do not run on the host
 }
 
 // equalRun is train for equalSteps steps. It returns the mean losses by step.
@@ -165,7 +165,7 @@ func (j equalJob) train(t *testing.T, steps int64, with ...hooks.Hook) (dir stri
 	return dir
 }
 
-// equalTasks returns TF_CONFIG of each task; of one alone it is empty.
+// equalTasks returns the TF_CONFIG of each task, empty for a single one.
 func equalTasks(t *testing.T, workers, servers int) []string {
 	if workers+servers == 1 {
 		return []string{""}
@@ -206,7 +206,7 @@ type equalStrategy struct {
 	workers, servers int
 }
 
-// equalStrategies are the synchronous ones.
+// equalStrategies are the synchronous strategies.
 var equalStrategies = []equalStrategy{
 	{"mirrored", runconfig.Strategy{Name: "mirrored", Replicas: 2}, 1, 0},
 	{"central_storage", runconfig.Strategy{Name: "central_storage", Replicas: 2}, 1, 0},
@@ -216,8 +216,8 @@ var equalStrategies = []equalStrategy{
 	{"parameter_server_3", runconfig.Strategy{Name: "parameter_server", Sync: true, Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}}, 3, 2},
 }
 
-// TestSynchronousEquivalence: workers whose k-th shards together are batch k
-// have the losses of one process with the whole batch.
+// TestSynchronousEquivalence: if the k-th batches of all workers together are batch k, the
+// losses are the losses of one process with the whole batch.
 func TestSynchronousEquivalence(t *testing.T) {
 	rules := []struct {
 		name string

@@ -21,7 +21,7 @@ import (
 
 // Estimator trains, evaluates and runs one model, whose state lives in its
 // model directory. Train, Evaluate and Predict may be called any number of
-// times, by one goroutine at a time; evaluating and predicting again reuse the
+// times, by one goroutine at a time; evaluating or predicting again reuses the
 // compiled program.
 type Estimator struct {
 	modelFn ModelFn
@@ -45,10 +45,10 @@ type settings struct {
 	eventsFS atomicfile.FS // of events; nil: the operating system
 	warm     *WarmStart
 	frozen   []*regexp.Regexp
-	// trainedWeights: evaluation, prediction and exports leave averages of the weights aside.
+	// trainedWeights: evaluation, prediction and exports ignore averages of the weights.
 	trainedWeights bool
 	opt            *optimizers.Optimizer
-	optional       bool // a model_fn of its own optimizer may leave opt alone
+	optional       bool // a model_fn with an optimizer of its own may ignore opt
 	auto           AutoSummaries
 	extras         map[string][]byte // kept in checkpoints
 	seed           int64
@@ -63,7 +63,7 @@ func newEstimator(fn ModelFn, s settings) *Estimator {
 	return &Estimator{modelFn: fn, settings: s, ready: map[string]*inference{}, evalEvents: map[string]*summary.Lossy{}}
 }
 
-// with returns an Estimator of another model_fn on the same model_dir; they share no running state.
+// with returns an Estimator with another model_fn on the same model_dir; the two share no running state.
 func (e *Estimator) with(fn ModelFn) *Estimator { return newEstimator(fn, e.settings) }
 
 // Option adjusts a new Estimator.
@@ -81,8 +81,8 @@ func WithParams(p Params) Option {
 	return func(e *Estimator) error { e.params = p.clone(); return nil }
 }
 
-// WithModelDir sets the folder of checkpoints and events; it must equal the
-// RunConfig's where both are set.
+// WithModelDir sets the folder of checkpoints and events. It must equal the
+// RunConfig's if both are set.
 func WithModelDir(dir string) Option {
 	return func(e *Estimator) error {
 		if dir == "" {
@@ -93,10 +93,10 @@ func WithModelDir(dir string) Option {
 	}
 }
 
-// WithOptimizer sets the optimizer of a model_fn without one of its own. The
-// model_fn reads it from its context (heads.MultiClassHead.Of makes such a
-// model_fn); it takes the place of a canned model's default. For a model_fn with an optimizer of its own, and for
-// models that no optimizer trains, such as boosted trees, it is an error of training.
+// WithOptimizer sets the optimizer of a model_fn that reads it from its context, such
+// as heads.MultiClassHead.Of makes, and replaces a canned model's default. Training
+// fails if the model_fn has an optimizer of its own, or if no optimizer trains the
+// model, such as boosted trees.
 func WithOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
 		if o == nil {
@@ -107,8 +107,8 @@ func WithOptimizer(o *optimizers.Optimizer) Option {
 	}
 }
 
-// WithDefaultOptimizer is WithOptimizer for a model_fn that may have an optimizer of its
-// own, which then trains it.
+// WithDefaultOptimizer is WithOptimizer for a model_fn that may have an optimizer of
+// its own. If it does, the model_fn's optimizer trains the model.
 func WithDefaultOptimizer(o *optimizers.Optimizer) Option {
 	return func(e *Estimator) error {
 		err := WithOptimizer(o)(e)

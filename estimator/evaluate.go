@@ -32,7 +32,7 @@ func (r EvalResult) Scalar(name string) (float64, bool) {
 	return v.Scalar()
 }
 
-// attrs are the step and the scalar metrics in the order of their names: a line of a log.
+// attrs returns the step and the scalar metrics, sorted by name, for a log line.
 func (r EvalResult) attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.Int64("step", r.GlobalStep)}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
@@ -43,11 +43,11 @@ func (r EvalResult) attrs() []slog.Attr {
 	return attrs
 }
 
-// Evaluate computes loss and metrics of the newest checkpoint over the whole input,
-// or Steps batches of it, and writes them to the events in EvalDir. Where events cannot be written, as in a
-// read-only model_dir, Evaluate warns and returns the result. Where model_dir
-// has no checkpoint, freshly initialised variables are evaluated. All replicas that the strategy has in this process take
-// part, each with a batch in every step; the metrics equal the metrics of one replica.
+// Evaluate computes the loss and metrics of the newest checkpoint over the whole input,
+// or over Steps batches, and writes them to the events in EvalDir. If events cannot be written, as in a
+// read-only model_dir, it warns and returns the result. Without a checkpoint it evaluates freshly initialised variables. The
+// strategy's replicas in this process share the work, a batch each per step; the
+// metrics equal those of a single replica.
 func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...EvalOption) (EvalResult, error) {
 	o, err := newRunOptions(opts, EvalOption.forEval)
 	if err != nil {
@@ -114,7 +114,7 @@ type boundMetric struct {
 	name  string
 	acc   metrics.Accumulator
 	empty func() (metrics.Accumulator, error) // makes another
-	args  []string                            // names that the operands are fetched by
+	args  []string                            // the names by which operands are fetched
 }
 
 // accumulators makes empty accumulators and asks for their operands.
@@ -136,7 +136,7 @@ func (s *inference) accumulators() (*accumulators, error) {
 	return a, nil
 }
 
-// update adds a batch, whose tensors value has by name.
+// update adds a batch; value returns a tensor of it by name.
 func (a *accumulators) update(value func(name string) *tensor.Tensor) error {
 	if err := a.loss.Update(value("loss")); err != nil {
 		return fmt.Errorf("loss: %w", err)
@@ -170,7 +170,7 @@ func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
 	return sidecar.Record(e.evalWriter(name), res.GlobalStep, values, res.Checkpoint)
 }
 
-// evalWriter returns the event file of evaluations of that name, one for all of this Estimator's.
+// evalWriter returns the event file for evaluations of that name, which all of this Estimator's share.
 func (e *Estimator) evalWriter(name string) *summary.Lossy {
 	e.mu.Lock()
 	defer e.mu.Unlock()

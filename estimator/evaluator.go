@@ -43,7 +43,7 @@ type evaluator struct {
 	last      *EvalResult
 	exports   []string
 	passed    bool // the last evaluation was reported,
-	closed    bool // and as the last one
+	closed    bool // and as the final one
 }
 
 var _ sidecar.Evaluator = (*evaluator)(nil)
@@ -60,8 +60,8 @@ func (v *evaluator) Evaluate(ctx context.Context, final bool) (int64, error) {
 	return res.GlobalStep, err
 }
 
-// Again repeats the last evaluation of a checkpoint for exporters that may have missed it, or
-// that it is the final one: an evaluator may have ended in between.
+// Again passes the last evaluation to the exporters again. An evaluator that ended early may
+// not have told them of it, or not that it is the final one.
 func (v *evaluator) Again(ctx context.Context, prefix string, over bool) error {
 	if v.closed || v.passed && !over {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestEvaluatorEnds: it ends where training has ended without its last checkpoint.
-// Where max_steps was raised since, it ends only with the new training.
+// TestEvaluatorEnds: the evaluator ends if training has ended, even without its last
+// checkpoint. If max_steps was raised since, it ends only with the new training.
 func TestEvaluatorEnds(t *testing.T) {
 	for _, c := range []struct {
 		name           string

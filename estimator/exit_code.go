@@ -49,16 +49,16 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// mistakes are errors that recur with the same configuration.
+// mistakes are errors that happen again with the same configuration.
 var mistakes = []error{runconfig.ErrMistake, cluster.ErrOtherJob, cluster.ErrTaken, distribute.ErrDiffer, collective.ErrMismatch, keyvalue.ErrInvalid}
 
 func isAny(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Interruption returns err as the caller that ended ctx should see it: an error that is
-// only a consequence of that end wraps ErrInterrupted; any other error is the task's own,
-// and is unchanged.
+// Interruption returns err as the caller that ended ctx should see it: an error that only
+// follows from the end of ctx is wrapped with ErrInterrupted. Any other error is the
+// task's own, and is returned unchanged.
 func Interruption(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, ErrInterrupted) || !follows(err) {
 		return err
@@ -66,7 +66,7 @@ func Interruption(ctx context.Context, err error) error {
 	return &interruption{context.Cause(ctx), err}
 }
 
-// interruption is an error that followed from the end of a context.
+// interruption is an error that follows from the end of a context.
 type interruption struct{ cause, err error }
 
 func (e *interruption) Error() string   { return fmt.Sprintf("interrupted: %v", e.cause) }
@@ -80,7 +80,8 @@ var consequences = []error{ErrInterrupted, context.Canceled, context.DeadlineExc
 var multiError = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
 
 // follows reports whether err may be only a consequence of being asked to end. That must
-// hold for each error of errors.Join, and for any error in a chain of wrapped ones.
+// hold for each error of an errors.Join, but only for one of the errors that another
+// error wraps.
 func follows(err error) bool {
 	for _, c := range consequences {
 		if err == c {

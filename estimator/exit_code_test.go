@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// TestInterruption: a mere consequence of the context's end is an interruption, a task's own error is not.
+// TestInterruption: an error that only follows from the end of the context is an interruption, a task's own error is not.
 func TestInterruption(t *testing.T) {
 	own := errors.New("disk full")
 	canceled := status.Error(codes.Canceled, "context canceled")

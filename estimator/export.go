@@ -24,10 +24,10 @@ type ServingInput struct {
 	columns []inputs.Column
 }
 
-// RawServingInput feeds a tensor for each feature. Columns are the data's
-// (ServingColumns); a model of feature columns knows which features it reads, but
-// not their shapes, and accepts lists where no columns are given. Such a model only
-// offers predictions.
+// RawServingInput feeds a tensor for each feature. Columns describe the data; see
+// ServingColumns. A model of feature columns may be exported without them: it knows
+// which features it reads, but not their shapes, accepts lists, and offers only
+// predictions.
 func RawServingInput(columns ...inputs.Column) ServingInput {
 	return ServingInput{export.Raw(), columns}
 }
@@ -40,8 +40,8 @@ func ParsingServingInput(columns ...inputs.Column) ServingInput {
 // String is "raw" or "parsing".
 func (s ServingInput) String() string { return s.form.String() }
 
-// ServingColumns returns the columns of an input_fn's data, without reading it. Modes are the
-// modes of ExportModes: with them the data must have labels, which Predict does not need.
+// ServingColumns returns the columns of an input_fn's data, without reading it. Pass the modes
+// that ExportModes gets: they need data with labels, which Predict does not.
 func (e *Estimator) ServingColumns(ctx context.Context, input InputFn, modes ...models.Mode) ([]inputs.Column, error) {
 	mode := models.Predict
 	if len(modes) > 0 {
@@ -66,30 +66,30 @@ type exportOptions struct {
 	write      export.Options
 }
 
-// ExportCheckpoint exports the checkpoint of that prefix instead of the newest.
+// ExportCheckpoint exports the checkpoint with that prefix instead of the newest.
 func ExportCheckpoint(prefix string) ExportOption {
 	return func(o *exportOptions) { o.checkpoint = prefix }
 }
 
-// ExportSequenceLength is the number of steps of the longest sequence that an
-// exported model of sequences takes; it is rounded up to a power of two.
+// ExportSequenceLength sets the length of the longest sequence, in steps, that an
+// exported sequence model takes. It is rounded up to a power of two.
 func ExportSequenceLength(steps int) ExportOption {
 	return func(o *exportOptions) { o.steps = steps }
 }
 
 // ExportModes adds the graphs of Train or Eval to the graph of Predict, with the tags "train" and "eval".
-// Their serving input needs labels among its columns; ServingColumns returns these for the modes. Labels
-// and weights of steps are fed padded to the length of ExportSequenceLength.
+// The columns of the serving input must include the labels, as ServingColumns returns them for these modes.
+// Labels and weights of steps are fed padded to the length of ExportSequenceLength.
 //
 // A label or weight column that the model_fn encodes, as heads do, is fed in its encoded form: ids for
 // the words of a vocabulary, zeros and ones for several classes.
 //
-// Both graphs have the loss and the predictions. The Train graph has the update as its train_op, with
-// which TensorFlow continues from the checkpoint as Train would. A model that trains by a step function
-// (boosted trees, K-means) has none; its error wraps optimizers.ErrStepFunction.
+// Both graphs have the loss and the predictions. The Train graph has the update as its train_op, by which
+// TensorFlow continues from the checkpoint as Train would. A model that trains by a step function (boosted
+// trees, K-means) has no such op: exporting its Train graph is an error that wraps optimizers.ErrStepFunction.
 //
-// The Eval graph has metrics/<name>/value and metrics/<name>/update_op of the Spec's EvalMetrics.
-// Accumulators of other packages have no graph; they are left out, and named in the log.
+// The Eval graph has metrics/<name>/value and metrics/<name>/update_op for the Spec's EvalMetrics.
+// Accumulators of other packages have no graph; they are left out, and the log names them.
 func ExportModes(modes ...models.Mode) ExportOption {
 	return func(o *exportOptions) { o.modes = modes }
 }
@@ -109,13 +109,13 @@ func ExportText() ExportOption {
 	return func(o *exportOptions) { o.write.Text = true }
 }
 
-// ExportSavedModel writes the newest checkpoint as a SavedModel to a new folder of
-// base, and returns that folder. Its name is the Unix time in seconds, and it
-// appears complete.
+// ExportSavedModel writes the newest checkpoint as a SavedModel to a new folder in
+// base, and returns that folder. Its name is the Unix time in seconds, and it appears
+// atomically.
 //
-// Signatures follow the Spec's ExportOutputs: each under its name, and one of them,
-// the only one or the one of this name, as serving_default. Without a checkpoint
-// the error wraps ErrNoCheckpoint.
+// There is a signature for each of the Spec's ExportOutputs, under its name. The only
+// one, or the one of that name, is serving_default. Without a checkpoint the error
+// wraps ErrNoCheckpoint.
 func (e *Estimator) ExportSavedModel(ctx context.Context, base string, serving ServingInput, opts ...ExportOption) (string, error) {
 	dir, err := e.export(ctx, serving, opts, func(m export.Model, o exportOptions) (string, error) {
 		return export.SavedModel(atomicfile.OS{}, base, m, o.write)
@@ -148,7 +148,7 @@ func (e *Estimator) exportOptions(opts []ExportOption) exportOptions {
 	return o
 }
 
-// exported is the model as it is exported, and the checkpoint that has its variables, which the caller closes.
+// exported returns the model to export, and the checkpoint with its variables, which the caller closes.
 func (e *Estimator) exported(serving ServingInput, o exportOptions) (export.Model, io.Closer, error) {
 	m := export.Model{Assets: o.assets, WarmUp: o.warmUp}
 	r, err := e.openCheckpoint(o.checkpoint)
@@ -167,7 +167,7 @@ func (e *Estimator) exported(serving ServingInput, o exportOptions) (export.Mode
 	return m, r, nil
 }
 
-// openCheckpoint opens the checkpoint of a prefix, or the newest; there must be one.
+// openCheckpoint opens the checkpoint with that prefix, "" for the newest; there must be one.
 func (e *Estimator) openCheckpoint(prefix string) (*checkpoint.Reader, error) {
 	r, err := e.openForInference(prefix)
 	if errors.Is(err, checkpoint.ErrNone) {
@@ -183,7 +183,7 @@ type exporting struct {
 	options   exportOptions
 	reader    *checkpoint.Reader
 	trainable map[string]bool
-	stored    map[string]string // the names in the checkpoint of variables that have another name there
+	stored    map[string]string // checkpoint names of the variables that have another name there
 }
 
 // graph builds a mode's graph with its inputs and signatures.
@@ -234,7 +234,7 @@ func (x *exporting) describe(p *program) (g export.Graph, err error) {
 	return g, nil
 }
 
-// needed are the nodes that the signatures and the train op of a graph depend on.
+// needed returns the nodes that a graph's signatures and train op depend on.
 func needed(g export.Graph) map[*graph.Node]bool {
 	nodes := slices.Clone(g.TrainOp)
 	for _, s := range g.Signatures {
@@ -245,7 +245,7 @@ func needed(g export.Graph) map[*graph.Node]bool {
 	return graph.Reachable(nodes...)
 }
 
-// program builds the program of a mode for the inputs of the exported model.
+// program builds a mode's program for the inputs of the exported model.
 func (x *exporting) program(mode models.Mode) (*program, error) {
 	schema, err := x.est.exportedSchema(x.serving.columns, mode)
 	if err != nil {
@@ -278,8 +278,8 @@ func (x *exporting) program(mode models.Mode) (*program, error) {
 	return build(sizes)
 }
 
-// exportedSchema is the schema of the model_fn's data where the exported model is
-// fed with columns.
+// exportedSchema returns the schema of the model_fn's data if the exported model is
+// fed these columns.
 func (e *Estimator) exportedSchema(columns []inputs.Column, mode models.Mode) (*inputs.Schema, error) {
 	if plan := planOf(e.modelFn); plan != nil {
 		specs, err := plan.ExampleSpecs()
@@ -308,8 +308,8 @@ func (e *Estimator) exportedSchema(columns []inputs.Column, mode models.Mode) (*
 	return ds.Schema(), nil
 }
 
-// unread are the columns that feature columns do not read but the model_fn may: labels and weights.
-// Where there are labels, they include numbers, since one of them may be the head's weight column.
+// unread returns the columns that feature columns do not read but the model_fn may: labels and weights.
+// With labels it includes all numeric columns, since one of them may be the head's weight column.
 func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mode) []inputs.Column {
 	read := map[string]bool{}
 	for _, s := range specs {
@@ -334,7 +334,7 @@ func (d described) Iterate(context.Context) (inputs.Iterator, error) {
 	return nil, errors.New("this data set is a description, without data")
 }
 
-// planOf returns the feature columns of a model_fn, nil where it has none.
+// planOf returns the feature columns of a model_fn, nil for none.
 func planOf(fn ModelFn) *feature.Plan {
 	if p, ok := fn.(prepared); ok {
 		fn, _ = p.Preparer.(ModelFn)
@@ -345,7 +345,7 @@ func planOf(fn ModelFn) *feature.Plan {
 	return nil
 }
 
-// signatures are the signatures of the program's graph.
+// signatures returns the signatures of the program's graph.
 func (p *program) signatures() ([]export.Signature, error) {
 	loss := export.Named{Name: "loss", Output: p.loss}
 	switch p.mode {
@@ -383,7 +383,7 @@ func (p *program) signatures() ([]export.Signature, error) {
 	return out, nil
 }
 
-// defaultSignature is the signature of a request that names none.
+// defaultSignature is the signature for requests that name none.
 const defaultSignature = "serving_default"
 
 func (n named) exported() export.Named {

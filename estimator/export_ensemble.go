@@ -9,11 +9,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// ExportEnsemble writes the newest checkpoints of models of one kind, such as the folds of a cross-validation, as one
-// SavedModel to a new folder of base, as ExportSavedModel does one model. It has the signatures of each model, which answer with the
-// means of what the models predict; class_ids and classes name the class of the greatest mean probability. Outputs that
-// are neither numbers with a fraction nor such classes are an error. Options but ExportModes and ExportCheckpoint have their meaning;
-// these two are errors.
+// ExportEnsemble writes the newest checkpoints of several models of one kind, such as the folds of a cross-validation, as
+// one SavedModel to a new folder in base. It has the signatures of a single model. They return the mean of the models'
+// predictions; class_ids and classes are the class with the greatest mean probability. Any other output that is not
+// floating point is an error. Options are as for ExportSavedModel, except that ExportModes and ExportCheckpoint are errors.
 func ExportEnsemble(ctx context.Context, models []*Estimator, base string, serving ServingInput, opts ...ExportOption) (dir string, err error) {
 	if len(models) < 2 {
 		return "", fmt.Errorf("export: an ensemble of %d models: expected two or more", len(models))

@@ -9,18 +9,18 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// ExportGenerator writes the newest checkpoint as a SavedModel that writes texts, to a new folder of base, as
-// ExportSavedModel does. Its one signature, generate, takes for each text
+// ExportGenerator writes the newest checkpoint as a SavedModel that generates text, to a new folder in base, as
+// ExportSavedModel does. Its only signature, generate, takes for each text
 //
-//	prompt          string   what is continued; of a long one the end; "" is "\n"
-//	max_new_tokens  int32    how many bytes are written, below the positions of the model
-//	temperature     float32  of the softmax; 0: always the most likely byte
-//	top_k           int32    as many of the most likely bytes may be drawn; 0: all
-//	seed            int64    the same one gives the same text
+//	prompt          string   the text to continue, if it is long its end; "" is "\n"
+//	max_new_tokens  int32    how many bytes to generate, less than the model's positions
+//	temperature     float32  of the softmax; 0: take the most likely byte
+//	top_k           int32    draw from the top_k most likely bytes; 0: from all
+//	seed            int64    the same seed gives the same text
 //
-// and returns text, what follows the prompt. A loop within the model writes it, with the cache of keys and values. The
-// byte at a place of the text depends on the seed and the text before it, so that a text may be written in parts, each with
-// all that is there already for its prompt.
+// and returns text, the continuation of the prompt. A loop within the model generates it, with a cache of keys and
+// values. Each byte depends only on the seed and the text before it. So a text may be generated in parts, with all of the
+// text so far as the prompt of the next part.
 func (e *Estimator) ExportGenerator(ctx context.Context, base string, g Generator, opts ...ExportOption) (string, error) {
 	dir, err := e.exportGenerator(ctx, base, g, opts)
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Estimator) exportGenerator(ctx context.Context, base string, g Generato
 	return export.GeneratorSavedModel(atomicfile.OS{}, base, gen, m, o.write)
 }
 
-// generator builds the graphs of a generator, whose variables the checkpoint has.
+// generator builds the graphs of a generator; the checkpoint has its variables.
 func (x *exporting) generator(g Generator) (gen export.Generator, err error) {
 	gen.Characters = g.Characters
 	_, gen.Context = g.Model.TextSize()

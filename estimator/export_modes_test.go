@@ -87,8 +87,8 @@ func TestExportModesOfHeads(t *testing.T) {
 	}
 }
 
-// checkEvalGraph runs the metrics of the exported graph, batch for batch, and compares with the result of
-// Evaluate.
+// checkEvalGraph runs the metrics of the exported graph, batch by batch, and compares them with the result
+// of Evaluate.
 func checkEvalGraph(t *testing.T, e *estimator.Estimator, m *savedmodel.Model, labels inputs.NamedTensor) {
 	t.Helper()
 	g, err := m.MetaGraph(savedmodel.TagEval)
@@ -152,8 +152,8 @@ func encodedLabel(t *testing.T, labels inputs.NamedTensor, as *pb.TensorInfo) *t
 	return out
 }
 
-// checkTrainGraph: one op of the collection runs all updates, each after the reads that must see the value
-// before it. The session does not support some of the graph's ops; the model can be served nevertheless.
+// checkTrainGraph: one op of the collection runs all updates, each after the reads that must see the old
+// value. The model can be served, though the session does not support some ops of this graph.
 func checkTrainGraph(t *testing.T, m *savedmodel.Model) {
 	t.Helper()
 	g, err := m.MetaGraph(savedmodel.TagTrain)

@@ -19,8 +19,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// oddColumns have names that clash with nodes and keys of exports or are not valid
-// names of nodes, and rare types.
+// oddColumns have rare types, and names that clash with nodes and keys of exports or are
+// no valid node names.
 func oddColumns() []inputs.NamedTensor {
 	const big = 1<<53 + 1
 	return []inputs.NamedTensor{
@@ -42,8 +42,8 @@ func oddColumns() []inputs.NamedTensor {
 	}
 }
 
-// TestExportsOfOddColumns: for columns of any name and type, a server that is sent the
-// warm-up requests answers what the estimator predicts.
+// TestExportsOfOddColumns: for columns of any name and type, a server answers the warm-up
+// requests with what the estimator predicts.
 func TestExportsOfOddColumns(t *testing.T) {
 	ctx := context.Background()
 	columns := oddColumns()

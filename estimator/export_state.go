@@ -10,23 +10,23 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// exportStateFile lies beside an exporter's exports.
+// exportStateFile is in the folder of an exporter's exports.
 const exportStateFile = "exporter.json"
 
-// exportState is the state of an exporter that lasts between evaluations and runs.
+// exportState is the state that an exporter keeps between evaluations and runs.
 type exportState struct {
 	Dir  string `json:"dir,omitempty"` // the newest export, "" for none
-	Step int64  `json:"step"`          // of it; -1 for none
-	// Restored says that it has the weights of the best evaluation, in place of the step's own.
+	Step int64  `json:"step"`          // step of the newest export; -1: unknown
+	// Restored says that the export has the weights of the best evaluation instead of the step's own.
 	Restored bool     `json:"restored,omitempty"`
 	Best     *float64 `json:"best,omitempty"` // the value of its metric
 	Rule     string   `json:"rule,omitempty"` // how the metric was chosen, such as "lowest loss"
 	Seen     int64    `json:"seen"`           // step of the last evaluation that was handled
-	Final    bool     `json:"final"`          // it was the last one of a training
+	Final    bool     `json:"final"`          // that evaluation was the last one of a training
 }
 
-// readExportState reads the state in base. Without one, or where the export that it
-// names no longer exists, the newest export there counts, of an unknown step.
+// readExportState reads the state in base. If there is none, or if it does not name the
+// newest export there, it names that export, of an unknown step.
 func readExportState(base string) (exportState, error) {
 	st := exportState{Step: -1, Seen: -1}
 	path := filepath.Join(base, exportStateFile)

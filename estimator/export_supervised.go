@@ -16,7 +16,7 @@ import (
 )
 
 // emitUpdate adds the updates of a training step to the program's graph: the rules'
-// updates, the model's own, and the global step. It returns the nodes that do so.
+// updates, the model's own, and the global step. It returns the nodes of these updates.
 func (p *program) emitUpdate() ([]*graph.Node, error) {
 	applied, err := p.training(distribute.Program{Graph: p.graph}).Emit()
 	if errors.Is(err, optimizers.ErrStepFunction) {

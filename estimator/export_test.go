@@ -16,5 +16,5 @@ func WithEventsFS(f atomicfile.FS) Option {
 	return func(e *Estimator) error { e.eventsFS = f; return nil }
 }
 
-// GraphOf is the graph that a Description is of.
+// GraphOf returns the graph of a Description.
 func GraphOf(d *Description) *graph.Graph { return d.graph }

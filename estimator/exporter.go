@@ -23,9 +23,8 @@ import (
 type Exporter interface {
 	// Name is the folder of its exports below model_dir/export.
 	Name() string
-	// Export may export the evaluated model to a new folder in base. It returns the folder that holds this
-	// evaluation's export, "" where there is none. It is called again for an evaluation whose export was cut
-	// short.
+	// Export may export the evaluated model to a new folder in base. It returns the folder with this evaluation's
+	// export, "" for none. It is called again for an evaluation whose export was interrupted.
 	Export(ctx context.Context, e *Estimator, base string, ev Evaluation) (dir string, err error)
 }
 
@@ -34,17 +33,17 @@ type Evaluation struct {
 	EvalResult
 	Name  string // of the evaluation
 	Final bool   // training is over
-	// Restored says that the step has the weights of the best evaluation, in place of those that an evaluation before may be of.
+	// Restored says that the step has the weights of the best evaluation. An earlier evaluation of the same step may have seen the step's own weights.
 	Restored bool
 }
 
-// ExporterOptions are the options of all exporters. They mean what tf.estimator's do,
-// except that a run that was started again knows its earlier exports.
+// ExporterOptions are the options of all exporters. They work as in tf.estimator,
+// except that a run that is started again knows its earlier exports.
 type ExporterOptions struct {
 	Name    string
 	Serving ServingInput
 	Options []ExportOption
-	// Keep is how many exports are kept, the newest; 0: 5, -1: all. It has no meaning for final and steps.
+	// Keep is the number of newest exports to keep; 0: 5, -1: all. Final and steps exporters ignore it.
 	Keep int
 }
 
@@ -122,8 +121,8 @@ func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error
 	return v < before, nil
 }
 
-// recorded is the best value in the events of earlier evaluations, NaN for none. It
-// is used for exports that tf.estimator wrote, or that were the best by another
+// recorded returns the best value in the events of earlier evaluations, NaN for none.
+// It is used for exports that tf.estimator wrote, or that were the best by another
 // metric.
 func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 	all, err := summary.ReadScalars(e.EvalDir(ev.Name))
@@ -144,7 +143,7 @@ func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 type exporter struct {
 	ExporterOptions
 	rule func(*Estimator, exportState, Evaluation) (bool, error)
-	best *best // whose value is remembered; nil: none
+	best *best // the rule whose best value is kept; nil: none
 }
 
 func newExporter(o ExporterOptions, rule func(*Estimator, exportState, Evaluation) (bool, error)) (*exporter, error) {
@@ -217,7 +216,7 @@ func (x *exporter) seen(base string, st exportState, ev Evaluation) error {
 	return st.write(base)
 }
 
-// done reports whether the evaluation of that step, the last one, was handled.
+// done reports whether the last evaluation, of that step, was handled.
 func (x *exporter) done(base string, step int64) bool {
 	st, err := readExportState(base)
 	return err == nil && st.Final && st.Seen >= step
@@ -229,8 +228,8 @@ var exportName = regexp.MustCompile(`^\d{10}$`)
 // killed process.
 const abandonedAfter = 24 * time.Hour
 
-// collect removes the oldest exports and the remains of killed ones. For a server that polls base, each
-// disappears atomically.
+// collect removes the oldest exports and the remains of interrupted ones. Each disappears atomically, since a
+// server may poll base.
 func (x *exporter) collect(base string) error {
 	names, err := exports(base)
 	if err != nil {
@@ -270,7 +269,7 @@ func removeAbandoned(base string) error {
 	return nil
 }
 
-// exports are the names of the exports in base, the oldest first; none where there is no base.
+// exports returns the names of the exports in base, the oldest first, and none if base does not exist.
 func exports(base string) ([]string, error) {
 	names, err := atomicfile.OS{}.ReadDir(base)
 	if errors.Is(err, os.ErrNotExist) {

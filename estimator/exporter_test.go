@@ -48,7 +48,7 @@ func TestExporters(t *testing.T) {
 	for name, c := range map[string]struct {
 		make     func(o estimator.ExporterOptions) (estimator.Exporter, error)
 		keep     int
-		first    int // exports that a training to step 12 leaves; 5, 10 and 12 are evaluated
+		first    int // exports that a training to step 12 leaves; it evaluates steps 5, 10 and 12
 		reported int // the exports it reports
 	}{
 		"final":  {make: estimator.NewFinalExporter, first: 1, reported: 1},
@@ -112,8 +112,8 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// TestBestExporterRemembers: another run knows the best evaluation: from the state
-// and, for exports of other programs, from the events.
+// TestBestExporterRemembers: another run knows the best evaluation from the state or, for
+// exports of other programs, from the events.
 func TestBestExporterRemembers(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -215,8 +215,8 @@ func TestBestExporterOfOddMetrics(t *testing.T) {
 	}
 }
 
-// TestExporterCleansUp: the remains of killed exports are removed after a day, and
-// an evaluation whose checkpoint was deleted is no error unless it is the last.
+// TestExporterCleansUp: the remains of killed exports are removed after a day. A deleted
+// checkpoint is an error only for the last evaluation.
 func TestExporterCleansUp(t *testing.T) {
 	dir := t.TempDir()
 	e := toy(t, dir)
@@ -243,7 +243,7 @@ func TestExporterCleansUp(t *testing.T) {
 	}
 	ev := estimator.Evaluation{EvalResult: estimator.EvalResult{GlobalStep: 1, Checkpoint: prefix}}
 	made := map[string]bool{}
-	for _, restored := range []bool{false, false, true, true} { // other weights of the step are exported once more
+	for _, restored := range []bool{false, false, true, true} { // the step's other weights are exported, too
 		ev.Restored = restored
 		dir, err := x.Export(context.Background(), e, base, ev)
 		if err != nil {

@@ -31,8 +31,8 @@ func ReportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger
 	_ = reportFailure(ctx, rc, log, nil, err) // the caller has the error
 }
 
-// reportFailure is ReportFailure of a task that may be in its job. It returns the error as
-// [Interruption] does, and marks an error that was reported to the others.
+// reportFailure is ReportFailure for a task that may already be in its job. It returns the
+// error as [Interruption] does, and marks an error that was reported to the others.
 func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, j *distribute.Job, err error) error {
 	err = Interruption(ctx, err)
 	if !fatal(err) || refused(rc, err) || rc.ClusterSpec().Len() == 0 || rc.TaskType() == runconfig.PS || rc.TaskType() == runconfig.Evaluator {
@@ -59,8 +59,8 @@ func reportFailure(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger
 	return &reportedError{err}
 }
 
-// fatal reports whether an error ends a job and is unknown to the other tasks. That
-// another process trains in place of this one does not end a job.
+// fatal reports whether an error ends a job and is unknown to the other tasks. An error
+// saying that another process trains in place of this one does not end a job.
 func fatal(err error) bool {
 	if code := ExitCode(err); code != ExitError && code != ExitMistake {
 		return false

@@ -67,10 +67,10 @@ func TestClusterChiefDiffers(t *testing.T) {
 	}
 }
 
-// TestClusterSecondChiefFails: a second chief on another node, while the first one
-// still trains, ends nothing where it fails before it trains.
+// TestClusterSecondChiefFails: if a second chief starts on another node while the first
+// one still trains, and fails before it trains, the job goes on.
 func TestClusterSecondChiefFails(t *testing.T) {
-	t.Setenv(runconfig.EnvName("run.job_id"), "one") // by which the tasks know each other at any address
+	t.Setenv(runconfig.EnvName("run.job_id"), "one") // identifies the job at any address
 	dir := t.TempDir()
 	ports, err := freeport.Reserve(1)
 	if err != nil {
@@ -97,9 +97,8 @@ func TestClusterSecondChiefFails(t *testing.T) {
 	}
 }
 
-// TestSkippedTrainingForgetsFailure: a job that failed after its last step, as in an export,
-// and is started again has not failed. Its chief skips training, and its evaluator ends
-// without an error.
+// TestSkippedTrainingForgetsFailure: a job that failed after its last step, for example in an
+// export, is started again. Its chief skips training, and its evaluator ends without an error.
 func TestSkippedTrainingForgetsFailure(t *testing.T) {
 	dir := t.TempDir()
 	text := func(task string) string {
@@ -136,7 +135,7 @@ func TestSkippedTrainingForgetsFailure(t *testing.T) {
 }
 
 // TestClusterChiefFailsBefore: parameter servers learn of any error with which a chief
-// fails before it takes part in the job.
+// fails before it joins the job.
 func TestClusterChiefFailsBefore(t *testing.T) {
 	evaluate := func(eval estimator.EvalSpec) func(m *member) {
 		return func(m *member) {
@@ -172,8 +171,8 @@ func TestClusterChiefFailsBefore(t *testing.T) {
 	}
 }
 
-// TestTellFailureOfInterruption: a mere consequence of the context's end does not fail a
-// job.
+// TestTellFailureOfInterruption: an error that only follows from the end of the context
+// does not fail a job.
 func TestTellFailureOfInterruption(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFourGPUsEqualOneReplica: an Estimator that trains on four GPUs has the losses of one replica with the whole batch,
-// under every strategy of several replicas, its batches copied ahead to each GPU.
+// under every strategy with several replicas. Batches are copied ahead to each GPU.
 func TestFourGPUsEqualOneReplica(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: long")
@@ -29,7 +29,7 @@ func TestFourGPUsEqualOneReplica(t *testing.T) {
 		{runconfig.Strategy{Name: "mirrored"}, 0},
 		{runconfig.Strategy{Name: "central_storage"}, 0},
 		{runconfig.Strategy{Name: "multi_worker_mirrored"}, 0},
-		{runconfig.Strategy{Name: "parameter_server", Sync: true}, 2}, // else rows that are fetched ahead lack the step before
+		{runconfig.Strategy{Name: "parameter_server", Sync: true}, 2}, // else prefetched rows lack the previous step
 	} {
 		t.Run(fmt.Sprintf("%s, %d servers", c.strategy.Name, c.servers), func(t *testing.T) {
 			source := gpustest.Need(t, 4)

@@ -10,10 +10,10 @@ import (
 )
 
 // WithFrozen freezes the variables whose full names begin with a match of one of the
-// regular expressions: training leaves them as they are. No gradient is computed,
-// sent or reduced for them, the optimizer has no slots of them, and running averages
-// among them do not change. A warm start gives them values. A pattern that matches no
-// variable is an error of training. [models.Builder.Frozen] freezes single layers.
+// regular expressions: training does not change them. No gradient is computed, sent or
+// reduced for them, the optimizer has no slots for them, and running averages among
+// them stay as they are. A warm start still sets them. Training fails if a pattern
+// matches no variable. [models.Builder.Frozen] freezes single layers.
 func WithFrozen(patterns ...string) Option {
 	return func(e *Estimator) error {
 		for _, p := range patterns {

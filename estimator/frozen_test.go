@@ -18,8 +18,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// partlyFrozen freezes its table and running averages by their layers; see reports the trained
-// variables.
+// partlyFrozen freezes a table and running averages by their layers, and calls see with the
+// trained variables.
 func partlyFrozen(see func(trained []string)) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		x := features.Dense("x")
@@ -53,7 +53,7 @@ func partlyFrozen(see func(trained []string)) estimator.ModelFn {
 	})
 }
 
-// TestFrozenUnderEveryStrategy: frozen variables have no gradient and no slots, and keep their values to the bit; the others change.
+// TestFrozenUnderEveryStrategy: frozen variables have no gradient and no slots, and do not change by a bit; the others do.
 func TestFrozenUnderEveryStrategy(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const frozenByName = "dense/"

@@ -14,15 +14,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Sampling says how a text is continued. The zero value of all but MaxNewTokens always takes the most likely byte.
+// Sampling says how a text is continued. With only MaxNewTokens set, the most likely byte is always taken.
 type Sampling struct {
-	MaxNewTokens int     // bytes that are written, at most
+	MaxNewTokens int     // the most bytes to generate
 	Temperature  float32 // of the softmax; 0: the most likely byte
-	TopK         int     // as many of the most likely bytes may be drawn; 0: all
+	TopK         int     // draw only from the TopK most likely bytes; 0: from all
 	Seed         int64   // the same one gives the same text
 }
 
-// TextWriter writes texts with the newest checkpoint of an Estimator, on the host. It is used by one goroutine at a time.
+// TextWriter generates text with the newest checkpoint of an Estimator, on the host. It is not safe for concurrent use.
 type TextWriter struct {
 	characters    string
 	tokens        [256]int32 // by byte
@@ -32,7 +32,7 @@ type TextWriter struct {
 	feeds         []*tensor.Tensor // of the step: token, position, cache
 }
 
-// TextWriter returns a writer of texts, which the caller closes. It writes what the model of ExportGenerator does.
+// TextWriter returns a writer that generates the same text as the model of ExportGenerator. The caller closes it.
 func (e *Estimator) TextWriter(g Generator) (w *TextWriter, err error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (w *TextWriter) open(e *Estimator, g Generator, r *checkpoint.Reader) (err 
 	return nil
 }
 
-// read reads variables that are not there yet.
+// read reads the variables that were not read yet.
 func (w *TextWriter) read(e *Estimator, r *checkpoint.Reader, variables []*models.Variable) error {
 	x := &exporting{est: e, reader: r, trainable: map[string]bool{}, stored: map[string]string{}}
 	if err := x.check(&program{mode: models.Predict, variables: variables}); err != nil {
@@ -115,8 +115,8 @@ func (w *TextWriter) Close() (err error) {
 	return err
 }
 
-// Write continues a prompt, byte by byte; "" is "\n". Where a text does not fit into the context, the model
-// sees a part of it: once the context is full, its second half is read anew.
+// Write continues a prompt, byte by byte; "" is "\n". Of a text that is longer than the context, the model sees
+// the end: once the context is full, its second half is read again as a new prompt.
 func (w *TextWriter) Write(ctx context.Context, prompt string, s Sampling) iter.Seq2[byte, error] {
 	return func(yield func(byte, error) bool) {
 		if prompt == "" {
@@ -153,7 +153,7 @@ func (w *TextWriter) Write(ctx context.Context, prompt string, s Sampling) iter.
 	}
 }
 
-// Text is Write as one text.
+// Text returns what Write yields as one string.
 func (w *TextWriter) Text(ctx context.Context, prompt string, s Sampling) (string, error) {
 	var text []byte
 	for c, err := range w.Write(ctx, prompt, s) {
@@ -177,7 +177,7 @@ func (w *TextWriter) fill(ctx context.Context, text []byte) error {
 	return w.keep(w.prefill, 0)
 }
 
-// keep copies the cache that a program made, from a fetch on.
+// keep copies the cache that a program made, whose tensors are the fetches from index from on.
 func (w *TextWriter) keep(p *engine.Program, from int) error {
 	for i, to := range w.feeds[2:] {
 		if err := p.Fetch(from+i, to); err != nil {

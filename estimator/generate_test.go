@@ -19,7 +19,7 @@ import (
 
 const rhyme = "\x00\n abcdefghijklmnopqrstuvwxyz"
 
-// rhymes is a small text model that has learned a sentence by heart.
+// rhymes is a small text model that has memorized a sentence.
 func rhymes(t *testing.T, net networks.GPT) (*estimator.Estimator, estimator.Generator) {
 	t.Helper()
 	model := func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
@@ -54,7 +54,7 @@ func rhymes(t *testing.T, net networks.GPT) (*estimator.Estimator, estimator.Gen
 	return e, estimator.Generator{Model: net, Characters: rhyme}
 }
 
-// asked are requests: prompts of several lengths, the longer ones than the context, and all ways to draw.
+// asked are requests: prompts of several lengths, some longer than the context, and all ways to draw.
 type asked struct {
 	prompt      string
 	n, k        int32
@@ -115,7 +115,7 @@ func checkWrites(t *testing.T, net networks.GPT) {
 		if r.prompt == "" || r.n < 4 || len(r.prompt) > 20 {
 			continue
 		}
-		first := generate(t, dir, []asked{{r.prompt, r.n / 2, r.k, r.temperature, r.seed}})[0] // in parts, and alone in its batch
+		first := generate(t, dir, []asked{{r.prompt, r.n / 2, r.k, r.temperature, r.seed}})[0] // the first part of the text, alone in its batch
 		if rest := generate(t, dir, []asked{{r.prompt + first, r.n - r.n/2, r.k, r.temperature, r.seed}})[0]; len(r.prompt)+int(r.n) <= 24 && first+rest != answers[i] {
 			t.Errorf("%+v: in parts %q and %q, at once %q", r, first, rest, answers[i])
 		}
@@ -130,7 +130,7 @@ func checkWrites(t *testing.T, net networks.GPT) {
 	}
 }
 
-// generate asks an exported model.
+// generate sends requests to an exported model.
 func generate(t *testing.T, dir string, all []asked) (texts []string) {
 	t.Helper()
 	out, err := answer(t, dir, all)
@@ -143,7 +143,7 @@ func generate(t *testing.T, dir string, all []asked) (texts []string) {
 	return texts
 }
 
-// answer is what an exported model answers, or why it does not.
+// answer returns the response of an exported model, or its error.
 func answer(t *testing.T, dir string, all []asked) (*tensor.Tensor, error) {
 	t.Helper()
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})

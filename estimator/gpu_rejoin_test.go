@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestGPUWorkersRestore: where workers on GPUs go back to a checkpoint, since one was lost, they do not take the batches that
-// were copied ahead of their step before: the losses equal the losses of workers on the host that nobody has disturbed.
+// TestGPUWorkersRestore: if workers on GPUs go back to a checkpoint because one was lost, they drop the batches that were
+// copied ahead. The losses equal those of undisturbed workers on the host.
 func TestGPUWorkersRestore(t *testing.T) {
 	testkit.NotConcurrent(t)
 	for _, name := range []string{"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"} {

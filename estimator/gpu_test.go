@@ -58,8 +58,8 @@ func onDevice(t *testing.T, dir, dev string, more ...estimator.Option) *estimato
 	return custom(t, estimator.ModelFunc(smallNet), dir, opts...)
 }
 
-// TestCheckpointsOfAnyDevice trains 30 steps on one device and 30 on another, and compares with all of it on the host:
-// variables, the optimizer's slots, evaluation, predictions and the exported model.
+// TestCheckpointsOfAnyDevice trains 30 steps on one device and 30 on another. It compares variables, the optimizer's
+// slots, evaluation, predictions and the exported model with those of 60 steps on the host.
 func TestCheckpointsOfAnyDevice(t *testing.T) {
 	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 1)
@@ -223,7 +223,7 @@ func (c *counter) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// TestStepsThatNobodyReads checks that only steps that hooks read, and the last one, are waited for.
+// TestStepsThatNobodyReads checks that training waits only for steps that hooks read, and the last one.
 func TestStepsThatNobodyReads(t *testing.T) {
 	c := &counter{}
 	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpustest.Emulated(t, 1)))
@@ -231,7 +231,7 @@ func TestStepsThatNobodyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Logging and summaries: 1, 10, 20, ...; 11, 21, ...; checkpoints 20, 40, ...; the input's end: 100.
+	// Logging and summaries: 1, 10, 20, ...; 11, 21, ...; checkpoints: 20, 40, ...; end of the input: 100.
 	if c.steps != 100 || c.read > 21 || c.read < 11 {
 		t.Errorf("%d of %d steps were read, expected about 20 of 100", c.read, c.steps)
 	}
@@ -284,8 +284,8 @@ func TestLostGPU(t *testing.T) {
 	}
 }
 
-// TestFullGPU checks that the error of a model that is too large has sizes and says
-// what to do.
+// TestFullGPU checks that the error for a model that is too large has sizes and says what
+// to do.
 func TestFullGPU(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu))
@@ -307,8 +307,8 @@ func (hookFunc) BeforeRun(context.Context, hooks.Run) error          { return ni
 func (f hookFunc) AfterRun(_ context.Context, r hooks.Run) error     { return f(r) }
 func (hookFunc) End(context.Context, hooks.Run) error                { return nil }
 
-// TestWithoutGPU checks the reports without a GPU: there are none, except for a precision that the host does
-// not have. A GPU that was asked for is an error.
+// TestWithoutGPU checks that a missing GPU is not reported, unless the precision is one that the host does not
+// have. It is an error if the device asks for a GPU.
 func TestWithoutGPU(t *testing.T) {
 	var log bytes.Buffer
 	rc, err := runconfig.FromTFConfig("", runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.Session(runconfig.SessionConfig{Precision: "bf16_mixed"}))

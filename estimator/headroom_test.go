@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// TestRaggedColumnsShrink: a long example makes the program longer only for some steps.
-// Where such examples recur, it stays as it is. Predictions do not change.
+// TestRaggedColumnsShrink: a long example makes the program longer only for some steps. If
+// such examples recur, the program stays long. Predictions do not change.
 func TestRaggedColumnsShrink(t *testing.T) {
 	for name, every := range map[string]int{"once": 0, "again and again": 200} {
 		t.Run(name, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestRaggedColumnsShrink(t *testing.T) {
 					data.steps[i] = make([]float32, 2*60)
 				}
 			}
-			var lengths []int // of training programs, each built at two batch sizes
+			var lengths []int // longest examples of training programs, each built at two batch sizes
 			model := func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 				if n := f.Ragged("steps").Steps(2).MaxLength(); mc.Mode() == models.Train && (len(lengths) == 0 || lengths[len(lengths)-1] != n) {
 					lengths = append(lengths, n)

@@ -13,32 +13,32 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// errDeposed is the error of a chief that stood still for so long that another task of its elastic job took its place.
+// errDeposed is the error of a chief that was stopped for so long that another task of its elastic job took its place.
 var errDeposed = fmt.Errorf("%w: another process has taken this task's place as the chief, and has model_dir now: start this task again, to train as a worker", ErrPeerLost)
 
-// lockFile is the file of model_dir that its one writer has locked.
+// lockFile is the file in model_dir that its only writer has locked.
 const lockFile = ".lock"
 
-// hold is what a task of an elastic job knows of the lock on model_dir. A process that stands still keeps its lock, so the
-// chief shows that it runs by changing the file's time, and the others watch that.
+// hold is what a task of an elastic job knows of the lock on model_dir. A stopped process keeps its lock, so a running
+// chief renews the lock by changing the file's time, which the other tasks watch.
 type hold struct {
 	dir string
 
 	mu    sync.Mutex
-	lock  *os.File    // of this task; nil: it has none
-	seen  os.FileInfo // of another task's lock, when it was last looked at
-	since time.Time   // when that was new
+	lock  *os.File    // this task's lock; nil: it has none
+	seen  os.FileInfo // another task's lock file, as last seen
+	since time.Time   // when seen changed last
 }
 
-// keep notes the lock of this task, nil for none.
+// keep records the lock of this task, nil for none.
 func (h *hold) keep(lock *os.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lock = lock
 }
 
-// Tend is called again and again. It renews this task's lock, or looks whether another renews its own. The error is errDeposed
-// where the lock is not this task's any more.
+// Tend is called periodically. It renews this task's lock, or checks whether another task renews its own. The error is
+// errDeposed if another task has replaced this task's lock.
 func (h *hold) Tend() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,7 +51,7 @@ func (h *hold) Tend() error {
 		if errors.Is(err, errDeposed) {
 			return err
 		}
-		return nil // the others find that the lock is not renewed, where they can look
+		return nil // a failure to renew the lock shows in its time, which the others watch
 	}
 	info, err := look(filepath.Join(h.dir, lockFile))
 	if err == nil && (h.seen == nil || !same(info, h.seen)) {
@@ -60,7 +60,7 @@ func (h *hold) Tend() error {
 	return nil
 }
 
-// lapsed returns the lock of another task that was not renewed for a time; nil where it was, or where that is not known.
+// lapsed returns another task's lock that was not renewed for the given time; nil if it was, or if that is not known.
 func (h *hold) lapsed(silence time.Duration) os.FileInfo {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,11 +70,11 @@ func (h *hold) lapsed(silence time.Duration) os.FileInfo {
 	return h.seen
 }
 
-// same reports whether two looks at a lock saw the same file, which nobody had renewed.
+// same reports whether a and b are the same lock file, not renewed in between.
 func same(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
 
-// look is os.Stat that opens the file: of a network's file system this asks the server, where os.Stat may tell what was so a
-// minute ago.
+// look is os.Stat by opening the file. On a network file system that asks the server, where os.Stat may return what was
+// cached a minute ago.
 func look(path string) (os.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func look(path string) (os.FileInfo, error) {
 // statOpen is replaced by tests of network file systems.
 var statOpen = (*os.File).Stat
 
-// held is errDeposed where another file has taken the place of a lock.
+// held returns errDeposed if another file has taken the lock's place.
 func held(lock *os.File) error {
 	mine, err := statOpen(lock)
 	if errors.Is(err, syscall.ESTALE) { // NFS: another machine has replaced the file, and its server has forgotten this one
@@ -106,8 +106,8 @@ func held(lock *os.File) error {
 	return errDeposed
 }
 
-// fencedFS lets files be changed only as long as a lock is held. What was begun before another task took the lock
-// cannot be finished either: that task removes files under temporary names.
+// fencedFS lets files be changed only as long as a lock is held. A write that began before another task took the lock
+// cannot finish either: that task removes the temporary files.
 type fencedFS struct {
 	atomicfile.FS
 	lock *os.File

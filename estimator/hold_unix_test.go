@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// TestReplaceLock: the lock of a process that stands still is replaced, unless it was renewed since, and by one process only.
+// TestReplaceLock: the lock of a stopped process is replaced, by one process only, unless it was renewed since.
 func TestReplaceLock(t *testing.T) {
 	dir := t.TempDir()
 	chief, worker := &hold{dir: dir}, &hold{dir: dir}
@@ -65,7 +65,7 @@ func TestReplaceLock(t *testing.T) {
 	}
 }
 
-// TestDeposedWritesNothing: what a chief begins to write after another has taken its place fails, and so does what it had begun.
+// TestDeposedWritesNothing: after another task has taken a chief's place, all writes of the chief fail, even those that it had begun.
 func TestDeposedWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := lockDir(dir)
@@ -108,7 +108,7 @@ func TestDeposedWritesNothing(t *testing.T) {
 	}
 }
 
-// TestDeposedOnNetworkFileSystem: a server that has forgotten a lock, as another machine has replaced it, deposes the chief.
+// TestDeposedOnNetworkFileSystem: the chief is deposed if a file server has forgotten its lock, since another machine has replaced it.
 func TestDeposedOnNetworkFileSystem(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := lockDir(dir)

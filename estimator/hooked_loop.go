@@ -24,7 +24,7 @@ type view interface {
 	hooks.Run
 }
 
-// begin lets hooks ask for tensors, then compiles the program unless it is already.
+// begin lets hooks ask for tensors, then compiles the program unless that was done.
 func (l *hookedLoop) begin(hs []hooks.Hook) error {
 	l.hooks, l.progress.reason, l.session.profile = hooks.Sort(hs), "", false
 	for _, h := range l.hooks {
@@ -35,7 +35,7 @@ func (l *hookedLoop) begin(hs []hooks.Hook) error {
 	return l.session.prepare()
 }
 
-// start reports to the hooks that variables have their values.
+// start tells the hooks that variables have their values.
 func (l *hookedLoop) start(ctx context.Context) error {
 	for _, h := range l.hooks {
 		if err := h.AfterCreateSession(ctx, l.view); err != nil {
@@ -45,7 +45,7 @@ func (l *hookedLoop) start(ctx context.Context) error {
 	return nil
 }
 
-// end reports to the hooks that the loop ended well.
+// end tells the hooks that the loop ended without an error.
 func (l *hookedLoop) end(ctx context.Context) error {
 	for _, h := range l.hooks {
 		if err := h.End(ctx, l.view); err != nil {

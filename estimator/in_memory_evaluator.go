@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// InMemoryEvaluator is a training hook that evaluates the current variables,
-// without a checkpoint: when training begins, every n steps, and at the end. It is
-// for training in one process.
+// InMemoryEvaluator is a training hook that evaluates the current variables, without
+// a checkpoint: when training begins, every n steps, and at the end. It works for
+// training in one process.
 type InMemoryEvaluator struct {
 	hooks.Base
 	est    *Estimator
@@ -22,7 +22,7 @@ type InMemoryEvaluator struct {
 	during bool // only between the beginning and the end
 	// caller is the context whose end cuts an evaluation short, nil for the loop's.
 	caller context.Context
-	after  func(ctx context.Context, res EvalResult, final bool) error // called with each evaluation; nil: nothing is
+	after  func(ctx context.Context, res EvalResult, final bool) error // called with each evaluation, unless nil
 	opts   runOptions
 	last   EvalResult
 	latest int64

@@ -23,15 +23,15 @@ type inference struct {
 	progress *progress
 	loop     *hookedLoop
 	batches  *stager
-	loaded   string            // prefix of the checkpoint that the variables are from, "" for other values
+	loaded   string            // prefix of the checkpoint with the variables' values, "" if they have other values
 	digest   [sha256.Size]byte // of that checkpoint: another checkpoint may reuse its prefix
-	// inMemory: the variables are copies of a training loop's.
+	// inMemory: the variables are copies of a training loop's variables.
 	inMemory bool
-	busy     bool // a loop is running: guarded by the Estimator's mutex
+	busy     bool // a loop is running; guarded by the Estimator's mutex
 }
 
-// ErrBusy is returned where evaluation or prediction is started while one of
-// the same mode and columns is still running on the Estimator.
+// ErrBusy is returned if an evaluation or prediction starts while another one of the
+// same mode and columns is still running on the Estimator.
 var ErrBusy = errors.New("the Estimator is running this already")
 
 // acquire gives the caller exclusive use of the session until release.
@@ -49,7 +49,7 @@ func (s *inference) acquire() (release func(), err error) {
 	}, nil
 }
 
-// inference returns the mode's compiled program for that schema, making it where there is none.
+// inference returns the mode's compiled program for that schema, and makes it if there is none.
 func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inference, error) {
 	key := string(mode) + " " + schema.String()
 	e.mu.Lock()
@@ -69,7 +69,7 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	return inf, nil
 }
 
-// openInference opens an input and returns the inference of the mode for it.
+// openInference opens an input and returns the mode's inference for it.
 func (e *Estimator) openInference(ctx context.Context, mode models.Mode, input InputFn) (*inference, inputs.Dataset, error) {
 	ds, err := e.openInput(ctx, input, mode)
 	if err != nil {
@@ -125,8 +125,8 @@ func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) 
 	return checkpoint.OpenLatest(context.Background(), e.modelDir)
 }
 
-// each runs the records of a pass over ds, at most limit (0: all), a record for each replica in a step, and calls fn
-// for each record in their order: with the replica that has its results, and its rows.
+// each runs at most limit records of a pass over ds (0: all), one per replica in each step. For each record, in order,
+// it calls fn with the replica that has the results, and the number of rows.
 func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func(replica, rows int) error) (err error) {
 	it, err := ds.Iterate(s.session.withPinnedMemory(ctx))
 	if err != nil {
@@ -155,14 +155,14 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 	return nil
 }
 
-// source is a pass over a data set, and how many of its batches were read.
+// source is a pass over a data set, with the number of batches read.
 type source struct {
 	ds  inputs.Dataset
 	it  inputs.Iterator
 	was int64
 }
 
-// fill stages a record for each replica, at most limit where that is positive. The error is io.EOF where there are no more.
+// fill stages a record for each replica, at most limit if that is positive. The error is io.EOF at the end of the data.
 func (s *inference) fill(ctx context.Context, from source, limit int64) error {
 	for n := int64(0); !s.batches.full() && (limit <= 0 || n < limit); {
 		rec, err := from.it.Next(ctx)

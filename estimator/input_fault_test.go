@@ -20,7 +20,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// spoilt is 40 rows of x [2], unused and y. One number of a column is bad, or all are.
+// spoilt has 40 rows of x [2], unused and y. One number of a column is bad, or all are.
 type spoilt struct {
 	all     bool
 	column  string
@@ -60,15 +60,15 @@ func (d spoilt) Input(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 // foreign is a data set of another package.
 type foreign struct{ inputs.Dataset }
 
-// TestSpoiltInput: the value that spoils a step is named with its row, but only if it is in a used column of
-// the input.
+// TestSpoiltInput: the error names the value that spoils a step, with its row, if that is in a used column of the
+// input.
 func TestSpoiltInput(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(-1)
 	for name, c := range map[string]struct {
 		in      spoilt
 		numeric bool // run.check_numerics
-		evals   bool // evaluates instead of training
-		two     bool // replicas
+		evals   bool // evaluate instead of training
+		two     bool // two replicas
 		explode bool // the model itself produces infinities
 		want    string
 		not     string

@@ -16,8 +16,8 @@ func (e *Estimator) localStrategy() distribute.Config {
 	return c
 }
 
-// inferenceStrategy is the strategy of evaluation and prediction in this process: the strategy of training, with its replicas here, or
-// RunConfig's eval_distribute.
+// inferenceStrategy is the strategy of evaluation and prediction in this process: RunConfig's eval_distribute, or the
+// strategy of training with its local replicas.
 func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
 	var own runconfig.Strategy
 	if mode == models.Eval {
@@ -29,10 +29,10 @@ func (e *Estimator) inferenceStrategy(mode models.Mode) distribute.Config {
 // distributed reports whether several tasks train together.
 func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.config.NumPS() > 0 }
 
-// elastic reports whether workers may go and come while the others train on.
+// elastic reports whether workers may leave and join while the others train on.
 func (e *Estimator) elastic() bool { return e.strategy.Elastic.Enabled() && e.config.NumWorkers() > 1 }
 
-// place says whether a task of an elastic job is the chief, which another worker may have become.
+// place says whether a task of an elastic job is the chief, since any worker may become it.
 type place int
 
 const (
@@ -49,7 +49,7 @@ func (e *Estimator) isChief() bool {
 	return e.config.IsChief()
 }
 
-// inputRank is the rank by which the position of this task's input is known: all workers of an elastic job read the same.
+// inputRank is the rank under which this task's input position is saved: all workers of an elastic job read the same input.
 func (e *Estimator) inputRank() int {
 	if e.elastic() {
 		return 0
@@ -57,11 +57,11 @@ func (e *Estimator) inputRank() int {
 	return e.rank()
 }
 
-// rank is this task's number among those that train.
+// rank is this task's number among the tasks that train.
 func (e *Estimator) rank() int { return max(e.config.WorkerRank(), 0) }
 
-// joinJob returns the strategy that this task trains with and, in a cluster,
-// makes it a member of the job, which trains to maxSteps, until leave is called.
+// joinJob returns the strategy that this task trains with. In a cluster it also makes
+// the task a member of the job, which trains to maxSteps, until leave is called.
 func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave func() error, err error) {
 	config, leave = e.strategy, func() error { return nil }
 	if err := fpConnect.Here(); err != nil {
@@ -92,7 +92,7 @@ func (e *Estimator) joinJob(maxSteps int64) (config distribute.Config, leave fun
 	return config, config.Job.Close, nil
 }
 
-// mistakef is the error of an invalid cluster or strategy.
+// mistakef returns the error of an invalid cluster or strategy.
 func mistakef(format string, args ...any) error {
 	return runconfig.Mistake(fmt.Errorf(format, args...))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestResumeLogsVariablesThatTheModelLost: a network of a layer less goes on with a warning, one with another optimizer, whose slots differ, without.
+// TestResumeLogsVariablesThatTheModelLost: training continues with a warning if the network has a layer less, and without one if another optimizer has other slots.
 func TestResumeLogsVariablesThatTheModelLost(t *testing.T) {
 	dir := t.TempDir()
 	train := func(steps int64, rule *optimizers.Optimizer, units ...int) string {

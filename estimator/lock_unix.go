@@ -20,16 +20,16 @@ import (
 // flock is replaced by tests of file systems without locks.
 var flock = unix.Flock
 
-// lockDir makes this process the only one that trains in dir, until the file
-// that it returns is closed or the process ends, however it ends. The file is nil
-// where files cannot be locked: users must coordinate training there.
+// lockDir makes this process the only one that trains in dir until the returned file
+// is closed or the process ends in any way. The file is nil if files cannot be locked
+// there; users must then coordinate training themselves.
 func lockDir(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	f, err := takeLock(path)
 	if err != nil || f == nil {
 		return nil, err
 	}
-	if err := held(f); err != nil { // it was replaced just now
+	if err := held(f); err != nil { // another process has just replaced it
 		f.Close()
 		return nil, fmt.Errorf("%w: another process has just locked it", ErrLocked)
 	}
@@ -40,14 +40,14 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// takeLock locks a file, which it makes where there is none; nil where files cannot be locked.
+// takeLock locks a file, and creates it first if needed; nil if files cannot be locked.
 func takeLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
 	err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	for tries := 0; errors.Is(err, unix.EWOULDBLOCK) && tries < lockTries; tries++ { // InUse may be looking
+	for tries := 0; errors.Is(err, unix.EWOULDBLOCK) && tries < lockTries; tries++ { // InUse may have it for a moment
 		time.Sleep(10 * time.Millisecond)
 		err = flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
@@ -62,11 +62,11 @@ func takeLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// lockTries is how often a lock that is held is tried again.
+// lockTries is the number of retries for a lock that is held.
 const lockTries = 3
 
-// InUse reports whether a process trains in a model_dir, also one on another machine where its file system has locks. It is false where there
-// is no such folder, and where files cannot be locked.
+// InUse reports whether a process trains in a model_dir, on another machine too if the file system has locks. It is
+// false if there is no such folder, or if files cannot be locked.
 func InUse(modelDir string) (bool, error) {
 	f, err := atomicfile.Open(filepath.Join(modelDir, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +79,8 @@ func InUse(modelDir string) (bool, error) {
 	return errors.Is(flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK), nil
 }
 
-// replaceLock is lockDir where another process has a lock that it does not renew any more: a new file takes the place
-// of the stale one. Of several processes that try this one succeeds.
+// replaceLock is lockDir for a lock that its process has stopped renewing: a new file takes the place of the stale
+// one. If several processes try this, one succeeds.
 func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
 	next, path := filepath.Join(dir, lockFile+".next"), filepath.Join(dir, lockFile)
 	f, err := takeLock(next)
@@ -97,7 +97,7 @@ func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
 	if err := os.Rename(next, path); err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
 	}
-	// The lock belongs to the open file, which now has another name.
+	// The lock stays with the open file, which now has another name.
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("locking model_dir: %w", err)
@@ -105,8 +105,8 @@ func replaceLock(dir string, stale os.FileInfo) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// nameHolder writes the id of this process into its lock, for a person who finds the
-// folder locked. A folder where this write fails cannot hold a checkpoint either.
+// nameHolder writes the id of this process into its lock, for users who find the folder
+// locked. If this write fails, writing a checkpoint would fail, too.
 func nameHolder(f interface {
 	io.Writer
 	Truncate(size int64) error

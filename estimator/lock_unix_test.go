@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fullFile is a lock file that may accept a truncation, and accepts no write.
+// fullFile is a lock file that accepts no write, and perhaps a truncation.
 type fullFile struct{ truncate error }
 
 var errFull = errors.New("no space left")
@@ -59,7 +59,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	}
 }
 
-// TestTakeOverWithoutLocks: where nothing would show that a chief still writes to model_dir no worker takes its place.
+// TestTakeOverWithoutLocks: no worker takes the chief's place if nothing would show that the chief still writes to model_dir.
 func TestTakeOverWithoutLocks(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		e := &Estimator{settings: settings{modelDir: t.TempDir()}}

@@ -9,13 +9,13 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// LogEvals is an EvalSpec.AfterEval that writes a line for each evaluation and passes it to then, if that is not nil. An
-// evaluation that repeats the last one is left out: a step that was evaluated in memory may have a checkpoint, too.
+// LogEvals returns an EvalSpec.AfterEval that logs a line for each evaluation and then calls then, if that is not nil. It
+// leaves out an evaluation that repeats the last one, as when a step is evaluated in memory and again by its checkpoint.
 func LogEvals(log *slog.Logger, then func(EvalResult) error) func(ctx context.Context, res EvalResult, final bool) error {
 	return logEvals(func(ctx context.Context, attrs []slog.Attr) { log.LogAttrs(ctx, slog.LevelInfo, "eval", attrs...) }, then)
 }
 
-// plainEvals is LogEvals for a person: a line as training has them.
+// plainEvals is LogEvals for a human reader: its lines look like the lines of training.
 func plainEvals(log *slog.Logger) func(context.Context, EvalResult, bool) error {
 	return logEvals(func(_ context.Context, attrs []slog.Attr) { log.Info("eval " + hooks.Line(attrs)) }, nil)
 }
@@ -36,7 +36,7 @@ func logEvals(write func(context.Context, []slog.Attr), then func(EvalResult) er
 	}
 }
 
-// sameAttr takes NaN for equal to itself.
+// sameAttr compares attributes, with NaN equal to itself.
 func sameAttr(a, b slog.Attr) bool {
 	if a.Value.Kind() == slog.KindFloat64 && b.Value.Kind() == slog.KindFloat64 {
 		return a.Key == b.Key && math.Float64bits(a.Value.Float64()) == math.Float64bits(b.Value.Float64())

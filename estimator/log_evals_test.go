@@ -52,7 +52,7 @@ func TestLogEvals(t *testing.T) {
 	}
 }
 
-// TestEvaluationsAreLogged: without an AfterEval of the caller, which else has them alone.
+// TestEvaluationsAreLogged: evaluations are logged if the caller has no AfterEval, which would otherwise receive them alone.
 func TestEvaluationsAreLogged(t *testing.T) {
 	for name, after := range map[string]func(context.Context, estimator.EvalResult, bool) error{
 		"logged": nil, "the caller's": func(context.Context, estimator.EvalResult, bool) error { return nil }} {

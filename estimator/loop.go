@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Loop trains a model step by step under its strategy, in one process or as a
-// task of a cluster, for programs that write the training loop themselves. There
-// are no hooks, and checkpoints only where Save is called.
+// Loop trains a model step by step under its strategy, in one process or as a task of
+// a cluster, for programs that write the training loop themselves. It runs no hooks,
+// and writes a checkpoint only when Save is called.
 type Loop struct {
 	est   *Estimator
 	t     *training
@@ -23,8 +23,8 @@ type Loop struct {
 }
 
 // OpenLoop builds the model, joins the cluster that TF_CONFIG names, and resumes
-// from the newest checkpoint in model_dir, if there is one. Where training has
-// ended before this task could take part the error wraps ErrEnded.
+// from the newest checkpoint in model_dir, if there is one. If training ended before
+// this task could take part, the error wraps ErrEnded.
 func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Option) (*Loop, error) {
 	e, err := New(modelFn, opts...)
 	if err != nil {
@@ -41,10 +41,10 @@ func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Optio
 	return &Loop{est: e, t: t, leave: leave}, nil
 }
 
-// Step trains on the next batch of each local replica. It returns false where
-// training is over: at the end of the input, or because another task in lock step
-// has stopped. After a peer was lost and has returned, training continues from the
-// last checkpoint; see GlobalStep.
+// Step trains on the next batch of each local replica. It returns false when training
+// is over: at the end of the input, or because another task in lock step has stopped.
+// After a lost peer has returned, training continues from the last checkpoint; see
+// GlobalStep.
 func (l *Loop) Step(ctx context.Context) (bool, error) {
 	if l.over || l.lost {
 		return false, nil
@@ -60,12 +60,12 @@ func (l *Loop) Step(ctx context.Context) (bool, error) {
 // GlobalStep returns the number of training steps done, by all tasks.
 func (l *Loop) GlobalStep() int64 { return l.t.progress.step }
 
-// Loss returns the loss of the last step, the mean over the replicas in sync;
-// NaN before the first.
+// Loss returns the loss of the last step, as the mean over the replicas in sync. It is
+// NaN before the first step.
 func (l *Loop) Loss() float64 { return l.t.lastLoss }
 
-// Fetch asks for tensors of every step that follows, by the names that
-// hooks.Setup.Fetch takes or by the names of the Spec's predictions.
+// Fetch asks for tensors of all following steps. Names are as for hooks.Setup.Fetch,
+// or names of the Spec's predictions.
 func (l *Loop) Fetch(names ...string) error {
 	for _, name := range names { // all or none
 		if _, err := l.t.session.output(name); err != nil && name != learningRate {
@@ -84,9 +84,9 @@ func (l *Loop) Fetch(names ...string) error {
 	return l.t.session.prepare()
 }
 
-// Value returns a tensor of the last step of this task's first replica:
-// "loss", "learning_rate", or one that Fetch asked for before the step. It is
-// valid until the next step begins.
+// Value returns a tensor of this task's first replica from the last step: "loss",
+// "learning_rate", or one that Fetch asked for before the step. It is valid until the
+// next step begins.
 func (l *Loop) Value(name string) (*tensor.Tensor, error) {
 	if !l.t.progress.ran {
 		return nil, fmt.Errorf("tensor %q has no value: no step on data was made since Fetch", name)
@@ -96,8 +96,8 @@ func (l *Loop) Value(name string) (*tensor.Tensor, error) {
 
 // Replicas counts the copies of the model that work on one step.
 type Replicas struct {
-	InSync int // whose gradients make one update, over all tasks
-	Local  int // of this task: how many batches a step takes here
+	InSync int // replicas, over all tasks, whose gradients make one update
+	Local  int // replicas of this task: the batches that a step takes here
 	// Lockstep: every task takes part in every step, so that no task may stop alone.
 	Lockstep bool
 	// Sharded: the variables are spread over other tasks.
@@ -116,9 +116,9 @@ const (
 	Mean
 )
 
-// Reduce combines a value of each task in lock step; all tasks call it between the
-// same two steps, and get the same result to the bit. Where tasks are not in lock
-// step it returns x.
+// Reduce combines the values of x of all tasks in lock step. All tasks call it between
+// the same two steps, and get bit-identical results. It returns x if tasks are not in
+// lock step.
 func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, error) {
 	g, ok := l.t.session.strategy.(distribute.Gatherer)
 	if !ok {
@@ -141,8 +141,8 @@ func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, err
 	return sum, nil
 }
 
-// Save writes a checkpoint of the current step on the chief, and does nothing
-// elsewhere. It returns the prefix.
+// Save writes a checkpoint of the current step on the chief and returns its prefix. On
+// other tasks it does nothing.
 func (l *Loop) Save(ctx context.Context) (string, error) {
 	if !l.est.isChief() {
 		return "", nil
@@ -150,8 +150,8 @@ func (l *Loop) Save(ctx context.Context) (string, error) {
 	return l.t.checkpoints.save(ctx)
 }
 
-// Close ends training and frees everything. In lock step, and on the chief,
-// training ends in all tasks: their next Step returns false.
+// Close ends training and frees everything. In lock step, or on the chief, it ends
+// training in all tasks: their next Step returns false.
 func (l *Loop) Close(ctx context.Context) error {
 	var errs []error
 	if l.t.shared != nil && !l.lost {

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// loopView is a loop as its hooks see it: its session and its progress.
+// loopView is what hooks see of a loop: its session and its progress.
 type loopView struct {
 	session *session
 	*progress

@@ -29,7 +29,7 @@ import (
 // overflowing is a loss scale whose gradients overflow in the first steps and, as it grows, now and then.
 var overflowing = optimizers.LossScale{Initial: 0x1p127, GrowthSteps: 5}
 
-// scaledModel is a network with an embedding, its loss 1024 times as large as usual.
+// scaledModel is a network with an embedding and a loss 1024 times as large as usual.
 func scaledModel(scale optimizers.LossScale, adjust func(o *optimizers.Optimizer)) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		e := layers.Embedding(mc, features.Dense("id"), equalRows, equalWidth, layers.Weights{})
@@ -100,8 +100,8 @@ func checkOverflowed(t *testing.T, w *scaleWatch) {
 	}
 }
 
-// TestLossScaleStrategies: with a scale under which nothing overflows, training is the same bit by bit as
-// without. With one that overflows, updates are skipped in all replicas together, and training continues.
+// TestLossScaleStrategies: with a scale that does not overflow, training is bit-identical to training without a
+// scale. With one that overflows, all replicas skip the same updates, and training continues.
 func TestLossScaleStrategies(t *testing.T) {
 	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 2)
@@ -162,8 +162,8 @@ func TestLossScaleResumes(t *testing.T) {
 	}
 }
 
-// TestLossScaleAndCheckNumerics: an overflow that the loss scale handles is not reported. A NaN without a
-// scale is, and so is a NaN of the model itself.
+// TestLossScaleAndCheckNumerics: an overflow that the loss scale handles is not reported. A NaN without a scale,
+// or of the model itself, is.
 func TestLossScaleAndCheckNumerics(t *testing.T) {
 	testkit.NotConcurrent(t)
 	gpu := gpustest.Emulated(t, 1)
@@ -239,8 +239,8 @@ func TestNaNBatchIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestLossScaleOfClusters: workers in lock step skip the same updates, asynchronous workers their own.
-// Parameter servers that add up gradients refuse a scale that changes, and accept a fixed one.
+// TestLossScaleOfClusters: workers in lock step skip the same updates, asynchronous workers each their own.
+// Parameter servers that sum gradients accept a fixed scale, and refuse one that changes.
 func TestLossScaleOfClusters(t *testing.T) {
 	for _, c := range []struct {
 		strategy runconfig.Strategy

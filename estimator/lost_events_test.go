@@ -30,7 +30,7 @@ func (f noRoom) Write([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
 }
 
-// TestLostEvents: where only events cannot be written training goes on to its end, keeps its checkpoints, and says so once.
+// TestLostEvents: if only events cannot be written, training runs to its end, keeps its checkpoints, and warns once.
 func TestLostEvents(t *testing.T) {
 	dir := t.TempDir()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.SaveCheckpointsSteps(4), runconfig.SaveSummarySteps(1), runconfig.LogStepCountSteps(1))

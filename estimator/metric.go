@@ -13,8 +13,8 @@ type Metric struct {
 	Args []*G.Node
 }
 
-// NewMetric binds the registered metric of that name, without parameters (see
-// metrics.Names), to its operands: labels, predictions and, optionally, weights.
+// NewMetric binds a registered metric without parameters (see metrics.Names) to its
+// operands: labels, predictions and, optionally, weights.
 func NewMetric(name string, args ...*G.Node) Metric {
 	return Metric{New: func() (metrics.Accumulator, error) { return metrics.New(name) }, Args: args}
 }

@@ -11,18 +11,17 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A ModelFn builds the graph of one mode. It is called more than once for a mode
-// (at two batch sizes, to learn which dimensions follow the batch) and must build
-// the same graph each time. Labels are empty when predicting. If it has a method
-// Err() error, New checks it.
+// A ModelFn builds the graph of one mode. It is called at two batch sizes, to learn
+// which dimensions depend on the batch, and must build the same graph each time. Labels
+// are empty when predicting. If the ModelFn has a method Err() error, New checks it.
 type ModelFn interface {
 	Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
 }
 
-// A Preparer is a ModelFn that reads other columns than the data has. The Estimator
-// applies Prepare to the data set of every input_fn, in every mode and every task,
-// and passes the columns of the result to the model_fn. Labels and weights must
-// pass through. Prepare must not read the data.
+// A Preparer is a ModelFn that reads columns computed from the data's. The Estimator
+// applies Prepare to the data set of every input_fn, in every mode and every task, and
+// passes the resulting columns to the model_fn. Prepare must pass labels and weights
+// through, and must not read the data.
 type Preparer interface {
 	Prepare(ds inputs.Dataset) (inputs.Dataset, error)
 }
@@ -41,7 +40,7 @@ func (f ModelFunc) Model(mc *ModelContext, features models.Features, labels mode
 	return f(mc, features, labels)
 }
 
-// An InputFn opens the data of one input pipeline: this task's share of it.
+// An InputFn opens the data of one input pipeline: this task's share of the data.
 type InputFn interface {
 	Input(ctx context.Context, ic inputs.Context) (inputs.Dataset, error)
 }
@@ -63,7 +62,7 @@ type ModelContext struct {
 	replicas int
 	// optimizer is the Estimator's; asked reports whether the model_fn used it.
 	optimizer *optimizers.Optimizer
-	optional  bool // it is of WithDefaultOptimizer
+	optional  bool // set by WithDefaultOptimizer
 	asked     bool
 
 	columns []inputs.Column
@@ -77,8 +76,8 @@ func (mc *ModelContext) Params() Params { return mc.params }
 // Config returns the Estimator's RunConfig.
 func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
 
-// ReplicasInSync returns the number of replicas whose gradients make one step,
-// at least 1. Strategies apply the mean of the replicas' gradients.
+// ReplicasInSync returns the number of replicas, at least 1, whose gradients make one
+// step. Strategies apply the mean of the replicas' gradients.
 func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
 
 // Optimizer returns the optimizer of WithOptimizer or WithDefaultOptimizer, nil without one.
@@ -87,8 +86,8 @@ func (mc *ModelContext) Optimizer() *optimizers.Optimizer {
 	return mc.optimizer
 }
 
-// OptimizerOr returns the optimizer of WithOptimizer, or without one the model_fn's default;
-// WithDefaultOptimizer does not replace it.
+// OptimizerOr returns the optimizer of WithOptimizer, or def, the model_fn's default, if there
+// is none. WithDefaultOptimizer does not replace def.
 func (mc *ModelContext) OptimizerOr(def *optimizers.Optimizer) *optimizers.Optimizer {
 	if o := mc.Optimizer(); o != nil && !mc.optional {
 		return o
@@ -96,8 +95,8 @@ func (mc *ModelContext) OptimizerOr(def *optimizers.Optimizer) *optimizers.Optim
 	return def
 }
 
-// CommonSeed returns a seed that all tasks of the job have in common, for step functions:
-// Seed where tf_random_seed is set or the task is alone, else a constant.
+// CommonSeed returns a seed for step functions that is the same in all tasks of the job: Seed
+// if tf_random_seed is set or the task is alone, else a constant.
 func (mc *ModelContext) CommonSeed() int64 {
 	if _, ok := mc.config.TFRandomSeed(); !ok && mc.config.ClusterSpec().Len() > 1 {
 		return unseeded
@@ -105,7 +104,7 @@ func (mc *ModelContext) CommonSeed() int64 {
 	return mc.Seed()
 }
 
-// unseeded is the common seed of a cluster's tasks where none is set.
+// unseeded is the common seed of a cluster's tasks if none is set.
 const unseeded = 1
 
 // Params are a model's hyper-parameters by name.
@@ -119,14 +118,14 @@ func (p Params) clone() Params {
 	return c
 }
 
-// Int returns an integer parameter, or def where it is absent. What is no whole
-// number gives def and false; a number may be text.
+// Int returns an integer parameter, or def if it is absent. A number may be text. For a
+// value that is no whole number Int returns def and false.
 func (p Params) Int(name string, def int) (int, bool) {
 	return param(p, name, def, params.Integer)
 }
 
-// Float returns a numeric parameter, or def where it is absent. What is no number
-// gives def and false; a number may be text.
+// Float returns a numeric parameter, or def if it is absent. A number may be text. For a
+// value that is no number Float returns def and false.
 func (p Params) Float(name string, def float64) (float64, bool) {
 	return param(p, name, def, params.Float)
 }

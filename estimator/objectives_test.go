@@ -68,7 +68,7 @@ func adversarialData(_ context.Context, ic inputs.Context) (inputs.Dataset, erro
 
 var adversarialRows = []float32{-1, 0.5, 2, 1, -0.5, 1.5}
 
-// adversarialSteps are the two numbers after n steps of the formulas, and the losses of the last.
+// adversarialSteps returns the two numbers after n steps by the formulas, and the losses of the last step.
 func adversarialSteps(n int) (g, d, dLoss, gLoss float64) {
 	g, d = firstGenerator, firstDiscriminator
 	for range n {
@@ -87,7 +87,7 @@ func adversarialSteps(n int) (g, d, dLoss, gLoss float64) {
 	return g, d, dLoss, gLoss
 }
 
-// TestTwoLossesUnderEveryStrategy: two losses over one graph are each differentiated by variables of their own.
+// TestTwoLossesUnderEveryStrategy: two losses over one graph are each differentiated by their own variables.
 func TestTwoLossesUnderEveryStrategy(t *testing.T) {
 	const steps = 12
 	wantG, wantD, _, _ := adversarialSteps(steps)
@@ -163,7 +163,7 @@ func TestLoopReadsTensors(t *testing.T) {
 	}
 }
 
-// TestObjectiveErrors: incompatible objectives are an error of the model.
+// TestObjectiveErrors: incompatible objectives are a model error.
 func TestObjectiveErrors(t *testing.T) {
 	for want, objectives := range map[string]func(loss *G.Node) []optimizers.Objective{
 		"expected at least one objective":    func(*G.Node) []optimizers.Objective { return nil },

@@ -76,14 +76,14 @@ func (o *runOptions) apply(f func(*runOptions)) {
 
 var errNilOption = errors.New("an option is nil: leave it out")
 
-// Steps bounds a call to n steps: of training, added to those done; of
-// evaluation and prediction, counted from its start.
+// Steps limits a call to n steps. Training makes n steps in addition to the steps done
+// before; evaluation and prediction run n batches.
 func Steps(n int64) RunOption {
 	return func(o *runOptions) { o.steps, o.stepsSet = n, true }
 }
 
-// MaxSteps ends training when the global step reaches n. If it has been reached
-// already, nothing is done.
+// MaxSteps ends training when the global step reaches n. If it already has, Train does
+// nothing.
 func MaxSteps(n int64) TrainOption {
 	return trainOption(func(o *runOptions) { o.maxSteps, o.maxStepsSet = n, true })
 }
@@ -98,12 +98,12 @@ func WithSavingListeners(ls ...hooks.CheckpointListener) TrainOption {
 	return trainOption(func(o *runOptions) { o.listeners = append(o.listeners, ls...) })
 }
 
-// CheckpointPath evaluates or predicts from the checkpoint of that prefix instead of the newest.
+// CheckpointPath evaluates or predicts from the checkpoint with that prefix instead of the newest.
 func CheckpointPath(prefix string) InferenceOption {
 	return func(o *runOptions) { o.checkpoint = prefix }
 }
 
-// EvalName names an evaluation, so that several have events of their own.
+// EvalName names an evaluation, so that each of several evaluations has events of its own.
 func EvalName(name string) EvalOption {
 	return evalOption(func(o *runOptions) { o.name = name })
 }
@@ -113,7 +113,7 @@ func PredictKeys(keys ...string) PredictOption {
 	return predictOption(func(o *runOptions) { o.keys = keys })
 }
 
-// newRunOptions applies each option by the method of the call.
+// newRunOptions applies each option by apply, the method for the kind of call.
 func newRunOptions[O comparable](opts []O, apply func(O, *runOptions)) (runOptions, error) {
 	var o runOptions
 	var none O

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestOptionsOfCalls: each call accepts the options that apply to it, and no others compile.
+// TestOptionsOfCalls: each call accepts the options that apply to it; others do not compile.
 func TestOptionsOfCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		option                   any

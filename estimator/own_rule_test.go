@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ownRule is a user-defined rule: gradients in units of their running mean size.
+// ownRule is a user-defined rule: gradients divided by their running mean size.
 func ownRule() optimizers.Rule {
 	return optimizers.NewRule("Scaled", func(u *optimizers.Update) {
 		size := u.Slot("size", 1)

@@ -7,7 +7,7 @@ import (
 )
 
 // RunParameterServer serves this task's share of the variables until the chief
-// reports that training is over, or ctx ends; the error wraps ErrInterrupted then.
+// reports that training is over. If ctx ends first, the error wraps ErrInterrupted.
 func (e *Estimator) RunParameterServer(ctx context.Context) error {
 	if _, err := e.strategy.InCluster(e.config.NumWorkers(), e.config.NumPS()); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (e *Estimator) RunParameterServer(ctx context.Context) error {
 	return Interruption(ctx, distribute.Serve(ctx, e.config, e.log))
 }
 
-// releaseServers ends parameter servers that wait for training that is over already.
+// releaseServers ends parameter servers that still wait though training is over.
 func (e *Estimator) releaseServers(ctx context.Context, step int64) error {
 	if !e.config.IsChief() || e.config.NumPS() == 0 {
 		return nil

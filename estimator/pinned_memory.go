@@ -10,11 +10,11 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/device"
 )
 
-// pinnedShare is the part of the machine's memory that batches may lock: one in so many bytes.
+// pinnedShare bounds the memory that batches may lock to 1/pinnedShare of the machine's.
 const pinnedShare = 8
 
-// newPinnedPool returns a pool of the strategy's device's memory for batches; nil where ordinary memory is as
-// fast.
+// newPinnedPool returns a pool of page-locked memory of the strategy's device for batches; nil if ordinary memory is
+// as fast.
 func newPinnedPool(s distribute.Strategy) *device.PinnedPool {
 	p, ok := s.(distribute.Pinning)
 	if !ok {
@@ -28,7 +28,7 @@ func newPinnedPool(s distribute.Strategy) *device.PinnedPool {
 	return device.NewPinnedPool(from, int(total/pinnedShare))
 }
 
-// withPinnedMemory returns a context for passes over the input whose batches go to the device.
+// withPinnedMemory returns a context for input passes whose batches go to the device.
 func (s *session) withPinnedMemory(ctx context.Context) context.Context {
 	if s.pinned == nil {
 		return ctx
@@ -36,8 +36,8 @@ func (s *session) withPinnedMemory(ctx context.Context) context.Context {
 	return inputs.WithBatchMemory(ctx, s.pinned)
 }
 
-// closeStrategy frees the variables and the device. If a record of the input is still held, it waits for its
-// release, since the record is in the device's memory.
+// closeStrategy frees the variables and the device. Records of the input are in the device's memory, so the device
+// stays open until all of them are released.
 func (s *session) closeStrategy() error {
 	if s.pinned == nil {
 		return s.strategy.Close()

@@ -42,8 +42,8 @@ func (o overwriting) Free(b []byte) {
 	o.BatchMemory.Free(b)
 }
 
-// pinnedData returns batches of 500 rows of 64 features, 128 KiB, in the memory that f makes from the
-// device's.
+// pinnedData returns batches of 500 rows of 64 features, 128 KiB, in memory that f makes from the device's
+// batch memory.
 type pinnedData struct {
 	inputs.Dataset
 	f func(inputs.BatchMemory) inputs.BatchMemory
@@ -76,8 +76,8 @@ func pinnedInput(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.T
 	})
 }
 
-// TestBatchesInTheDevicesMemory trains on batches in memory that the GPU reads directly and that is
-// overwritten on release. It compares with ordinary memory.
+// TestBatchesInTheDevicesMemory trains on batches in memory that the GPU reads directly and that is overwritten
+// on release. It compares the result with training in ordinary memory.
 func TestBatchesInTheDevicesMemory(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var large, allocated atomic.Int64
@@ -143,8 +143,8 @@ func (it *keepingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return rec, err
 }
 
-// TestRecordsThatAreKept: a record that is kept beyond the training can still be read. The GPU is closed with
-// it.
+// TestRecordsThatAreKept: a record that is kept after training can still be read. The GPU closes when it is
+// released.
 func TestRecordsThatAreKept(t *testing.T) {
 	gpu := gpustest.Emulated(t, 1)
 	var log strings.Builder
@@ -273,8 +273,7 @@ func (it *breakingIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// TestErrorBehindBatchesAhead: where the input fails, a GPU makes as many steps as the host before training
-// fails.
+// TestErrorBehindBatchesAhead: if the input fails, a GPU makes as many steps as the host before training fails.
 func TestErrorBehindBatchesAhead(t *testing.T) {
 	gpu, broken := gpustest.Emulated(t, 1), errors.New("broken")
 	for _, good := range []int{0, 1, 2, 7} {

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// logPlacement logs where the program runs. A placement other than the requested one is a
-// warning.
+// logPlacement logs where the program runs, as a warning if that is not where it was
+// requested.
 func (s *session) logPlacement() {
 	placed, ok := s.stepper.(distribute.Placed)
 	if !ok {

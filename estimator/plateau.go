@@ -15,13 +15,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// plateau is a training hook that lowers the learning rate of a ReduceOnPlateau by evaluations. The rate is a variable of the
-// training, and so in its checkpoints; the rest is this hook's state there.
+// plateau is a training hook that lowers the learning rate of a ReduceOnPlateau schedule after evaluations. The rate is a
+// variable of the training and thus in its checkpoints; the rest of the state is saved as this hook's.
 type plateau struct {
 	hooks.Base
 	schedule optimizers.ReduceOnPlateau
 	session  *session
-	eval     string // the name of this training's evaluations
+	eval     string // the name of the training's evaluations
 	state    plateauState
 }
 
@@ -40,7 +40,7 @@ var (
 	_ hooks.Selective = (*plateau)(nil)
 )
 
-// newPlateau returns the hook of a training, nil where its rate waits for no plateau.
+// newPlateau returns the hook of a training, nil if its schedule is no ReduceOnPlateau.
 func (e *Estimator) newPlateau(s *session, o runOptions) (*plateau, error) {
 	p, found, err := s.program.spec.TrainOp.Plateau()
 	if err != nil || !found {
@@ -59,7 +59,7 @@ func (e *Estimator) newPlateau(s *session, o runOptions) (*plateau, error) {
 	return &plateau{schedule: p, session: s, eval: o.evaluations(), state: plateauState{Share: 1, Seen: -1}}, nil
 }
 
-// evaluations returns the name of the evaluations that a training makes, of the first that are found.
+// evaluations returns the name of the evaluations that a training makes; if it makes several kinds, of the first found.
 func (o runOptions) evaluations() string {
 	for _, h := range o.hooks {
 		if h, ok := h.(*InMemoryEvaluator); ok {
@@ -94,8 +94,8 @@ func (h *plateau) UnmarshalBinary(b []byte) error { return json.Unmarshal(b, &h.
 // Reads is false: the hook looks at evaluations.
 func (*plateau) Reads(hooks.Run) bool { return false }
 
-// AfterCreateSession counts the evaluations that were made of the checkpoint after it was written. A checkpoint without evaluations does not
-// know their name: they were of the name that this training gives its own.
+// AfterCreateSession counts evaluations that were made after the checkpoint was written. If the checkpoint has counted no
+// evaluation and so does not know their name, it takes the name of this training's evaluations.
 func (h *plateau) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	name := h.state.Eval
 	if h.state.Seen < 0 {
@@ -157,7 +157,7 @@ func (h *plateau) count(step int64, value float64) error {
 	return h.session.strategy.Variables().Set(update.PlateauShare, distribute.Whole(tensor.Scalar(s.Share)))
 }
 
-// better reports whether a value is an improvement on the best one.
+// better reports whether a value improves on the best one.
 func (h *plateau) better(value float64) bool {
 	best := h.state.Best
 	switch {
@@ -171,7 +171,7 @@ func (h *plateau) better(value float64) bool {
 	return value < *best-h.schedule.MinDelta
 }
 
-// observed tells a training loop of one of its evaluations, by its name; nil: there is no loop.
+// observed passes an evaluation, with its name, to the training loop that made it. It does nothing outside of one.
 func observed(ctx context.Context, r hooks.Run, name string, res EvalResult) error {
 	v, ok := r.(trainingView)
 	if !ok {

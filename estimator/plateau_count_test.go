@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestPlateauOfKeras compares the rates after each evaluation with those that tf.keras.callbacks.ReduceLROnPlateau of Keras 2.15 set.
+// TestPlateauOfKeras compares the rate after each evaluation with tf.keras.callbacks.ReduceLROnPlateau of Keras 2.15.
 func TestPlateauOfKeras(t *testing.T) {
 	values := []float64{1, 0.9, 0.8, 0.8, 0.7999, 0.8, 0.85, 0.9, 0.5, 0.6, math.NaN(), 0.6, 0.6, 0.4999, 0.6, 0.6, 0.6, 0.6, 0.6, 0.2}
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestPlateauOfKeras(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for range 2 { // twice the same evaluation counts once
+				for range 2 { // the same evaluation, repeated, counts once
 					if err := h.count(int64(10*i), v); err != nil {
 						t.Fatal(err)
 					}

@@ -35,7 +35,7 @@ func scheduledToy(s optimizers.Schedule) estimator.ModelFn {
 	})
 }
 
-// waiting is a rate that falls whenever the loss is not 1 lower.
+// waiting is a rate that falls at each evaluation whose loss is not at least 1 lower.
 var waiting = optimizers.Scaled{
 	Schedule: optimizers.Warmup{Steps: 4, Then: optimizers.ReduceOnPlateau{Initial: 0.1, Factor: 0.5, Patience: 2, MinDelta: 1}},
 	By:       optimizers.Constant(0.5),
@@ -58,13 +58,13 @@ func (r *rateRecorder) AfterRun(_ context.Context, run hooks.Run) error {
 	return nil
 }
 
-// trainWaiting trains in a model_dir and evaluates every 5 steps, and each checkpoint, which are 10 apart.
+// trainWaiting trains in a model_dir. It evaluates every 5 steps, and each checkpoint, every 10 steps.
 func trainWaiting(t *testing.T, dir string, s optimizers.Schedule, steps int64, strategy runconfig.Strategy, with ...hooks.Hook) error {
 	t.Helper()
 	return trainWaitingFor(t, dir, s, steps, strategy, estimator.EvalSpec{Input: &toyData{}, EverySteps: 5}, with...)
 }
 
-// trainWaitingFor trains in a model_dir that has a checkpoint each 10 steps.
+// trainWaitingFor trains in a model_dir with a checkpoint every 10 steps.
 func trainWaitingFor(t *testing.T, dir string, s optimizers.Schedule, steps int64, strategy runconfig.Strategy, eval estimator.EvalSpec, with ...hooks.Hook) error {
 	t.Helper()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.SaveCheckpointsSteps(10), runconfig.TrainDistribute(strategy))
@@ -80,7 +80,7 @@ func trainWaitingFor(t *testing.T, dir string, s optimizers.Schedule, steps int6
 	return err
 }
 
-// TestPlateau: the rate falls by evaluations, on one device and on two replicas, and is composed with other schedules.
+// TestPlateau: the rate falls after evaluations, on one device and on two replicas, and composes with other schedules.
 func TestPlateau(t *testing.T) {
 	for _, st := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}, {Name: "central_storage", Replicas: 2}} {
 		r := &rateRecorder{rates: map[int64]float64{}}
@@ -95,7 +95,7 @@ func TestPlateau(t *testing.T) {
 	}
 }
 
-// TestPlateauResumes: training in pieces, and training that goes on behind a kill, have the checkpoint of training in one go.
+// TestPlateauResumes: training in pieces, or continued after a kill, has the same checkpoint as training in one go.
 func TestPlateauResumes(t *testing.T) {
 	whole, pieces, killed := t.TempDir(), t.TempDir(), t.TempDir()
 	local := runconfig.Strategy{Name: "default"}
@@ -111,7 +111,7 @@ func TestPlateauResumes(t *testing.T) {
 	if err := trainWaiting(t, killed, waiting, 40, local); err != nil {
 		t.Fatal(err)
 	}
-	// As if the process had been killed in step 40: its evaluations of steps behind the checkpoint are in the events.
+	// As if the process had been killed in step 40: the events have evaluations of steps after the checkpoint.
 	names, err := filepath.Glob(filepath.Join(killed, "model.ckpt-40*"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%v %v", names, err)
@@ -127,10 +127,10 @@ func TestPlateauResumes(t *testing.T) {
 	compareCheckpoints(t, whole, killed, "model.ckpt-50")
 }
 
-// TestPlateauResumesByName: the first evaluation, of a name of its own and behind the checkpoint that it is of, counts in the next run.
+// TestPlateauResumesByName: the first evaluation has a name of its own and is made after its checkpoint. It counts in the next run.
 func TestPlateauResumesByName(t *testing.T) {
 	whole, pieces := t.TempDir(), t.TempDir()
-	never := optimizers.ReduceOnPlateau{Initial: 0.1, Factor: 0.5, Patience: 2, MinDelta: 10} // better than the first evaluation
+	never := optimizers.ReduceOnPlateau{Initial: 0.1, Factor: 0.5, Patience: 2, MinDelta: 10} // never 10 better than the first evaluation
 	for dir, ends := range map[string][]int64{whole: {50}, pieces: {10, 50}} {
 		for _, last := range ends {
 			if err := trainWaitingFor(t, dir, never, last, runconfig.Strategy{Name: "default"}, estimator.EvalSpec{Input: &toyData{}, Name: "held_out"}); err != nil {
@@ -141,7 +141,7 @@ func TestPlateauResumesByName(t *testing.T) {
 	compareCheckpoints(t, whole, pieces, "model.ckpt-50")
 }
 
-// TestPlateauErrors: what cannot wait for a plateau says so.
+// TestPlateauErrors: the error says why a training cannot use ReduceOnPlateau.
 func TestPlateauErrors(t *testing.T) {
 	plain := optimizers.ReduceOnPlateau{Initial: 0.1}
 	other := plain

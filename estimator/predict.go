@@ -15,10 +15,10 @@ import (
 // errStop ends the loop when the caller wants no more predictions.
 var errStop = errors.New("stop")
 
-// Predict runs the newest checkpoint on the input and yields a prediction per
-// example. Nothing runs before the first is asked for; an error ends the
-// sequence. Labels in the input are ignored. All replicas that the strategy has in this process take part, each with a
-// batch in every step; predictions come in the order of the examples, each once. Other tasks of a cluster do not take part.
+// Predict runs the newest checkpoint on the input and yields one prediction per
+// example, in order. Nothing runs before the first one is asked for; an error ends the
+// sequence. Labels in the input are ignored. The strategy's replicas in this process
+// share the work, a batch each per step. Other tasks of a cluster do not take part.
 func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...PredictOption) iter.Seq2[Prediction, error] {
 	return func(yield func(Prediction, error) bool) {
 		err := e.predict(ctx, input, opts, func(p Prediction) error {
@@ -87,8 +87,8 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 	return chosen, nil
 }
 
-// predicted is an output to yield, with the name of its tensor or of the ids of its
-// words.
+// predicted is an output to yield, with the name of its tensor or, for words, of the
+// tensor of their ids.
 type predicted struct {
 	name, tensor string
 	text         *decoder // nil: the tensor is the prediction

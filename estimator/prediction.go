@@ -9,10 +9,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Prediction is the model's output for one example: a tensor of one example's shape
-// for each name of its Spec's predictions. It is a view of its batch's results and
-// stays valid and unchanged for as long as the caller holds it; holding one keeps
-// the results of its batch in memory. The zero Prediction has no names.
+// Prediction is the model's output for one example: for each name of the Spec's
+// predictions, a tensor without the batch dimension. It is a view of the results of its
+// batch, and keeps them all in memory. It stays valid and unchanged for as long as the
+// caller holds it. The zero Prediction has no names.
 type Prediction struct {
 	batch *predictedBatch
 	row   int
@@ -24,8 +24,8 @@ type predictedBatch struct {
 	tensors []tensor.Tensor
 }
 
-// PredictionOf returns a Prediction of given tensors, as Predict yields them: for
-// tests of code that uses predictions.
+// PredictionOf returns a Prediction of the given tensors, for tests of code that uses
+// predictions.
 func PredictionOf(tensors map[string]*tensor.Tensor) Prediction {
 	b := &predictedBatch{names: slices.Sorted(maps.Keys(tensors))}
 	for _, name := range b.names {
@@ -34,7 +34,7 @@ func PredictionOf(tensors map[string]*tensor.Tensor) Prediction {
 	return Prediction{batch: b}
 }
 
-// Get returns the prediction of a name, nil where there is no such name.
+// Get returns the prediction of that name, nil for none.
 func (p Prediction) Get(name string) *tensor.Tensor {
 	for i, n := range p.Names() {
 		if n == name {
@@ -76,8 +76,8 @@ type predictedRows struct {
 	emit    func(Prediction) error
 }
 
-// newPredictedRows returns the rows of a session's batches, with the given outputs in the order of
-// their names.
+// newPredictedRows returns the rows of a session's batches, with the given outputs, which are sorted by
+// name.
 func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error) *predictedRows {
 	r := &predictedRows{session: s, keys: keys, shapes: make([][]int, len(keys)), emit: emit}
 	for _, k := range keys {
@@ -86,8 +86,8 @@ func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error)
 	return r
 }
 
-// next yields the rows of a replica's batch. They share one copy of it and one array of tensors, so
-// that single examples allocate nothing.
+// next yields the rows of a replica's batch. They share one copy of the batch and one array of tensors,
+// so that single examples allocate nothing.
 func (r *predictedRows) next(replica, rows int) error {
 	b := &predictedBatch{names: r.names, tensors: make([]tensor.Tensor, rows*len(r.keys))}
 	for i, k := range r.keys {
@@ -108,8 +108,8 @@ func (r *predictedRows) next(replica, rows int) error {
 	return nil
 }
 
-// split makes name i of every row a view of v's words, or of a copy of its numbers: v belongs to the
-// program.
+// split makes output i of every row a view of v's words, or of a copy of v's numbers, since these belong
+// to the program.
 func (r *predictedRows) split(b *predictedBatch, i int, v *tensor.Tensor, rows int) {
 	if !slices.Equal(r.shapes[i], v.Shape[1:]) {
 		r.shapes[i] = slices.Clone(v.Shape[1:])

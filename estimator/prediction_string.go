@@ -8,10 +8,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// printed is how many elements of a tensor a Prediction prints.
+// printed is the number of elements of a tensor that a Prediction prints.
 const printed = 20
 
-// String is the prediction for a person: each name with its elements, in row-major order, the first 20 of many.
+// String lists each name with the first 20 elements of its tensor, in row-major order.
 func (p Prediction) String() string {
 	var parts []string
 	for name, t := range p.All() {
@@ -20,7 +20,7 @@ func (p Prediction) String() string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// elements are a tensor's elements as text: a scalar's alone, else a list.
+// elements returns a tensor's elements as text: a scalar as one element, else as a list.
 func elements(t *tensor.Tensor) string {
 	var texts []string
 	for i := range min(t.Len(), printed) {
@@ -35,7 +35,7 @@ func elements(t *tensor.Tensor) string {
 	return "[" + strings.Join(texts, " ") + "]"
 }
 
-// element is element i as text.
+// element returns element i as text.
 func element(t *tensor.Tensor, i int) string {
 	switch {
 	case t.DType == tensor.String:

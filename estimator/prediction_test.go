@@ -20,8 +20,7 @@ func echo(mc *estimator.ModelContext, f models.Features) *estimator.Spec {
 	return &estimator.Spec{Predictions: estimator.Nodes{"x": x, "double": ops.Add(mc, x, x)}}
 }
 
-// TestNamesOfPredictions: names are in order, with the names of texts among the
-// others.
+// TestNamesOfPredictions: names are in order, including the names of texts.
 func TestNamesOfPredictions(t *testing.T) {
 	want := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	e := custom(t, estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, _ models.Labels) (*estimator.Spec, error) {
@@ -52,7 +51,7 @@ func TestNamesOfPredictions(t *testing.T) {
 	}
 }
 
-// countedUp is a column of rows numbers in batches of that size, repeated where endless.
+// countedUp is a column of rows numbers in batches of that size, repeated if endless.
 func countedUp(rows, batch int, endless bool) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		data := make([]float32, rows)

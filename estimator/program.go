@@ -21,13 +21,13 @@ type program struct {
 	variables []*models.Variable
 	step      graph.Output
 
-	loss        graph.Output // invalid where the mode has no loss
+	loss        graph.Output // invalid if the mode has no loss
 	predictions []named
 	exports     []exported // signatures; of mode Predict
 	metrics     []metricArgs
 	effects     trace.Effects
 	summaries   []summaryOutput
-	sizes       raggedSizes // that it was built for
+	sizes       raggedSizes // the capacity that it was built for
 	unreached   []string    // trainable variables that the loss does not depend on
 }
 
@@ -36,8 +36,8 @@ type feed struct {
 	output  graph.Output
 	encoder *Encoder // nil: the column is fed as it is
 
-	ragged  *models.RaggedInput // of a ragged feature, with
-	offsets graph.Output        // another placeholder; else nil
+	ragged  *models.RaggedInput // a ragged feature, with
+	offsets graph.Output        // a second placeholder; else nil
 }
 
 type named struct {

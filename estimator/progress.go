@@ -6,7 +6,7 @@ import "github.com/goestimator/goestimator/estimator/hooks"
 type progress struct {
 	step   int64
 	rows   int    // of the last step
-	unread bool   // the last step has no values, since none were to be read
+	unread bool   // the last step's values were not read
 	ran    bool   // a step with data ran: tensors have values
 	reason string // why the loop ends; "" while it runs
 	times  hooks.StepTimes

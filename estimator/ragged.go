@@ -12,12 +12,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedSizes is the capacity of a build of a program for each ragged column. It
-// begins with the least, as most columns have one value per example, and grows with
-// the data.
+// raggedSizes is the capacity of a program for each ragged column. It begins with the
+// least, since most columns have one value per example, and grows with the data.
 type raggedSizes map[string]models.RaggedSize
 
-// raise returns sizes of at least both.
+// raise returns the larger of both sizes for each column.
 func (s raggedSizes) raise(o raggedSizes) raggedSizes {
 	out := maps.Clone(s)
 	if out == nil {
@@ -34,21 +33,21 @@ func (s raggedSizes) raise(o raggedSizes) raggedSizes {
 type raggedFeed struct {
 	*models.RaggedInput
 	column int               // of the schema
-	like   int               // the column of the schema whose offsets must be equal, -1 for none
+	like   int               // the column of the schema that must have equal offsets, -1 for none
 	most   models.RaggedSize // the largest sizes of batches since headroom's last check
 }
 
 // raggedTensors are a batch's two tensors of a ragged column.
 type raggedTensors struct {
 	values, offsets tensor.Tensor
-	padded          []byte // memory of values where they are not the record's
+	padded          []byte // memory for values, unless they are the record's own
 	wide            []int64
 	narrow          []int32 // the source of wide and longest: most batches have the same shape
 	longest         int
 }
 
-// stage sets dst to the column's tensors for a batch of rows. Where they do not
-// fit, need is the capacity that they require, and dst must not be used.
+// stage sets dst to the column's tensors for a batch of rows. If they do not fit, need
+// is the capacity that they require, and dst must not be used.
 func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, rows int) (need models.RaggedSize, err error) {
 	t := columns[f.column]
 	if err := f.check(t, columns); err != nil {
@@ -110,13 +109,13 @@ func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) e
 	return f.bad(row, at-int(t.Offsets[row]), e)
 }
 
-// bad is the error of an element of a row.
+// bad returns the error for an element of a row.
 func (f *raggedFeed) bad(row, element int, err error) error {
 	return &inputs.RowError{Column: f.Name, Row: int64(row), InBatch: true, Element: element, Err: err}
 }
 
-// IDError reports an id that selects no row of a model's table. An inputs.RowError that wraps it names column
-// and row.
+// IDError reports an id that selects no row of a model's table. The inputs.RowError that wraps it names the
+// column and row.
 type IDError struct {
 	ID    int64
 	Limit int64 // rows of the table
@@ -136,7 +135,7 @@ func firstNotBelow[T int32 | int64](ids []T, limit int64) int {
 	return -1
 }
 
-// set makes the tensors t's, padded to n values.
+// set takes the tensors from t, padded to n values.
 func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
 	d.values.DType, d.values.Shape = t.Tensor.DType, append(d.values.Shape[:0], n)
 	if size := n * t.Tensor.DType.Size(); size == len(t.Tensor.Bytes) {
@@ -167,7 +166,7 @@ func (d *raggedTensors) setOffsets(offsets []int32) {
 	}
 }
 
-// pad fills b with -1 of an integer type, 0 of another.
+// pad fills b with -1 for an integer type, else with 0.
 func pad(b []byte, d tensor.DType) {
 	if d != tensor.Int32 && d != tensor.Int64 {
 		clear(b)
@@ -178,9 +177,8 @@ func pad(b []byte, d tensor.DType) {
 	}
 }
 
-// roundedUp is the least number of three significant bits that is not less than n,
-// at least 1. It exceeds n by a quarter at most, so that a batch rarely needs more
-// capacity.
+// roundedUp returns the least number with three significant bits that is not less than
+// max(n, 1). It exceeds n by a quarter at most.
 func roundedUp(n int) int {
 	step := 1 << max(bits.Len(uint(max(n, 1)))-3, 0)
 	return max((n+step-1)/step*step, 1)

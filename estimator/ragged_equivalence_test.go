@@ -21,8 +21,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// raggedEqualData is equalData with ragged ids and weights. Their number grows over
-// time, sometimes one worker has many, and some ids are none.
+// raggedEqualData is equalData with ragged ids and weights. Their number grows over time;
+// sometimes one worker has many, and some ids are missing.
 func raggedEqualData(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	schema, err := inputs.NewSchema(inputs.Column{Name: "ids", DType: tensor.Int64, Ragged: true},
 		inputs.Column{Name: "weights", DType: tensor.Float32, Ragged: true}, inputs.Column{Name: "y", DType: tensor.Int32, Role: inputs.Label})
@@ -62,7 +62,7 @@ func raggedEqualData(_ context.Context, ic inputs.Context) (inputs.Dataset, erro
 	return inputs.Pipe(ds, inputs.Batch(equalBatch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// raggedEqualModel combines rows of two tables, one of a column, by ragged ids; one table is used twice.
+// raggedEqualModel combines rows of two tables, one with a single column, by ragged ids; one table is used twice.
 func raggedEqualModel(rule optimizers.Rule, rate float64) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, labels models.Labels) (*estimator.Spec, error) {
 		table, linear := mc.Variable("table", []int{equalRows, equalWidth}), mc.Variable("linear", []int{equalRows, 3})
@@ -108,8 +108,8 @@ func TestRaggedEquivalence(t *testing.T) {
 	}
 }
 
-// TestRaggedColumnsAreFetchedAhead: rows of the next batch are fetched also where
-// the program has to be built again for it.
+// TestRaggedColumnsAreFetchedAhead: rows of the next batch are prefetched even if the
+// program has to be built again for it.
 func TestRaggedColumnsAreFetchedAhead(t *testing.T) {
 	fn := raggedEqualModel(rule.Adagrad{Initial: 0.1}, 0.1)
 	want := equalRun(t, equalJob{fn: fn, data: raggedEqualData, strategy: runconfig.Strategy{Name: "default"}, workers: 1})

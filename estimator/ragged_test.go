@@ -24,7 +24,7 @@ import (
 // raggedData has examples of different numbers of ids, weights and steps.
 type raggedData struct {
 	ids     [][]int64
-	weights [][]float32 // as many as ids
+	weights [][]float32 // one for each id
 	steps   [][]float32
 	y       []float32
 	batch   int
@@ -60,7 +60,7 @@ func (d *raggedData) Input(context.Context, inputs.Context) (inputs.Dataset, err
 	return inputs.Pipe(ds, inputs.Batch(d.batch, false)), nil
 }
 
-// newRaggedData draws examples of up to most values, the last half longer ones.
+// newRaggedData draws examples of at most most values, longer ones in the second half.
 func newRaggedData(rows, most, batch int) *raggedData {
 	d := &raggedData{batch: batch}
 	for i := range rows {
@@ -84,7 +84,7 @@ func newRaggedData(rows, most, batch int) *raggedData {
 
 const raggedRows = 23
 
-// raggedModel adds up weighted rows of a table and, of the padded steps, all numbers.
+// raggedModel sums weighted rows of a table, and all numbers of the padded steps.
 func raggedModel(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 	table := mc.Variable("table", []int{raggedRows, 1}, models.WithInit(initializers.Zeros()))
 	ids := f.Ragged("ids").WithWeights(mc, f.Ragged("weights"))
@@ -163,8 +163,8 @@ func TestRaggedColumnsThatDoNotFitTheModel(t *testing.T) {
 	}
 }
 
-// unrolledModel adds up the steps of an example one after the other: how many
-// nodes it has depends on the longest example.
+// unrolledModel adds the steps of an example one after the other, so that the number of
+// nodes depends on the longest example.
 func unrolledModel(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
 	steps := f.Ragged("steps").Steps(2)
 	n := steps.MaxLength()
@@ -206,7 +206,7 @@ func TestProgramsThatDependOnTheLength(t *testing.T) {
 		}
 		return math.Sqrt(sum / float64(len(data.y)))
 	}
-	for range 2 { // the second time the graph is the long one from the start
+	for range 2 { // the second time, the graph is long from the start
 		res, err := e.Evaluate(ctx, data)
 		if err != nil {
 			t.Fatal(err)
@@ -261,7 +261,7 @@ func lateModel(later int) estimator.ModelFunc {
 }
 
 // TestVariablesOfLongerExamples: a variable that the first batches do not reach is
-// trained by later ones, also after a restart.
+// trained by later batches, also after a restart.
 func TestVariablesOfLongerExamples(t *testing.T) {
 	data := &raggedData{batch: 2, y: []float32{1, 2, 3, 4}, ids: make([][]int64, 4), weights: make([][]float32, 4),
 		steps: [][]float32{{1}, {1}, {1, 2}, {2, 1, 3}}}

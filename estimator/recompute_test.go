@@ -15,7 +15,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// blocksModel has two blocks with dropout and batch normalization, and the rows of a table in the first.
+// blocksModel has two blocks with dropout and batch normalization; the first looks up rows of a table.
 func blocksModel(o optimizers.Optimizer, again bool) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		block := func(name string, f func(x *G.Node) *G.Node, x *G.Node) (y *G.Node) {
@@ -46,8 +46,8 @@ func blocksModel(o optimizers.Optimizer, again bool) estimator.ModelFn {
 	})
 }
 
-// TestRecomputedTraining: blocks that are computed again give the losses of blocks that are kept, bit for bit, under each strategy,
-// with windows of batches and with a scaled loss.
+// TestRecomputedTraining: recomputed blocks give the same losses as kept blocks, bit for bit, under each strategy, with gradient
+// accumulation and with a scaled loss.
 func TestRecomputedTraining(t *testing.T) {
 	testkit.NotConcurrent(t)
 	const steps = 24
@@ -70,7 +70,7 @@ func TestRecomputedTraining(t *testing.T) {
 			t.Run(k.name+"/"+s.name, func(t *testing.T) {
 				want, got := run(t, k.o, s, false), run(t, k.o, s, true)
 				for step := int64(1); step <= steps; step++ {
-					w, g := 0.0, 0.0 // two workers' losses, in any order
+					w, g := 0.0, 0.0 // the losses of two workers, in any order
 					for i := range want[step] {
 						w, g = w+want[step][i], g+got[step][i]
 					}

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// untilReplaced ends a server at step 50, and the training 200 steps after its
+// untilReplaced ends a server at step 50, and ends training 200 steps after the server's
 // replacement.
 type untilReplaced struct {
 	hooks.Base
@@ -38,9 +38,8 @@ func (h *untilReplaced) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// TestServerReplacedUnderLookups replaces a parameter server in the middle of
-// training, while its rows are fetched ahead. Training resumes from the last
-// checkpoint and ends.
+// TestServerReplacedUnderLookups replaces a parameter server in the middle of training,
+// while its rows are prefetched. Training resumes from the last checkpoint and ends.
 func TestServerReplacedUnderLookups(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

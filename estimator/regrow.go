@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// setFeeds sets what the program's feeds read from each record.
+// setFeeds sets what the program's feeds take from each record.
 func (s *session) setFeeds() {
 	s.feeds = nil
 	for _, f := range s.program.feeds {
@@ -21,10 +21,9 @@ func (s *session) setFeeds() {
 	}
 }
 
-// startProgram builds the first program of a session, of the smallest sizes. If a
-// longer example would train more variables, such as the variables of a recurrent
-// step, it builds for that length, because the variables need their slots from the
-// start.
+// startProgram builds the first program of a session, with the smallest sizes. If a
+// longer example would train more variables, such as a recurrent step's, it
+// builds for that length, since the variables need slots from the start.
 func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
 	p, err := e.buildProgram(mode, schema, nil)
 	if err != nil || len(p.unreached) == 0 {
@@ -49,10 +48,10 @@ func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*prog
 	return longer, nil
 }
 
-// fit makes the program's capacity sufficient for the stagers' records. Where a
-// ragged column has more values, or a longer example, the program is built and
-// compiled again, and the records are staged again. Where the records needed far
-// less for long, it is built smaller.
+// fit makes the program's capacity sufficient for the stagers' records. If a ragged
+// column has more values or a longer example, the program is built and compiled again,
+// and the records are staged again. If records have long needed far less, the program
+// is built smaller.
 func (s *session) fit(stagers ...*stager) error {
 	for {
 		var need raggedSizes
@@ -80,7 +79,7 @@ func (s *session) fit(stagers ...*stager) error {
 	}
 }
 
-// regrow replaces the program by one of other sizes, with the same variables and fetches.
+// regrow replaces the program by one with other sizes and the same variables and fetches.
 func (s *session) regrow(sizes raggedSizes) error {
 	p, err := s.est.buildProgram(s.program.mode, s.schema, sizes)
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *session) regrow(sizes raggedSizes) error {
 	return err
 }
 
-// sameVariables fails where the variables depend on the sizes that a program is built for.
+// sameVariables returns an error if the variables depend on the sizes that a program is built for.
 func (p *program) sameVariables(o *program) error {
 	for i, v := range p.variables {
 		if i >= len(o.variables) || o.variables[i].Name != v.Name || o.variables[i].DType != v.DType || !slices.Equal(o.variables[i].Shape, v.Shape) {
@@ -121,8 +120,8 @@ func (p *program) sameVariables(o *program) error {
 	return nil
 }
 
-// sameSlots fails where another build trains variables that p does not, for which
-// the optimizer has no state.
+// sameSlots returns an error if another build trains variables that p does not train:
+// the optimizer has no state for them.
 func (p *program) sameSlots(o *program) error {
 	for _, name := range p.unreached {
 		if !slices.Contains(o.unreached, name) {
@@ -132,8 +131,8 @@ func (p *program) sameSlots(o *program) error {
 	return nil
 }
 
-// moved returns the outputs of another build of p that correspond to the given
-// ones: the same loss, prediction and so on, or otherwise the same name.
+// moved returns the outputs of another build of p that correspond to the given ones: by
+// their role, such as loss or prediction, or else by name.
 func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, error) {
 	from, there := p.outputs(), to.outputs()
 	out := make([]graph.Output, len(outputs))
@@ -143,7 +142,7 @@ func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, er
 			continue
 		}
 		n := to.graph.Node(o.Node.Name)
-		if n == nil && o.Node.Op == "ReadVariableOp" { // of a summary of a variable
+		if n == nil && o.Node.Op == "ReadVariableOp" { // for a summary of a variable
 			if v := to.graph.Node(o.Node.Inputs[0].Node.Name); v != nil {
 				out[i] = graph.NewBuilder(to.graph).Read(v.Out(0), o.Type())
 				continue
@@ -157,7 +156,7 @@ func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, er
 	return out, nil
 }
 
-// outputs are those that a program names, in one order for all builds of a model.
+// outputs returns the outputs that a program names, in the same order for all builds of a model.
 func (p *program) outputs() []graph.Output {
 	out := []graph.Output{p.loss, p.step}
 	for _, x := range p.predictions {

@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// rendering is one building of the model_fn at one batch size.
+// rendering is one build of the model_fn, at one batch size.
 type rendering struct {
 	*trace.Tracing
 	program *program
@@ -182,7 +182,7 @@ func (r *rendering) collectMetrics() {
 	}
 }
 
-// unified is the program of two renderings, of first and of r, on one graph.
+// unified returns the program of the two renderings first and r, with one graph.
 func (r *rendering) unified(first *rendering) (*program, error) {
 	if err := trace.Unify(first.Tracing, r.Tracing); err != nil {
 		return nil, err
@@ -191,9 +191,9 @@ func (r *rendering) unified(first *rendering) (*program, error) {
 	return r.program, nil
 }
 
-// leaveOutUnfed removes unused columns from the feeds if they are text, ragged, or
-// fed encoded. Used text, and used ragged labels, are an error: programs compute
-// with numbers.
+// leaveOutUnfed removes unused columns from the feeds if they are text, ragged, or fed
+// encoded. Text or ragged labels that are used are an error: programs compute with
+// numbers.
 func (r *rendering) leaveOutUnfed() error {
 	used := r.Used()
 	encoded := map[string]bool{}

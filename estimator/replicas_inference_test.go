@@ -27,7 +27,7 @@ func (h *stepCounter) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// under returns an Estimator of a trained toy model, whose evaluation and prediction run under these options.
+// under returns an Estimator with these options for a trained toy model.
 func under(t *testing.T, dir string, opts ...runconfig.Option) *estimator.Estimator {
 	t.Helper()
 	rc, err := runconfig.FromTFConfig("", append(opts, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0))...)
@@ -50,8 +50,8 @@ func mirrored(name string, replicas int) runconfig.Strategy {
 	return runconfig.Strategy{Name: name, Replicas: replicas}
 }
 
-// TestReplicasEvaluateAsOne: replicas take a batch each in every step, and the metrics are one replica's to the bit:
-// last batches that are smaller, replicas without rows, and a limit of batches included.
+// TestReplicasEvaluateAsOne: each replica takes a batch in every step, and the metrics are bit-identical to the metrics of
+// one replica, with smaller last batches, replicas without rows, and a limit of batches.
 func TestReplicasEvaluateAsOne(t *testing.T) {
 	dir := trainedToy(t)
 	for _, rows := range []int{1, 4, 10, 27} {
@@ -104,7 +104,7 @@ func compareResults(t *testing.T, name string, want, got estimator.EvalResult) {
 	}
 }
 
-// predictedToys returns the predictions of a model, in their order.
+// predictedToys returns the predictions of a model, in order.
 func predictedToys(t *testing.T, e *estimator.Estimator, in estimator.InputFn, opts ...estimator.PredictOption) (y []float32, err error) {
 	t.Helper()
 	for p, err := range e.Predict(t.Context(), in, opts...) {
@@ -116,7 +116,7 @@ func predictedToys(t *testing.T, e *estimator.Estimator, in estimator.InputFn, o
 	return y, nil
 }
 
-// TestReplicasPredictAsOne: rows come in order, each once, from all replicas; also before an error of the input.
+// TestReplicasPredictAsOne: all replicas yield each row once, in order, also before an error of the input.
 func TestReplicasPredictAsOne(t *testing.T) {
 	dir := trainedToy(t)
 	three := runconfig.TrainDistribute(mirrored("mirrored", 3))
@@ -148,7 +148,7 @@ func TestReplicasPredictAsOne(t *testing.T) {
 	}
 }
 
-// cutData is the toy data, which ends by an error after so many batches.
+// cutData is the toy data, ended by an error after some batches.
 func cutData(batches int, end error) estimator.InputFn {
 	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := (&toyData{rows: 40}).Input(ctx, ic)

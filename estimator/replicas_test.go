@@ -41,8 +41,8 @@ func (it *slowIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return it.Iterator.Next(ctx)
 }
 
-// TestInterruptedBetweenReplicas: if training is interrupted between the reads for
-// two replicas, the batch that was read comes again.
+// TestInterruptedBetweenReplicas: if training is interrupted between the reads for two
+// replicas, the first batch is read again.
 func TestInterruptedBetweenReplicas(t *testing.T) {
 	fn := equalModel(rule.SGD{}, 0.1, false)
 	rc := func(dir string) runconfig.RunConfig {

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// RestoreBest lets a training end with the weights of its best evaluation, as restore_best_weights of Keras'
-// EarlyStopping does: the model's variables and their averages. The optimizer's slots, the global step and the
+// RestoreBest lets a training end with the weights of its best evaluation, as restore_best_weights does in Keras'
+// EarlyStopping. Weights are the model's variables and their averages. The optimizer's slots, the global step and the
 // input's position stay as they are after the last step.
 type RestoreBest struct {
 	Metric         string
@@ -35,7 +35,7 @@ type bestWeights struct {
 
 var _ hooks.Selective = (*bestWeights)(nil)
 
-// newBestWeights returns the hook of a training, nil where it ends with its last weights.
+// newBestWeights returns the hook of a training, nil if it ends with its last weights.
 func (t *training) newBestWeights(o runOptions) *bestWeights {
 	l := o.evalListener()
 	if l == nil || l.restore == nil {
@@ -54,7 +54,7 @@ func (o runOptions) evalListener() *evalListener {
 	return nil
 }
 
-// checkRestorable refuses to restore the best weights where another task evaluates, or several train.
+// checkRestorable refuses to restore the best weights if another task evaluates, or several train.
 func (e *Estimator) checkRestorable(train TrainSpec) error {
 	if train.RestoreBest == nil || e.config.ClusterSpec().Len() <= 1 {
 		return nil
@@ -65,8 +65,8 @@ func (e *Estimator) checkRestorable(train TrainSpec) error {
 // Reads is false: the hook looks at evaluations.
 func (*bestWeights) Reads(hooks.Run) bool { return false }
 
-// AfterCreateSession takes over the best evaluation of earlier runs, and the evaluation of the checkpoint that training
-// goes on from, if a kill came between that and its record.
+// AfterCreateSession takes over the best evaluation of earlier runs. If a run was killed after it evaluated the
+// checkpoint that training continues from, but before it recorded that evaluation, this evaluation counts, too.
 func (h *bestWeights) AfterCreateSession(ctx context.Context, r hooks.Run) error {
 	st, err := checkpoint.LoadRunState(atomicfile.OS{}, h.session.est.modelDir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *bestWeights) AfterCreateSession(ctx context.Context, r hooks.Run) error
 	return nil
 }
 
-// usable reports whether an earlier run's best evaluation is one by this rule, and its checkpoint can be read.
+// usable reports whether an earlier run chose its best evaluation by this rule, and its checkpoint can be read.
 func (h *bestWeights) usable(b checkpoint.Best, step int64) bool {
 	if b.Metric != h.rule.Metric || b.HigherIsBetter != h.rule.HigherIsBetter || b.GlobalStep > step || b.GlobalStep < h.rule.MinSteps {
 		return false
@@ -121,8 +121,8 @@ func (h *bestWeights) observe(ctx context.Context, res EvalResult) error {
 	return h.count(ctx, res.GlobalStep, v)
 }
 
-// count saves the variables, and keeps their checkpoint, where their evaluation is the best so far: as in Keras the first of
-// equal ones, and never one that is not finite.
+// count saves the variables and keeps their checkpoint if their evaluation is the best so far. As in Keras, the first of
+// equal values is the best, and a value that is not finite never is.
 func (h *bestWeights) count(ctx context.Context, step int64, value float64) error {
 	value = float64(float32(value)) // as events have it
 	switch {
@@ -147,8 +147,8 @@ func (h *bestWeights) note() error {
 	return checkpoint.UpdateRunState(h.checkpoints.files.fs, h.session.est.modelDir, func(s *checkpoint.RunState) { s.Best = h.best })
 }
 
-// restore gives the model the weights of the best evaluation, saves them as the checkpoint of the last step, and returns its
-// prefix; "" where the model has them already.
+// restore sets the model to the weights of the best evaluation, saves them as the checkpoint of the last step, and returns
+// its prefix. It returns "" if the model has these weights already.
 func (h *bestWeights) restore(ctx context.Context) (prefix string, err error) {
 	c, step := h.checkpoints, h.checkpoints.progress.step
 	if h.best == nil || h.best.GlobalStep == step || h.best.Restored == step {
@@ -183,8 +183,8 @@ func (h *bestWeights) restore(ctx context.Context) (prefix string, err error) {
 	return prefix, h.note()
 }
 
-// current reports whether a recorded evaluation of the last step is that of its checkpoint: until the best weights are
-// restored there, the step has other ones, and an evaluation of these.
+// current reports whether a recorded evaluation of the last step belongs to the step's checkpoint. It does not if the best
+// weights were restored there and not evaluated since: then it is of the step's own weights.
 func (l *evalListener) current(res EvalResult) bool {
 	if l.restore == nil {
 		return true
@@ -193,7 +193,7 @@ func (l *evalListener) current(res EvalResult) bool {
 	return err == nil && (s.Best == nil || s.Best.Restored != res.GlobalStep || s.Best.Evaluated == res.GlobalStep)
 }
 
-// noteEvaluated records the evaluation of a step that has the best weights in place of its own, and reports whether it has.
+// noteEvaluated reports whether a step has the best weights in place of its own, and if so records that they were evaluated.
 func (l *evalListener) noteEvaluated(step int64) (restored bool, err error) {
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, l.est.modelDir)
 	if err != nil || s.Best == nil || s.Best.Restored != step {

@@ -21,7 +21,7 @@ func highestLoss() *estimator.RestoreBest {
 	return &estimator.RestoreBest{Metric: "loss", HigherIsBetter: true, MinSteps: 10}
 }
 
-// TestRestoreBestOfStepsMadeAgain: where the last checkpoint is lost, the steps that are made again end with the best weights, too.
+// TestRestoreBestOfStepsMadeAgain: if the last checkpoint is lost, its steps are repeated, and end with the best weights, too.
 func TestRestoreBestOfStepsMadeAgain(t *testing.T) {
 	dir, local := t.TempDir(), runconfig.Strategy{Name: "default"}
 	for range 2 {
@@ -62,7 +62,7 @@ func (h *interrupting) MarshalBinary() ([]byte, error) {
 	return nil, nil
 }
 
-// TestRestoreBestInterrupted: a signal while the checkpoint of the best evaluation is written ends training as any other does, and no step is lost.
+// TestRestoreBestInterrupted: a signal while the checkpoint of the best evaluation is written ends training as usual, and no step is lost.
 func TestRestoreBestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,7 +76,7 @@ func TestRestoreBestInterrupted(t *testing.T) {
 	openCheckpoint(t, dir, "model.ckpt-15")
 }
 
-// counting is a hook of evaluations that counts them.
+// counting is an evaluation hook that counts evaluations.
 type counting struct {
 	hooks.Base
 	n int
@@ -84,8 +84,8 @@ type counting struct {
 
 func (h *counting) End(context.Context, hooks.Run) error { h.n++; return nil }
 
-// TestRestoreBestKilledBeforeItsEvaluation: a run that was killed between the restored checkpoint and its evaluation is evaluated by the next, whatever
-// values the evaluations have, and by that one alone.
+// TestRestoreBestKilledBeforeItsEvaluation: if a run is killed between the restored checkpoint and its evaluation, the next run, and
+// only that, evaluates it, whatever values the evaluations have.
 func TestRestoreBestKilledBeforeItsEvaluation(t *testing.T) {
 	dir, local := t.TempDir(), runconfig.Strategy{Name: "default"}
 	if _, err := trainRestoring(t, dir, 20, local, highestLoss(), estimator.EvalSpec{Input: &toyData{}}); err != nil {
@@ -103,7 +103,7 @@ func TestRestoreBestKilledBeforeItsEvaluation(t *testing.T) {
 	}
 }
 
-// exports is an exporter that notes what it is given.
+// exports is an exporter that records the evaluations it gets.
 type exports struct{ seen *[]string }
 
 func (exports) Name() string { return "seen" }
@@ -112,8 +112,8 @@ func (x exports) Export(_ context.Context, _ *estimator.Estimator, _ string, ev 
 	return "", nil
 }
 
-// TestInputEndsBehindAnEvaluation: the last step is not evaluated again, and it is the last one to exporters; where the best weights are restored,
-// these are evaluated and exported.
+// TestInputEndsBehindAnEvaluation: the last step is not evaluated again, and exporters see its evaluation as final. Restored best weights
+// are evaluated and exported.
 func TestInputEndsBehindAnEvaluation(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// trainRestoring trains in dir; the best evaluation is the one of the highest loss, and so an early one.
+// trainRestoring trains in dir. The best evaluation has the highest loss, and so is an early one.
 func trainRestoring(t *testing.T, dir string, steps int64, strategy runconfig.Strategy, best *estimator.RestoreBest, eval estimator.EvalSpec) (estimator.Result, error) {
 	t.Helper()
 	return trainRestoringSpec(t.Context(), t, dir, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps, RestoreBest: best}, strategy, eval)
@@ -39,7 +39,7 @@ func trainRestoringSpec(ctx context.Context, t *testing.T, dir string, train est
 	return estimator.TrainAndEvaluate(ctx, e, train, eval)
 }
 
-// checkRestored fails unless the checkpoint of a step has the weights of another one, and the rest of its own.
+// checkRestored fails unless the checkpoint of a step has the weights of the best step, and otherwise its own state.
 func checkRestored(t *testing.T, dir string, step, of string) {
 	t.Helper()
 	r, from := openCheckpoint(t, dir, "model.ckpt-"+step), openCheckpoint(t, dir, "model.ckpt-"+of)
@@ -62,8 +62,8 @@ func checkRestored(t *testing.T, dir string, step, of string) {
 	}
 }
 
-// TestRestoreBest: the last checkpoint has the weights of the best evaluation, whose own checkpoint stays; what is evaluated
-// and exported at the end is the best; the next run knows it.
+// TestRestoreBest: the last checkpoint has the weights of the best evaluation, whose own checkpoint stays. The best weights
+// are evaluated and exported at the end, and the next run knows them.
 func TestRestoreBest(t *testing.T) {
 	for _, st := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {
 		dir := t.TempDir()
@@ -83,7 +83,7 @@ func TestRestoreBest(t *testing.T) {
 			t.Errorf("%s: step %d, loss %v, evaluations %v: expected those of step 10 in memory, of its checkpoint and at the end to be equal", st.Name, res.GlobalStep, v, last)
 		}
 		checkRestored(t, dir, "50", "10")
-		// A run that goes on keeps the best, one that has nothing to do leaves all as it is.
+		// A run that continues keeps the best; a run with nothing to do changes nothing.
 		for _, steps := range []int64{80, 80} {
 			if res, err = trainRestoring(t, dir, steps, st, best, eval); err != nil {
 				t.Fatal(err)
@@ -93,7 +93,7 @@ func TestRestoreBest(t *testing.T) {
 			}
 			checkRestored(t, dir, "80", "10")
 		}
-		// By another rule the best begins anew; that of before is no longer spared.
+		// With another rule the best starts again; the checkpoint of the old best may be deleted.
 		if _, err = trainRestoring(t, dir, 110, st, &estimator.RestoreBest{Metric: "loss", HigherIsBetter: true, MinSteps: 85}, eval); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestRestoreBest(t *testing.T) {
 	}
 }
 
-// TestRestoreBestOfTheLast: where the last evaluation is the best, its weights stay.
+// TestRestoreBestOfTheLast: if the last evaluation is the best, its weights stay.
 func TestRestoreBestOfTheLast(t *testing.T) {
 	plain, restoring := t.TempDir(), t.TempDir()
 	for dir, best := range map[string]*estimator.RestoreBest{plain: nil, restoring: {Metric: "loss"}} {
@@ -127,8 +127,8 @@ func (h failAt) AfterRun(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
-// TestRestoreBestBehindAFailure: runs that ended between an evaluation and its record, and between the last checkpoint and the
-// weights of the best evaluation, are made up for.
+// TestRestoreBestBehindAFailure: a run may end between an evaluation and its record, or between the last checkpoint and its
+// restored weights. The next run makes up for it.
 func TestRestoreBestBehindAFailure(t *testing.T) {
 	dir, best, local := t.TempDir(), &estimator.RestoreBest{Metric: "loss", HigherIsBetter: true, MinSteps: 10}, runconfig.Strategy{Name: "default"}
 	if _, err := trainRestoring(t, dir, 10, local, nil, estimator.EvalSpec{Input: &toyData{}}); err != nil {
@@ -147,7 +147,7 @@ func TestRestoreBestBehindAFailure(t *testing.T) {
 	}
 }
 
-// TestRestoreBestErrors: a metric that is not there, and tasks that do not evaluate.
+// TestRestoreBestErrors: an unknown metric, and tasks that do not evaluate.
 func TestRestoreBestErrors(t *testing.T) {
 	local := runconfig.Strategy{Name: "default"}
 	_, err := trainRestoring(t, t.TempDir(), 10, local, &estimator.RestoreBest{Metric: "los"}, estimator.EvalSpec{Input: &toyData{}})

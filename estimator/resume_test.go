@@ -88,8 +88,8 @@ func TestInterruptedTrainingSavesAndResumes(t *testing.T) {
 	compareCheckpoints(t, whole, cut, "model.ckpt-30")
 }
 
-// TestFirstRunThatFailed: a run that failed before its first step does not keep the next run from another
-// input or another model, and leaves no trace in it.
+// TestFirstRunThatFailed: after a run that failed before its first step, the next run may have another input or
+// model, and shows no trace of the failed run.
 func TestFirstRunThatFailed(t *testing.T) {
 	broken := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := inputs.Glyphs(ic.Seed, 300, ic.Allocator)
@@ -127,7 +127,7 @@ func TestFirstRunThatFailed(t *testing.T) {
 	}
 }
 
-// twoBatches is a data set of the program that must not be asked for a third batch.
+// twoBatches is a data set, from a function, that must not be asked for a third batch.
 type twoBatches struct{ inputs.Dataset }
 
 func (p twoBatches) Iterate(ctx context.Context) (inputs.Iterator, error) {
@@ -147,7 +147,7 @@ func (p *twoBatchIterator) Next(ctx context.Context) (arrow.Record, error) {
 	return p.Iterator.Next(ctx)
 }
 
-// TestNoBatchTooMany: a training that max_steps ends asks a data set of the program for no further batch.
+// TestNoBatchTooMany: a training that max_steps ends asks a data set from a function for no further batch.
 func TestNoBatchTooMany(t *testing.T) {
 	input := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		ds, err := (&toyData{}).Input(ctx, ic)
@@ -158,8 +158,8 @@ func TestNoBatchTooMany(t *testing.T) {
 	}
 }
 
-// TestTrainingAgain: a call in a loop trains on all rows each time, a program that is started again has nothing to do, and other
-// rows than an ended input had are trained on from their first.
+// TestTrainingAgain: each call of a loop trains on all rows; a program that is started again has nothing to do. After an input
+// has ended, training on other rows begins with the first one.
 func TestTrainingAgain(t *testing.T) {
 	train := func(e *estimator.Estimator, data *toyData, opts ...estimator.TrainOption) (estimator.TrainResult, error) {
 		t.Helper()
@@ -188,14 +188,14 @@ func TestTrainingAgain(t *testing.T) {
 	res, err = train(toy(t, dir), &toyData{})
 	expect(14, res, err)
 
-	// MaxSteps may end exactly where the rows do, which is their end, too.
+	// If MaxSteps ends training exactly after the last row, the input has ended, too.
 	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(16)); err != nil || res.GlobalStep != 16 {
 		t.Fatalf("got %+v, %v: expected step 16", res, err)
 	}
 	res, err = train(toy(t, dir), &toyData{})
 	expect(19, res, err)
 
-	// In the midst of an input another one is refused.
+	// In the middle of an input, another input is refused.
 	if res, err = train(toy(t, dir), &toyData{rows: 5}, estimator.MaxSteps(20)); err != nil || res.GlobalStep != 20 {
 		t.Fatalf("got %+v, %v: expected step 20", res, err)
 	}

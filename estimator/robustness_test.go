@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// cancelling ends a context while its n-th record is read.
+// cancelling ends a context while the n-th record is read.
 type cancelling struct {
 	inputs.Dataset
 	n      int
@@ -210,8 +210,8 @@ func TestNilsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFinalEvaluation: the last evaluation is called final for every way that
-// training ends, and an interruption is not an end.
+// TestFinalEvaluation: the last evaluation is final however training ends. An interruption
+// is not an end.
 func TestFinalEvaluation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	for name, c := range map[string]struct {

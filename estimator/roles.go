@@ -13,12 +13,12 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrPeerLost is wrapped by errors that end a task because another task of its
-// cluster was lost. The task should be started again, and then continues.
+// ErrPeerLost is wrapped by errors that end a task because another task of its cluster
+// was lost. The task continues when it is started again.
 var ErrPeerLost = distribute.ErrPeerLost
 
-// ErrEnded is wrapped by the error of a task whose job had ended before it could
-// take part; ExitCode of it is the chief's exit code.
+// ErrEnded is wrapped by the error of a task whose job had ended before it could take
+// part. ExitCode returns the chief's exit code for it.
 var ErrEnded = distribute.ErrEnded
 
 // runRole runs the task's role. As in tf.estimator's train_and_evaluate, only the
@@ -61,8 +61,8 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	return res, err
 }
 
-// exportLast exports the end of a training: the newest checkpoint with its
-// evaluation, by default the one in the events.
+// exportLast exports the newest checkpoint at the end of a training, with the
+// evaluation last or, if that is nil, the one in the events.
 func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalResult, step int64) ([]string, error) {
 	prefix, err := e.LatestCheckpoint()
 	if last == nil {
@@ -78,9 +78,8 @@ func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalRes
 	return spec.export(ctx, e, spec.evaluation(res, true))
 }
 
-// awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has
-// evaluated and exported the last step, so that it is not killed in the middle of
-// that.
+// awaitEvaluator waits, if the RunConfig asks for it, until the evaluator has evaluated
+// and exported the last step, and so is not killed while it does.
 func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int64) error {
 	limit := time.Duration(e.config.EvaluatorWaitSecs() * float64(time.Second))
 	done := func() bool {
@@ -101,9 +100,9 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int6
 	return nil
 }
 
-// delayStart lets the chief and earlier workers begin first, as tf.estimator
-// does. Tasks in lock step wait for each other anyway, and where training is
-// over there is nothing to wait for.
+// delayStart lets the chief and earlier workers begin first, as tf.estimator does. Tasks
+// in lock step wait for each other anyway, and after the end of training there is
+// nothing to wait for.
 func (e *Estimator) delayStart(ctx context.Context, maxSteps int64) error {
 	if e.strategy.Lockstep() || maxSteps > 0 && e.savedStep() >= maxSteps {
 		return nil

@@ -11,8 +11,9 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// noteStart clears an earlier run's record of its end, and refuses to train after
-// too many starts without a new checkpoint. It returns the step at which an earlier run ended with its input, 0 for none.
+// noteStart clears an earlier run's record of its end, and refuses to train after too
+// many starts without a new checkpoint. It returns the step at which an earlier run
+// used up its input, 0 for none.
 func (e *Estimator) noteStart() (inputEnded int64, err error) {
 	limit := e.config.MaxRestarts()
 	var failed error
@@ -33,7 +34,7 @@ func (e *Estimator) noteStart() (inputEnded int64, err error) {
 	return inputEnded, errors.Join(err, failed)
 }
 
-// noteInput records on the chief of a cluster which files its input has.
+// noteInput records which files the input of a cluster's chief has.
 func (t *training) noteInput() error {
 	if t.est.config.ClusterSpec().Len() == 0 {
 		return nil
@@ -41,15 +42,15 @@ func (t *training) noteInput() error {
 	return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) { s.Input = inputs.SourceFiles(t.input.ds) })
 }
 
-// compareInput warns on a worker whose input has other files than the chief's. It is no error, since tasks may have files of their own. A
-// worker whose model_dir is not the chief's cannot know.
+// compareInput warns if a worker's input has other files than the chief's. That is no error, since tasks may have files
+// of their own. A worker that does not share the chief's model_dir cannot compare.
 func (t *training) compareInput() {
 	if t.est.config.ClusterSpec().Len() == 0 || t.est.isChief() {
 		return
 	}
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, t.est.modelDir)
 	if err != nil || s.Input == "" {
-		return // a model_dir that cannot be read matters elsewhere
+		return // others report a model_dir that cannot be read
 	}
 	mine := inputs.SourceFiles(t.input.ds)
 	if mine == "" || s.Input == mine {
@@ -77,7 +78,7 @@ func reversed(in []string) []string {
 	return out
 }
 
-// requireUnused fails on the chief where another training is going on in model_dir: that one says how it ends.
+// requireUnused fails on the chief if another training is running in model_dir, since that one records how it ends.
 func (e *Estimator) requireUnused() error {
 	if !e.isChief() {
 		return nil
@@ -89,7 +90,7 @@ func (e *Estimator) requireUnused() error {
 	return err
 }
 
-// noteSkipped records for the other tasks that there was nothing left to train, also
+// noteSkipped records for the other tasks that there was nothing left to train, even
 // if an earlier run recorded a failure.
 func (e *Estimator) noteSkipped(step int64) error {
 	if !e.isChief() {
@@ -103,8 +104,8 @@ func (e *Estimator) noteSkipped(step int64) error {
 	})
 }
 
-// noteEnd records that training is over, that it failed where it has no other tasks (see reportFailure), or counts
-// a failure for which the chief chose a restart.
+// noteEnd records that training is over, or that it failed if there are no other tasks (see reportFailure), or counts
+// a failure after which the chief chose a restart.
 func (t *training) noteEnd(cause error) error {
 	if t.files.saver != nil && t.est.config.ClusterSpec().Len() == 0 && fatal(cause) && !errors.Is(cause, context.Canceled) {
 		return checkpoint.UpdateRunState(t.files.fs, t.est.modelDir, func(s *checkpoint.RunState) {
@@ -128,7 +129,7 @@ func (t *training) noteEnd(cause error) error {
 	})
 }
 
-// stepBehindInput is the step at which this training, of a task alone, used up its input; 0 where it did not.
+// stepBehindInput returns the step at which this training used up its input; 0 if it did not, or has other tasks.
 func (t *training) stepBehindInput() int64 {
 	if t.shared != nil || !t.inputUsedUp() {
 		return 0
@@ -136,8 +137,8 @@ func (t *training) stepBehindInput() int64 {
 	return t.progress.step
 }
 
-// inputUsedUp reports whether training has come to the end of its input. Where max_steps ended it, the next batch is looked at, but not
-// that of a function of the program: its rows may come only once, as a channel's do, and it may wait for the next one without end.
+// inputUsedUp reports whether training has come to the end of its input. If max_steps ended it, inputUsedUp tries to read
+// another batch, but not from a function of the program: its rows may come only once, as from a channel, and it may block.
 func (t *training) inputUsedUp() bool {
 	if t.progress.reason != StopMaxSteps || inputs.Generated(t.input.ds) {
 		return t.progress.reason == StopEndOfInput

@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// session is a program with its variables on a strategy. It has no loop: steps
-// and hooks are a hookedLoop's.
+// session is a program with its variables on a strategy. It has no loop: a hookedLoop
+// runs steps and hooks.
 type session struct {
 	est      *Estimator
 	program  *program
@@ -27,18 +27,18 @@ type session struct {
 	stepper  distribute.Stepper
 
 	fetches  []graph.Output
-	index    map[string]int // of fetches, by the name they were asked for
-	compiled int            // how many fetches the stepper knows
+	index    map[string]int // of fetches, by the name under which they were requested
+	compiled int            // the number of fetches that the stepper was compiled with
 	profile  bool           // time the nodes
-	profiled bool           // the stepper does
+	profiled bool           // the stepper times them
 	terms    distribute.Terms
 	feeds    []fed
 	headroom headroom
-	pinned   *device.PinnedPool // of memory for batches; nil: ordinary memory
+	pinned   *device.PinnedPool // memory for batches; nil: ordinary memory
 }
 
-// newSession builds a mode's program for data of that schema and creates its
-// variables with their initial values on a strategy of that config.
+// newSession builds a mode's program for data of that schema, and creates its
+// variables with their initial values on a strategy with that config.
 func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config distribute.Config) (*session, error) {
 	p, err := e.startProgram(mode, schema)
 	if err != nil {
@@ -56,7 +56,7 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config d
 	return s, nil
 }
 
-// newStager returns what stages the batches of a step.
+// newStager returns a stager for the program's feeds.
 func (s *session) newStager() *stager {
 	return newStager(s.schema, s.feeds, s.strategy.Replicas().Local)
 }
@@ -74,7 +74,7 @@ func (s *session) fetchNamed(name string) error {
 	return nil
 }
 
-// fetch asks for an output by a name of the caller's.
+// fetch asks for an output under a name that the caller chooses.
 func (s *session) fetch(name string, o graph.Output) {
 	if i, ok := s.index[name]; !ok || s.fetches[i] != o {
 		s.index[name] = len(s.fetches)
@@ -105,7 +105,7 @@ func (s *session) output(name string) (graph.Output, error) {
 	return n.Out(index), nil
 }
 
-// unknownTensor says which names there are.
+// unknownTensor returns an error that lists the names there are.
 func (s *session) unknownTensor(name string) error {
 	known := []string{"loss"}
 	for _, p := range s.program.predictions {
@@ -166,7 +166,7 @@ func (s *session) compile() (distribute.Stepper, error) {
 	return s.strategy.Train(t)
 }
 
-// skipLimit is how many updates in a row are left out where they are not finite; 0: none is.
+// skipLimit is the number of consecutive non-finite updates that may be skipped; 0: none.
 func (s *session) skipLimit() int64 {
 	if op := s.program.spec.TrainOp; op != nil {
 		return op.SkipNonFinite
@@ -181,7 +181,7 @@ func (p *program) training(computed distribute.Program) distribute.TrainProgram 
 	return trace.Guarded(t)
 }
 
-// closeStepper frees the program. It no longer reads any batch.
+// closeStepper frees the program, which then reads no more batches.
 func (s *session) closeStepper() error {
 	if s.stepper == nil {
 		return nil
@@ -191,5 +191,5 @@ func (s *session) closeStepper() error {
 	return err
 }
 
-// close frees the program and the variables. The input has been closed.
+// close frees the program and the variables. The input must be closed first.
 func (s *session) close() error { return errors.Join(s.closeStepper(), s.closeStrategy()) }

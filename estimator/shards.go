@@ -7,9 +7,9 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// Shards says where the variables of training lie, optimizer state included, under the
-// strategy and in the cluster of the RunConfig, sorted by name. It builds the model for
-// the data of an input_fn, but reads no data, makes no variables and calls no other task.
+// Shards returns where the variables of training, including optimizer state, are placed by
+// the strategy in the cluster of the RunConfig, sorted by name. It builds the model for the
+// data of an input_fn, but reads no data, makes no variables and calls no other task.
 func (e *Estimator) Shards(ctx context.Context, input InputFn) (list []models.VariableShards, err error) {
 	ds, err := e.openInput(ctx, input, models.Train)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestShardsAreThoseOfTheJob: what Shards says before training is how the job's checkpoint is cut.
+// TestShardsAreThoseOfTheJob: the job's checkpoint has the shards that Shards returns before training.
 func TestShardsAreThoseOfTheJob(t *testing.T) {
 	for _, placement := range []string{runconfig.BySize, runconfig.RoundRobin} {
 		dir := t.TempDir()

@@ -25,8 +25,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// fragileModel has moving averages, a loss that overflows for large features, and the gradient of a square root, which is not
-// finite where z is 0.
+// fragileModel has moving averages, a loss that overflows for large features, and a square root, whose gradient is not finite
+// where z is 0.
 func fragileModel(o *optimizers.Optimizer) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		y := layers.Dense(mc, layers.BatchNorm(mc, features.Dense("x"), layers.Norm{Momentum: 0.5}), 1, layers.Weights{})
@@ -45,7 +45,7 @@ func fragileModel(o *optimizers.Optimizer) estimator.ModelFn {
 	})
 }
 
-// fragileData is batches by a pattern: "." finite, "n" a NaN, "i" an infinity, "g" a finite loss with gradients that are not.
+// fragileData has batches by a pattern: "." finite, "n" a NaN, "i" an infinity, "g" a finite loss with non-finite gradients.
 func fragileData(pattern string) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		const batch = 8
@@ -54,7 +54,7 @@ func fragileData(pattern string) estimator.InputFn {
 			for r := range batch {
 				row := []float32{float32((i*7+r*3)%11) / 11, float32((i+r)%5) / 5}
 				last := 1 + float32(r)/batch
-				if r == 5 { // of one replica alone
+				if r == 5 { // only in one replica
 					switch kind {
 					case 'n':
 						row[0] = float32(math.NaN())
@@ -75,7 +75,7 @@ func fragileData(pattern string) estimator.InputFn {
 	})
 }
 
-// fragileTraining trains on a pattern with a checkpoint of each step.
+// fragileTraining trains on a pattern with a checkpoint at each step.
 func fragileTraining(t *testing.T, dir, pattern string, steps int, o *optimizers.Optimizer, s runconfig.Strategy, opts ...estimator.Option) (estimator.TrainResult, error) {
 	t.Helper()
 	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.SaveCheckpointsSteps(1),
@@ -91,7 +91,7 @@ func fragileTraining(t *testing.T, dir, pattern string, steps int, o *optimizers
 	return e.Train(t.Context(), fragileData(pattern), estimator.MaxSteps(int64(steps)))
 }
 
-// checkHeld fails unless the step after a checkpoint changed nothing but counts; or if it should have changed all, unless it did.
+// checkHeld fails unless the step after a checkpoint changed only counts or, if it should have changed all, did so.
 func checkHeld(t *testing.T, dir string, step int, held bool) {
 	t.Helper()
 	before, after := openCheckpoint(t, dir, fmt.Sprintf("model.ckpt-%d", step)), openCheckpoint(t, dir, fmt.Sprintf("model.ckpt-%d", step+1))
@@ -113,7 +113,7 @@ func checkHeld(t *testing.T, dir string, step int, held bool) {
 	}
 }
 
-// TestSkipNonFinite: a step whose loss or gradients are not finite, in one replica, changes no variable, slot or average of any.
+// TestSkipNonFinite: if loss or gradients are not finite in one replica, the step changes no variable, slot or average in any.
 func TestSkipNonFinite(t *testing.T) {
 	const pattern = "..n.ig.nn."
 	gpu := gpustest.Emulated(t, 2)
@@ -159,7 +159,8 @@ func TestSkipNonFinite(t *testing.T) {
 	}
 }
 
-// TestSkipNonFiniteEnds: more in a row than the limit are a NaN loss, also over a restart; without a limit the first one is.
+// TestSkipNonFiniteEnds: training ends with a NaN loss after more skipped steps in a row than the limit, also across a restart,
+// and without a limit at the first one.
 func TestSkipNonFiniteEnds(t *testing.T) {
 	local := runconfig.Strategy{Name: "default", Device: "/cpu:0"}
 	dir := t.TempDir()
@@ -182,7 +183,7 @@ func TestSkipNonFiniteEnds(t *testing.T) {
 	}
 }
 
-// TestSkipNonFiniteAnew: a training without it goes on with it, and one with it without.
+// TestSkipNonFiniteAnew: a training may begin with skipping and continue without it, or the other way round.
 func TestSkipNonFiniteAnew(t *testing.T) {
 	dir, local := t.TempDir(), runconfig.Strategy{Name: "default", Device: "/cpu:0"}
 	for i, limit := range []int64{0, 1, 0} {
@@ -193,7 +194,7 @@ func TestSkipNonFiniteAnew(t *testing.T) {
 	}
 }
 
-// TestSkipNonFiniteOfClusters: workers in lock step leave out the same updates; parameter servers refuse.
+// TestSkipNonFiniteOfClusters: workers in lock step skip the same updates; parameter servers refuse to skip any.
 func TestSkipNonFiniteOfClusters(t *testing.T) {
 	for _, c := range []struct {
 		strategy runconfig.Strategy

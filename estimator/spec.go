@@ -12,15 +12,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Spec is what a model_fn returns: the graph of one mode. Which fields are
-// required depends on the mode: Train needs Loss and TrainOp, Eval needs Loss,
-// Predict needs Predictions.
+// Spec is what a model_fn returns: the graph of one mode. Train requires Loss and
+// TrainOp, Eval requires Loss, and Predict requires Predictions or Texts.
 type Spec struct {
 	Mode models.Mode
 
 	// Predictions by name; dimension 0 of each is the batch.
 	Predictions Nodes
-	// Texts are further predictions: words, which the host looks up by ids.
+	// Texts are predictions of words, which the host looks up by ids.
 	Texts Texts
 	// Loss is the scalar to minimise.
 	Loss *G.Node
@@ -28,7 +27,7 @@ type Spec struct {
 	TrainOp *optimizers.TrainOp
 	// EvalMetrics by name. "loss" and "global_step" are reserved.
 	EvalMetrics Metrics
-	// ExportOutputs are the signatures of an export by name; none means one of all Predictions.
+	// ExportOutputs are the signatures of an export by name; without any, one signature has all Predictions.
 	ExportOutputs map[string]ExportOutput
 
 	TrainingHooks      []hooks.Hook // on every training task
@@ -49,7 +48,7 @@ type Metrics map[string]Metric
 // ExportKind is the kind of a signature.
 type ExportKind string
 
-// The kinds of signatures, by the last part of TensorFlow Serving's method names.
+// The kinds of signatures, named as the last part of TensorFlow Serving's method names.
 const (
 	ExportPredict  ExportKind = "predict"
 	ExportClassify ExportKind = "classify"
@@ -63,13 +62,13 @@ type ExportOutput struct {
 	Texts   Texts // outputs of words
 }
 
-// Scaffold adjusts how a model gets its first values.
+// Scaffold adjusts how the variables of a model get their first values.
 type Scaffold struct {
 	// InitFn runs once variables are initialised and no checkpoint was found.
 	InitFn func(v VariableSetter) error
 }
 
-// VariableSetter sets variables by name; type and shape must be the variable's.
+// VariableSetter sets variables by name. The value must have the variable's type and shape.
 type VariableSetter interface {
 	Set(name string, value *tensor.Tensor) error
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stager turns the records of one step, one per local replica, into batches of
-// tensors. It holds the records while the step needs their memory.
+// stager turns the records of one step, one per local replica, into batches of tensors.
+// It keeps the records for as long as the step needs their memory.
 type stager struct {
 	schema  *inputs.Schema
 	feeds   []fed
@@ -17,7 +17,7 @@ type stager struct {
 	staged  []distribute.Batch
 	ragged  [][]raggedTensors // by replica and feed
 	records []arrow.Record
-	need    raggedSizes // the capacity that the program is missing; nil where all was staged
+	need    raggedSizes // the capacity that the program needs; nil: it suffices
 }
 
 // fed is the source of a feed.
@@ -38,7 +38,7 @@ func newStager(schema *inputs.Schema, feeds []fed, replicas int) *stager {
 	return s
 }
 
-// setFeeds sets the feeds of the batches from now on.
+// setFeeds sets the feeds of the batches that follow.
 func (s *stager) setFeeds(feeds []fed) {
 	s.feeds = feeds
 	for n := range s.staged {
@@ -60,7 +60,7 @@ func (s *stager) setFeeds(feeds []fed) {
 // full reports whether every replica has a batch.
 func (s *stager) full() bool { return len(s.records) == len(s.readers) }
 
-// add stages a record and takes ownership of it, even where it fails.
+// add stages a record and takes ownership of it, even if it fails.
 func (s *stager) add(rec arrow.Record) error {
 	s.records = append(s.records, rec)
 	return s.stage(len(s.records) - 1)

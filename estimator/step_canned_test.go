@@ -16,8 +16,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// identified is equalData with a number for each row, the same in each pass, and a
-// label of its features.
+// identified is equalData with a number for each row, the same in each pass, and a label
+// computed from the features.
 func identified(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	const rows = 48
 	share := equalBatch / max(ic.NumPipelines, 1)
@@ -38,7 +38,7 @@ func identified(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(equalBatch/max(ic.ReplicasInSync, 1), false)), nil
 }
 
-// sequences is identified with ids in place of numbers: 1 to 5 for each row.
+// sequences is identified with 1 to 5 ids for each row in place of numbers.
 func sequences(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	const rows, most = 48, 5
 	share := equalBatch / max(ic.NumPipelines, 1)
@@ -118,7 +118,7 @@ func TestCannedUnderEveryStrategy(t *testing.T) {
 				e := custom(t, c.fn, dir)
 				tolerance := c.tolerance
 				if c.name == "rnn" && st.servers > 0 && !st.s.Sync {
-					tolerance = 0.02 // rows of the table that were pulled ahead are a step old
+					tolerance = 0.02 // prefetched rows of the table are a step old
 				}
 				for _, name := range c.variables {
 					v, err := e.VariableValue(name)

@@ -87,7 +87,7 @@ func meanModel(fail string) estimator.ModelFn {
 	})
 }
 
-// stepStrategies are all strategies, with how many tasks.
+// stepStrategies are all strategies, with their numbers of tasks.
 var stepStrategies = []struct {
 	name             string
 	workers, servers int
@@ -149,8 +149,8 @@ func TestStepFunctionIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// TestStepFunctionResumes: training that is interrupted and resumed ends with the
-// same variables as uninterrupted training.
+// TestStepFunctionResumes: interrupted and resumed training ends with the same variables
+// as uninterrupted training.
 func TestStepFunctionResumes(t *testing.T) {
 	for _, c := range stepStrategies {
 		t.Run(c.name, func(t *testing.T) {

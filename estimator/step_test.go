@@ -15,7 +15,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// line is y = w*x + b: a step with almost no work but the loop's own.
+// line is y = w*x + b: a step does little more than the loop's own work.
 func line(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
 	return scaledLine(mc, features, labels, optimizers.LossScale{})
 }
@@ -34,7 +34,7 @@ func lineInput(context.Context, inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(1, true)), err
 }
 
-// openLine opens a training whose hooks, the default ones, write nothing after the first steps.
+// openLine opens a training with the default hooks, which write nothing after the first steps.
 func openLine(tb testing.TB, fn ModelFunc) *training {
 	tb.Helper()
 	rc, err := runconfig.New(runconfig.ModelDir(tb.TempDir()), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(1<<40),

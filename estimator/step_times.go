@@ -18,7 +18,7 @@ func (p *progress) spent(h hooks.Hook, d time.Duration) {
 	}
 }
 
-// evaluatedWhileSaving notes an evaluation that a listener of the saver made, whose time is counted as the saver's.
+// evaluatedWhileSaving counts the time of an evaluation by a listener of the saver as evaluation instead of saving.
 func (p *progress) evaluatedWhileSaving(d time.Duration) {
 	p.times.Evaluations += d
 	p.times.Checkpoints -= d

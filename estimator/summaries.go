@@ -11,13 +11,13 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// AutoSummaries are summaries that training writes in addition to the model_fn's.
+// AutoSummaries are summaries that training writes in addition to those of the model_fn.
 type AutoSummaries struct {
 	Histograms bool // of every trainable variable and its gradient
-	Images     int  // how many images of each batch to show, of features that are images
+	Images     int  // the number of images of each batch to show, for each feature that is an image
 }
 
-// WithAutoSummaries asks for summaries that the model_fn need not name.
+// WithAutoSummaries adds summaries to the model_fn's own.
 func WithAutoSummaries(a AutoSummaries) Option {
 	return func(e *Estimator) error {
 		if a.Images < 0 {
@@ -47,8 +47,8 @@ func (p *program) summaryTensors(auto AutoSummaries) []hooks.SummaryTensor {
 	return out
 }
 
-// histograms are of the trainable variables at the start of the step, and of the dense gradients that are
-// applied.
+// histograms returns the histograms of the trainable variables at the start of the step, and of the dense
+// gradients that are applied.
 func (p *program) histograms() []hooks.SummaryTensor {
 	grads, err := p.appliedGradients()
 	if err != nil {
@@ -69,8 +69,8 @@ func (p *program) histograms() []hooks.SummaryTensor {
 	return out
 }
 
-// appliedGradients are the gradients without a loss scale: 0 where it skips the update, since a NaN has no
-// histogram.
+// appliedGradients returns the gradients without the loss scale. They are 0 if the update is skipped, since NaN
+// has no histogram.
 func (p *program) appliedGradients() ([]lower.Value, error) {
 	var grads []lower.Value
 	for _, g := range p.effects.Gradients {

@@ -10,12 +10,12 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// synchronize sets variables, step and input to where training continues: the
-// newest checkpoint, or the state of the job's other tasks.
+// synchronize sets variables, step and input to where training continues: at the
+// newest checkpoint, or with the state of the job's other tasks.
 func (t *training) synchronize(ctx context.Context) error {
 	var r *checkpoint.Reader
 	restore := func() (notes distribute.Notes, err error) {
-		if r != nil { // it started over
+		if r != nil { // Synchronize calls restore again after a failure
 			r.Close()
 		}
 		r, notes, err = t.checkpoints.restoreOrInit()
@@ -29,14 +29,14 @@ func (t *training) synchronize(ctx context.Context) error {
 		return err
 	}
 	if r != nil {
-		// The checkpoint's step: asynchronous workers may have made others meanwhile.
+		// The checkpoint's step: asynchronous workers may have made more steps meanwhile.
 		t.checkpoints.saved, t.checkpoints.prefix = r.Step(), r.Prefix()
 		t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.progress.step)
 	}
 	return t.seek(notes.Positions[t.est.inputRank()])
 }
 
-// meet sets variables and step to the job's.
+// meet sets variables and step to those of the job.
 func (t *training) meet(ctx context.Context, restore func() (distribute.Notes, error)) (distribute.Notes, error) {
 	for {
 		meeting := restore
@@ -61,7 +61,7 @@ func (t *training) readStep() (err error) {
 	return err
 }
 
-// seek moves the input to a position. What was copied ahead from where it stood is dropped: later batches have the same memory.
+// seek moves the input to a position. It drops what the strategy copied ahead from the old position, since later batches reuse that memory.
 func (t *training) seek(position []byte) error {
 	if u, ok := t.session.stepper.(distribute.Uploader); ok {
 		if err := u.Forget(); err != nil {
@@ -70,7 +70,7 @@ func (t *training) seek(position []byte) error {
 	}
 	switch err := t.input.rewind(t.whole, position); {
 	case errors.Is(err, inputs.ErrStateMismatch) && (t.progress.step == 0 || t.progress.step == t.files.inputEnded):
-		// No batch of that input was trained on, or all were.
+		// The position is of another input: none or all of that one was trained on.
 		return t.input.rewind(t.whole, nil)
 	case errors.Is(err, inputs.ErrStateMismatch):
 		from := "the job"

@@ -8,9 +8,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Text is a prediction of words: the host looks them up by ids, since programs
-// compute with numbers. The word of id i is Vocabulary[i], "UNK" for an id outside
-// of it; without a vocabulary it is the id in decimal.
+// Text is a prediction of words. Programs compute with numbers, so the host looks up
+// the words by their ids. The word of id i is Vocabulary[i], or "UNK" for an id outside
+// of the vocabulary. Without a vocabulary it is the id in decimal.
 type Text struct {
 	IDs        *G.Node // int32 or int64, [batch, ...]
 	Vocabulary []string
@@ -36,7 +36,7 @@ func (t *Text) decoder() *decoder {
 	return d
 }
 
-// decode returns the words of ids in a tensor of its own.
+// decode returns the words of ids in a new tensor.
 func (d *decoder) decode(ids *tensor.Tensor) (*tensor.Tensor, error) {
 	out := tensor.New(tensor.String, ids.Shape...)
 	switch ids.DType {

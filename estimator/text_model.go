@@ -11,28 +11,28 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TextModel is a network that continues texts of tokens one by one, with a cache of what it computed of the tokens before:
-// networks.GPT is one. It has the variables of the network that the model_fn trains.
+// TextModel is a network, such as networks.GPT, that continues texts token by token, with a cache of what it computed for
+// the tokens before. It has the variables of the network that the model_fn trains.
 type TextModel interface {
-	// TextSize returns the number of tokens and of the positions of the longest text.
+	// TextSize returns the size of the vocabulary, and the greatest length of a text.
 	TextSize() (vocabulary, context int)
 	// CacheShapes are the shapes of the cache's tensors for one text, float32.
 	CacheShapes() [][]int
-	// Prefill returns the cache of texts, ids [batch, context] of int32.
+	// Prefill returns the cache for texts, whose ids are int32 [batch, context].
 	Prefill(c models.Context, ids *G.Node) []*G.Node
-	// Step takes tokens and their positions, int32 [batch], and returns logits of the next tokens [batch, vocabulary], and
-	// the cache with that position.
+	// Step takes tokens and their positions, int32 [batch], and returns the logits of the next tokens, [batch, vocabulary],
+	// and the cache with the tokens added.
 	Step(c models.Context, token, position *G.Node, cache []*G.Node) (logits *G.Node, next []*G.Node)
 }
 
-// Generator says how texts are written: by a model whose tokens are bytes.
+// Generator generates texts by a model whose tokens are bytes.
 type Generator struct {
 	Model TextModel
-	// Characters are the bytes of the tokens, in their order. The first one stands for all bytes that are not among them.
+	// Characters are the bytes of the tokens, in their order. Bytes that are not in Characters count as the first one.
 	Characters string
 }
 
-// check reports a generator that cannot write.
+// check reports a generator that cannot generate.
 func (g Generator) check() error {
 	if g.Model == nil {
 		return fmt.Errorf("generator: no model: expected one, such as networks.GPT")

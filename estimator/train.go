@@ -15,8 +15,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrInterrupted wraps the cause of the context's end where training stopped
-// for it, after a checkpoint was written.
+// ErrInterrupted is wrapped, with the cause of the context's end, by the error of a
+// training that stopped because its context ended. A checkpoint was written first.
 var ErrInterrupted = distribute.ErrInterrupted
 
 // The reasons why training stops. Hooks may give others.
@@ -28,24 +28,24 @@ const (
 
 // TrainResult says how training ended.
 type TrainResult struct {
-	GlobalStep int64   // negative on a parameter server, which does not know the step
-	Loss       float64 // of the last step that was read (on the host every step is); NaN where there was none
-	LossRead   bool    // there was such a step: a Loss that is not finite is the training's
+	GlobalStep int64   // negative on a parameter server, which does not know it
+	Loss       float64 // of the last step whose loss was read (on the host, of every step); NaN without one
+	LossRead   bool    // there was such a step; a NaN in Loss is then the training's
 	StopReason string  // StopMaxSteps, StopEndOfInput or a hook's reason
 }
 
-// Train trains the model until max_steps or steps are done, the input ends, a hook
-// asks to stop, or ctx ends. If ctx ends, a checkpoint is written and the error
-// wraps ErrInterrupted. Training resumes from the newest checkpoint in model_dir,
-// at the position of the input when that was saved. Where the input had ended, a further call
-// of the same Estimator begins the input again, and any program may go on with another input.
+// Train trains the model until MaxSteps or Steps are done, the input ends, a hook asks
+// to stop, or ctx ends. If ctx ends, Train writes a checkpoint and returns an error that
+// wraps ErrInterrupted. Training resumes from the newest checkpoint in model_dir, at the
+// input position saved there. If the input had ended, a further call on the same
+// Estimator begins it again, and any program may continue with another input.
 func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...TrainOption) (TrainResult, error) {
 	res, err := e.trainInJob(ctx, input, opts)
 	return res, reportFailure(ctx, e.config, e.log, nil, err)
 }
 
-// trainInJob trains as a member of the job, unless it is done. Errors of the training
-// are reported while this task is a member.
+// trainInJob trains as a member of the job, unless the job is done. It reports errors of
+// the training to the others before it leaves the job.
 func (e *Estimator) trainInJob(ctx context.Context, input InputFn, opts []TrainOption) (TrainResult, error) {
 	o, err := newRunOptions(opts, TrainOption.forTrain)
 	if err != nil {
@@ -96,8 +96,8 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 	return TrainResult{GlobalStep: t.progress.step, Loss: t.lastLoss, LossRead: t.lossRead, StopReason: t.progress.reason}, err
 }
 
-// alreadyTrained reports whether the newest checkpoint has reached max_steps. One
-// that cannot be read counts as step 0; opening the training reports it. Where the
+// alreadyTrained reports whether the newest checkpoint has reached max_steps. An
+// unreadable checkpoint counts as step 0; opening the training reports it. If the
 // RunConfig has no seed, training continues with the checkpoint's.
 func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	_, seeded := e.config.TFRandomSeed()
@@ -121,7 +121,7 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 	return false, 0, nil
 }
 
-// restoreSeed sets the seed to the checkpoint's, if that has one.
+// restoreSeed sets the seed to the checkpoint's, if the checkpoint has one.
 func (e *Estimator) restoreSeed(r *checkpoint.Reader) error {
 	text, ok, err := saved.String(r, saved.SeedKey)
 	if err != nil || !ok {
@@ -133,8 +133,8 @@ func (e *Estimator) restoreSeed(r *checkpoint.Reader) error {
 	return nil
 }
 
-// inputContext describes this task's input pipeline. As in tf.estimator, every
-// replica takes batches of its own, and every worker has its share of the data.
+// inputContext describes this task's input pipeline. As in tf.estimator, each replica
+// takes its own batches, and each worker has its share of the data.
 func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	ic := inputs.Context{Mode: mode, NumPipelines: 1, ReplicasInSync: 1, Seed: e.seed}
 	if mode == models.Predict || mode == models.Eval && !e.evaluatesOnWorkers() {
@@ -144,17 +144,17 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 		ic.Pipeline, ic.NumPipelines = e.rank(), n
 	}
 	if e.config.ClusterSpec().Sparse() {
-		// The number of workers is not known: each reads all data, in an order of its own.
+		// The number of workers is unknown, so each reads all data, in its own order.
 		ic.Seed += int64(e.rank())
 	}
 	ic.ReplicasInSync = e.strategy.ReplicasInSync(ic.NumPipelines)
-	if e.elastic() { // every worker reads the same batches, and takes its share of them
+	if e.elastic() { // every worker reads the same batches, and trains on its share of each
 		ic.Pipeline, ic.NumPipelines, ic.ReplicasInSync = 0, 1, 1
 	}
 	return ic
 }
 
-// replicasInSync is how many replicas make one step, at most.
+// replicasInSync is the greatest number of replicas that make one step.
 func (e *Estimator) replicasInSync(mode models.Mode) int {
 	if mode == models.Train && e.elastic() {
 		return e.config.NumWorkers()
@@ -177,7 +177,7 @@ func (e *Estimator) callInput(ctx context.Context, input InputFn, mode models.Mo
 	return ds, nil
 }
 
-// openedBy is the result of an input_fn; a panic is an error, as in a model_fn.
+// openedBy returns the result of an input_fn. It turns a panic into an error, as for a model_fn.
 func openedBy(ctx context.Context, input InputFn, ic inputs.Context) (ds inputs.Dataset, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -20,14 +20,14 @@ type TrainSpec struct {
 	MaxSteps  int64 // 0: until the input ends or a hook stops training
 	Hooks     []hooks.Hook
 	Listeners []hooks.CheckpointListener
-	// RestoreBest lets training end with the weights of its best evaluation: its last checkpoint has them, and so the last
-	// evaluation and the exports of the end. nil: with the weights of the last step. It needs training in one process.
+	// RestoreBest lets training end with the weights of its best evaluation: the last checkpoint, the last evaluation and the
+	// final exports have them. nil: with the weights of the last step. It needs training in one process.
 	RestoreBest *RestoreBest
 }
 
-// EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are evaluated
-// as they are written, but not sooner than Throttle after the evaluation before;
-// the last one is always evaluated.
+// EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are evaluated as
+// they are written, but not sooner than Throttle after the previous evaluation. The last
+// checkpoint is always evaluated.
 type EvalSpec struct {
 	Input      InputFn
 	Steps      int64  // batches; 0: to the end of the data
@@ -36,7 +36,7 @@ type EvalSpec struct {
 	StartDelay time.Duration // of an evaluator task; local runs ignore it
 	Throttle   time.Duration // least time between two evaluations; 0: none
 	EverySteps int64         // also evaluate every n steps, without a checkpoint; 0: off
-	// AfterEval is called with each evaluation; final says that training is over. nil: a line of the log for each.
+	// AfterEval is called with each evaluation; final says that training is over. nil: log a line for each.
 	AfterEval func(ctx context.Context, res EvalResult, final bool) error
 	// Exporters export to model_dir/export/<name> after evaluations, in the process that evaluates.
 	Exporters []Exporter
@@ -54,8 +54,8 @@ func (s EvalSpec) options() []EvalOption {
 // Result is the outcome of TrainAndEvaluate.
 type Result struct {
 	TrainResult
-	Eval    *EvalResult // the last evaluation; nil where there was none
-	Exports []string    // folders that exporters wrote, or left from an earlier run of the same evaluation
+	Eval    *EvalResult // the last evaluation; nil without one
+	Exports []string    // folders of exports; an earlier run of the same evaluation may have written them
 }
 
 func (s TrainSpec) validate() error {
@@ -92,12 +92,12 @@ func (s EvalSpec) validate() error {
 }
 
 // TrainAndEvaluate trains and evaluates in the role that TF_CONFIG gives this process. Without a
-// cluster, or as its only task, it trains once, evaluates checkpoints as they are written, and the
+// cluster, or as its only task, it trains once and evaluates checkpoints as they are written, the
 // last one at the end.
 //
-// Where max_steps has been reached already, the newest checkpoint is evaluated unless its
-// evaluation is in the events. Early stopping or an exporter that uses a metric that evaluations
-// do not have is an [UnknownMetricError] before training.
+// If max_steps has already been reached, the newest checkpoint is evaluated unless its evaluation
+// is in the events. If early stopping or an exporter uses a metric that evaluations do not have,
+// the error is an [UnknownMetricError], before training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
 	res, err := e.trainAndEvaluate(ctx, train, eval)
 	return res, reportFailure(ctx, e.config, e.log, nil, err)
@@ -137,7 +137,7 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		return res, err
 	}
 	if l.evaluated != tr.GlobalStep {
-		// Training was skipped, or its end was not saved by a listener's saver.
+		// Training was skipped, or no saver with listeners saved its end.
 		err = l.makeUp(ctx, tr.GlobalStep)
 		res.Eval, res.Exports = l.last, l.exports
 	}
@@ -159,7 +159,7 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 		}
 		return l.report(ctx, *res, true)
 	}
-	// Not by its prefix: where the newest is damaged, the next is evaluated.
+	// "", not the prefix: if the newest checkpoint is damaged, evaluate the one before it.
 	err = l.evaluate(ctx, "", true)
 	if ctx.Err() != nil && (err == nil || follows(err)) {
 		return fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, step, context.Cause(ctx))
@@ -167,8 +167,8 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 	return err
 }
 
-// checkModel fails where the newest checkpoint is of another model, so that its
-// recorded evaluation is not used for this model.
+// checkModel returns an error if the newest checkpoint is of another model: its recorded
+// evaluation must not be used for this model.
 func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
 	s, _, err := e.openInference(ctx, models.Eval, input)
 	if err != nil {
@@ -177,8 +177,8 @@ func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
 	return s.load("")
 }
 
-// recordedEvaluation returns the scalars of the evaluation of a checkpoint of that
-// step from the events, nil where there was none.
+// recordedEvaluation returns the scalars that the events have for an evaluation of that
+// step, nil for none.
 func (e *Estimator) recordedEvaluation(name string, step int64, prefix string) *EvalResult {
 	all, err := summary.ReadScalars(e.EvalDir(name))
 	if err != nil || all[step] == nil {
@@ -193,14 +193,14 @@ func (e *Estimator) recordedEvaluation(name string, step int64, prefix string) *
 
 // evalListener evaluates checkpoints as they are written.
 type evalListener struct {
-	ctx       context.Context // of TrainAndEvaluate: unlike the loop's, its end cuts an evaluation short
+	ctx       context.Context // of TrainAndEvaluate; unlike the loop's, its end interrupts an evaluation
 	est       *Estimator
 	spec      EvalSpec
 	restore   *RestoreBest // nil: training ends with its last weights
 	timer     *hooks.Timer
 	loop      *loopWatcher
 	evaluated int64
-	final     bool // the last evaluation was passed on as that of the end
+	final     bool // the last evaluation was passed on as final
 	skipped   bool // the checkpoint that training began with is not evaluated
 	prefix    string
 	last      *EvalResult
@@ -232,7 +232,7 @@ func (l *evalListener) AfterSave(_ context.Context, prefix string, step int64) (
 		return false, nil
 	}
 	ending := l.loop.run.StopRequested()
-	if l.spec.Throttle > 0 && !l.timer.ShouldTrigger(step) || ending && l.restore != nil { // then End evaluates
+	if l.spec.Throttle > 0 && !l.timer.ShouldTrigger(step) || ending && l.restore != nil { // End evaluates instead
 		return false, nil
 	}
 	l.timer.Trigger(step)
@@ -251,19 +251,19 @@ func (l *evalListener) End(_ context.Context, step int64) error {
 		return l.uncut(l.endWithBest(step))
 	case l.evaluated == step && l.final:
 		return nil
-	case l.evaluated == step: // training went on behind it, and the input ended
+	case l.evaluated == step: // training continued after that step, and the input ended at once
 		return l.uncut(l.handle(l.ctx, *l.last, true))
 	}
 	return l.uncut(l.evaluate(l.ctx, l.prefix, true))
 }
 
-// endWithBest evaluates the last step, and then the best weights where they are others.
+// endWithBest evaluates the last step, and then the best weights if they differ from it.
 func (l *evalListener) endWithBest(step int64) error {
 	view, ok := l.loop.run.(trainingView)
 	if !ok {
 		return errors.New("restore best: expected a training loop")
 	}
-	known := l.evaluated == step // the input ended behind an evaluation
+	known := l.evaluated == step // the input ended after an evaluation
 	if !known {
 		res, err := l.est.Evaluate(l.ctx, l.spec.Input, append(l.spec.options(), CheckpointPath(l.prefix))...)
 		if err != nil {
@@ -290,8 +290,8 @@ func (l *evalListener) endWithBest(step int64) error {
 	return l.evaluate(l.ctx, prefix, true)
 }
 
-// uncut is the error of an evaluation in the loop. An interrupted one is not an error: the loop ends by itself, and another run
-// repeats the evaluation.
+// uncut returns the error of an evaluation in the loop. An interrupted evaluation is no error: the loop ends by itself, and
+// another run repeats the evaluation.
 func (l *evalListener) uncut(err error) error {
 	if l.ctx.Err() != nil && err != nil && follows(err) {
 		return nil
@@ -335,7 +335,7 @@ func (l *evalListener) handle(ctx context.Context, res EvalResult, final bool) e
 	return err
 }
 
-// evaluation is what exporters see of an evaluation.
+// evaluation returns what exporters see of an evaluation.
 func (s EvalSpec) evaluation(res EvalResult, final bool) Evaluation {
 	return Evaluation{EvalResult: res, Name: s.Name, Final: final}
 }
@@ -350,7 +350,7 @@ func (s EvalSpec) after(ctx context.Context, e *Estimator, ev Evaluation) ([]str
 	return s.export(ctx, e, ev)
 }
 
-// export asks the exporters, and returns the exports of the evaluation.
+// export runs the exporters, and returns the exports of the evaluation.
 func (s EvalSpec) export(ctx context.Context, e *Estimator, ev Evaluation) (dirs []string, err error) {
 	if err := fpExport.Here(); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// training is a training loop: a session with its hooks, the input, the checkpoints
-// that it reads and writes, and its part in a job of several tasks.
+// training is a training loop: a session with its hooks, input and checkpoints, and
+// its membership in a job of several tasks.
 type training struct {
 	est         *Estimator
 	session     *session
@@ -24,14 +24,14 @@ type training struct {
 	checkpoints *checkpoints
 	files       *trainingFiles
 	hold        *hold
-	shared      distribute.Shared // the strategy, if other tasks share it; else nil
-	// whole is the context of work that must be finished once begun, such as saving: it does not end.
+	shared      distribute.Shared // the strategy if other tasks share it, else nil
+	// whole never ends: it is the context of work that must finish once begun, such as saving.
 	whole    context.Context
 	options  runOptions
 	lastLoss float64
 	lossRead bool // lastLoss is the loss of a step
 	unread   unreadSteps
-	again    int64 // the step at which an input that gives nothing begins again; 0: none does
+	again    int64 // the step at which an input without rows begins again; 0: it does not
 }
 
 // openTraining opens the input, builds and compiles the program, and restores the
@@ -66,7 +66,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	return t, nil
 }
 
-// terms are the settings that the tasks of a cluster compare, besides the program.
+// terms returns the settings that the tasks of a cluster compare, in addition to the program.
 func (e *Estimator) terms(ds inputs.Dataset, o runOptions) distribute.Terms {
 	t := distribute.Terms{MaxSteps: o.maxSteps, Batch: inputs.BatchSize(ds) * max(e.inputContext(models.Train).ReplicasInSync, 1)}
 	if seed, ok := e.config.TFRandomSeed(); ok {
@@ -108,12 +108,12 @@ func (t *training) open(ctx context.Context, o runOptions) error {
 		return err
 	}
 	t.compareInput()
-	// Not before it is certain that the model_dir belongs to this model.
+	// Only here is it certain that model_dir belongs to this model.
 	return t.files.describe(t.est, t.session.program, t.progress.step)
 }
 
 // close frees everything in memory.
 func (t *training) close() error {
-	// The stepper may still read batches that it fetches rows for.
+	// The stepper comes first, since it may still read batches whose rows it prefetches.
 	return errors.Join(t.session.closeStepper(), t.input.close(), t.session.close(), t.files.close())
 }

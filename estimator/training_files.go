@@ -14,20 +14,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ErrLocked is returned where another training runs in the same model_dir.
+// ErrLocked is returned if another training runs in the same model_dir.
 var ErrLocked = errors.New("model_dir is in use by another training")
 
-// trainingFiles are the chief's open files in model_dir. On other tasks all are nil.
+// trainingFiles are the chief's open files in model_dir. On other tasks all fields are nil.
 type trainingFiles struct {
-	lock   *os.File // nil also where files cannot be locked
+	lock   *os.File // nil also if files cannot be locked
 	saver  *checkpoint.Saver
 	events summary.Writer
-	fs     atomicfile.FS // by which model_dir is written, as long as the lock is held
+	fs     atomicfile.FS // writes to model_dir as long as the lock is held
 	// inputEnded is the step at which an earlier training in model_dir used up its input, 0 for none.
 	inputEnded int64
 }
 
-// open opens the checkpoint saver and the event file of the chief, and locks model_dir unless it is.
+// open opens the chief's checkpoint saver and event file, and locks model_dir unless it is locked already.
 func (f *trainingFiles) open(e *Estimator) error {
 	if err := atomicfile.MkdirAll(atomicfile.OS{}, e.modelDir); err != nil {
 		return fmt.Errorf("model_dir: %w", err)
@@ -57,7 +57,7 @@ func (f *trainingFiles) open(e *Estimator) error {
 	return nil
 }
 
-// describe writes the graph, and a record that a run begins after a step.
+// describe writes the graph, and an event that a run begins after step.
 func (f *trainingFiles) describe(e *Estimator, p *program, step int64) error {
 	if f.events == nil {
 		return nil
@@ -68,11 +68,11 @@ func (f *trainingFiles) describe(e *Estimator, p *program, step int64) error {
 	if e.config.SaveSummarySteps() == 0 {
 		return nil
 	}
-	// Readers drop an earlier run's events of steps that will now be repeated.
+	// It makes readers drop an earlier run's events of steps that this run repeats.
 	return f.events.Add(summary.SessionStart(step + 1))
 }
 
-// writeGraph writes the graph for TensorBoard and, where the RunConfig asks for it, as text.
+// writeGraph writes the graph for TensorBoard and, if the RunConfig asks for it, as text.
 func (f *trainingFiles) writeGraph(e *Estimator, p *program) error {
 	def, err := graphdef.ToGraphDef(p.graph)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 )
 
-// trainingHooks are all hooks of a training loop: the caller's, the model_fn's
-// and the framework's own, as the RunConfig asks for them.
+// trainingHooks returns all hooks of a training loop: the caller's, the model_fn's, and
+// the framework's own that the RunConfig asks for.
 func (e *Estimator) trainingHooks(s *session, o runOptions) ([]hooks.Hook, error) {
 	if o.bare {
 		return nil, nil
@@ -56,8 +56,7 @@ func (e *Estimator) chiefHooks(s *session, o runOptions, hs []hooks.Hook) ([]hoo
 	return e.addSaver(hs, o)
 }
 
-// addSaver adds the checkpoint saver, unless there is one, and gives it the
-// listeners.
+// addSaver adds the checkpoint saver, unless hs has one, and adds the listeners to it.
 func (e *Estimator) addSaver(hs []hooks.Hook, o runOptions) ([]hooks.Hook, error) {
 	for i, h := range hs {
 		if s, ok := h.(*hooks.CheckpointSaver); ok {

@@ -13,26 +13,26 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 )
 
-// trainingInput reads the batches of a training loop: of one step and, where
-// asked, of the next ones while the present ones are still in use.
+// trainingInput reads the batches of a training loop: for one step and, if asked, for
+// later steps while the current batches are still in use.
 type trainingInput struct {
 	session  *session
 	ds       inputs.Dataset
 	it       inputs.Iterator
 	now      *stager
-	ahead    []readAhead // of the next steps, in their order
+	ahead    []readAhead // batches of the next steps, in order
 	free     []*stager
-	list     []*stager // of all
-	position []byte    // after the batches of the last step; nil: the current position
+	list     []*stager // all stagers
+	position []byte    // the position after the last step's batches; nil: the current position
 	meter    *inputs.Meter
-	waited   time.Duration // for records
+	waited   time.Duration // the time spent waiting for records
 }
 
 // readAhead is the batches of a later step.
 type readAhead struct {
 	batches *stager
 	before  func() []byte // the input's position before them
-	err     error         // of reading them, to be returned in their turn
+	err     error         // of reading them; next returns it in turn
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -57,7 +57,7 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 		in.free, in.now, in.position = append(in.free, in.now), next.batches, nil
 		return in.now.batches(), next.err
 	}
-	if len(in.now.readers) > 1 { // batches of a step that is not made are returned again
+	if len(in.now.readers) > 1 { // a step that is not made leaves its batches to be read again
 		var err error
 		if in.position, err = in.it.State(); err != nil {
 			return nil, err
@@ -70,8 +70,8 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	return in.now.batches(), nil
 }
 
-// readAhead reads the batches of one more step after the current one. It reads none
-// where the input fails; next reports the error after all earlier batches.
+// readAhead reads the batches of one more step after the current one. If the input
+// fails it reads none, and next returns the error after all earlier batches.
 func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	before, err := inputs.Mark(in.it)
 	if err != nil {
@@ -90,7 +90,7 @@ func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	return st, nil
 }
 
-// stagers are all stagers, in use or not, until the next call.
+// stagers returns all stagers, in use or not. The result is valid until the next call.
 func (in *trainingInput) stagers() []*stager {
 	in.list = append(in.list[:0], in.now)
 	for _, a := range in.ahead {
@@ -111,7 +111,7 @@ func (in *trainingInput) more() bool {
 	return n == 0 || in.ahead[n-1].batches.full()
 }
 
-// fill stages a batch for each replica, as many as there are.
+// fill stages a batch for each replica, fewer at the end of the input.
 func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 	if x, ok := in.session.strategy.(distribute.Elastic); ok {
 		if share, ok := x.Share(); ok {
@@ -148,7 +148,7 @@ func (in *trainingInput) record(ctx context.Context) (arrow.Record, error) {
 	}
 }
 
-// stage makes a record a batch.
+// stage turns a record into a batch.
 func (in *trainingInput) stage(ctx context.Context, st *stager, rec arrow.Record) error {
 	if err := st.add(rec); err != nil {
 		return fmt.Errorf("input: %w", in.session.located(ctx, in.ds, err))

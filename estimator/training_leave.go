@@ -7,8 +7,9 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 )
 
-// stepLeaving makes the step one in which this task of an elastic job leaves, as its process has to end: alone, or, where it
-// is the chief, with all others, for which no step is made. It reports whether the task leaves without a step.
+// stepLeaving marks the step as the last of this task of an elastic job, whose process has to end. A chief interrupts the
+// other tasks too, and no step is made. Any other task leaves alone, with its last batches. If it has none, it leaves
+// without a step, and stepLeaving returns true.
 func (t *training) stepLeaving(ctx context.Context, step *distribute.Step) (over bool, err error) {
 	if t.est.isChief() {
 		step.Stop = distribute.Interrupted
@@ -21,7 +22,7 @@ func (t *training) stepLeaving(ctx context.Context, step *distribute.Step) (over
 	return true, t.leave(context.Cause(ctx)) // the others make the step without it
 }
 
-// leave is the end of a task without which the others go on.
+// leave ends a task without ending the others.
 func (t *training) leave(cause error) error {
 	t.progress.reason = "interrupted"
 	if x, ok := t.session.strategy.(distribute.Elastic); ok {

@@ -52,8 +52,8 @@ func (t *training) runSession(ctx context.Context) error {
 	return t.finish(ctx)
 }
 
-// beginAgain goes back to the first row of an input that ended before the first step, where an earlier call trained on its
-// rows: as in tf.estimator, a call in a loop trains on all rows each time.
+// beginAgain goes back to the first row of an input that ended before the first step, if an earlier call trained on its
+// rows: as in tf.estimator, each call of Train in a loop trains on all rows.
 func (t *training) beginAgain() (bool, error) {
 	if t.again == 0 || t.progress.step != t.again {
 		return false, nil
@@ -62,7 +62,7 @@ func (t *training) beginAgain() (bool, error) {
 	return true, t.seek(nil)
 }
 
-// whyNoSteps says why the input gave nothing.
+// whyNoSteps says why the input had no rows.
 func (t *training) whyNoSteps() string {
 	if t.progress.step > 0 && t.progress.step == t.files.inputEnded {
 		return fmt.Sprintf("the checkpoint of step %d is behind the last row of this input: let it repeat to train on it again, or give a file of new rows another name", t.progress.step)
@@ -70,8 +70,8 @@ func (t *training) whyNoSteps() string {
 	return "perhaps the input is empty or misspecified"
 }
 
-// turn makes one step unless training is over. A step that has begun is finished,
-// and a batch that was read is trained on, since the input's position is after it.
+// turn makes one step unless training is over. It finishes a step that has begun, and
+// trains on every batch that was read, since the input's position is after them.
 func (t *training) turn(ctx context.Context) (over bool, err error) {
 	if err := fpStep.Here(); err != nil {
 		return true, err
@@ -90,7 +90,7 @@ func (t *training) turn(ctx context.Context) (over bool, err error) {
 			return true, err
 		}
 	case ctx.Err() != nil:
-		// The others do not know yet: without this task's batch the step would differ.
+		// The others do not know yet; without this task's batch their step would differ.
 		step.Stop = distribute.Interrupted
 		if step.Batches, err = t.lastBatches(); err != nil {
 			return true, fmt.Errorf("after step %d: %w", t.progress.step, err)
@@ -171,7 +171,7 @@ func (t *training) trainStep(ctx context.Context, step distribute.Step) (over bo
 	return false, nil
 }
 
-// readLoss takes the loss of the last step, unless its update was left out.
+// readLoss takes the loss of the last step, unless its update was skipped.
 func (t *training) readLoss() error {
 	v, err := t.loop.view.Value("loss")
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *training) readLoss() error {
 	loss, skips := v.Float(0), t.session.skipLimit() > 0
 	switch {
 	case skips && t.progress.reason == hooks.StopNaNLoss:
-		loss = math.NaN() // though gradients may be to blame alone
+		loss = math.NaN() // though perhaps only gradients are not finite
 	case skips && (math.IsNaN(loss) || math.IsInf(loss, 0)):
 		return nil
 	}
@@ -193,7 +193,7 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 	for len(t.input.ahead) < p.Ahead() && t.input.more() {
 		next, err := t.input.readAhead(ctx)
 		if ctx.Err() != nil {
-			return nil // the loop will see the error itself
+			return nil // next returns the error to the loop
 		}
 		if err != nil {
 			return fmt.Errorf("after step %d: %w", t.progress.step, err)
@@ -208,8 +208,8 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 	return nil
 }
 
-// recover restores a job that lost a task or its variables. It reports whether the
-// others have ended the training meanwhile.
+// recover restores a job that lost a task or variables. It reports whether the other
+// tasks have ended the training meanwhile.
 func (t *training) recover(ctx context.Context, cause error) (over bool, err error) {
 	if t.endedElsewhere() {
 		return true, nil
@@ -231,8 +231,8 @@ func (t *training) recover(ctx context.Context, cause error) (over bool, err err
 	return false, err
 }
 
-// endedElsewhere reports whether the chief has finished the training, which a late
-// task can only see in model_dir.
+// endedElsewhere reports whether the chief has finished the training. A late task can
+// see this only in model_dir.
 func (t *training) endedElsewhere() bool {
 	if t.est.isChief() {
 		return false
@@ -274,9 +274,9 @@ func (t *training) finish(ctx context.Context) error {
 	return err
 }
 
-// interrupted saves the work done and returns why training stopped. The hooks' End
-// is not called: an evaluation there, for example, can take longer than the grace
-// period of a signal.
+// interrupted saves the work done and returns why training stopped. It does not call the
+// hooks' End: an evaluation there, for example, can take longer than the grace period of
+// a signal.
 func (t *training) interrupted(cause error) error {
 	t.progress.reason = "interrupted"
 	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.progress.step, cause)
@@ -299,10 +299,10 @@ func (t *training) interrupted(cause error) error {
 	return err
 }
 
-// leaveTime bounds how long a task that ends tries to report it to the others.
+// leaveTime bounds how long a task that ends tries to tell the others.
 const leaveTime = 3 * time.Second
 
-// saveOnExit saves a checkpoint, if this task saves any.
+// saveOnExit saves a checkpoint, if this task saves checkpoints.
 func (t *training) saveOnExit() error {
 	if t.files.saver == nil || !has[*hooks.CheckpointSaver](t.loop.hooks) {
 		return nil

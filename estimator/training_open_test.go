@@ -68,5 +68,5 @@ func TestTrainingThatDoesNotBegin(t *testing.T) {
 	}
 }
 
-// nothing listens there.
+// nothing is a listener that must not be called.
 type nothing struct{ hooks.CheckpointListener }

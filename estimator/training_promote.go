@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// TakeOver opens the chief's files, as this worker is to take its place. It fails with ErrLocked
-// as long as a chief has them that renews its lock, and where nothing would show that one has.
+// TakeOver opens the chief's files, so that this worker can take its place. It fails with ErrLocked
+// while the chief renews its lock. It also fails if the file system has no locks.
 func (t *training) TakeOver(silence time.Duration) error {
 	if t.files.saver != nil {
 		return nil
@@ -26,7 +26,7 @@ func (t *training) TakeOver(silence time.Duration) error {
 	return err
 }
 
-// lock locks model_dir, in place of a chief that has not renewed its lock for most of a time.
+// lock locks model_dir. It replaces the lock of a chief that did not renew it for 3/4 of silence.
 func (t *training) lock(silence time.Duration) (err error) {
 	f := t.files
 	f.lock, err = lockDir(t.est.modelDir)
@@ -44,8 +44,8 @@ func (t *training) lock(silence time.Duration) (err error) {
 // Tend renews this task's lock on model_dir, or watches another's.
 func (t *training) Tend() error { return t.hold.Tend() }
 
-// contested is the error of a chief whose model_dir cannot be opened. In an elastic job a worker may be about to take its
-// place: started again, it finds that one.
+// contested returns the error of a chief that cannot lock model_dir. In an elastic job a worker may have taken its place: the
+// chief is asked to start again, and then finds the new chief.
 func (e *Estimator) contested(err error) error {
 	if e.elastic() && errors.Is(err, ErrLocked) {
 		return fmt.Errorf("%w: %w", ErrPeerLost, err)
@@ -53,8 +53,8 @@ func (e *Estimator) contested(err error) error {
 	return err
 }
 
-// promote makes this worker the chief where it has taken the chief's place: it saves checkpoints and writes
-// summaries from now on.
+// promote makes this worker the chief, once it has taken the chief's place: from then on it saves checkpoints
+// and writes summaries.
 func (t *training) promote() error {
 	e := t.est
 	if t.files.saver == nil || e.isChief() {

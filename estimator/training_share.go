@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/internal/distribute"
 )
 
-// fillShare reads what all workers make a step of, and stages this worker's share: there may be none.
-// All workers are then at the same position of the input.
+// fillShare reads the records of all workers for a step, and stages this worker's share, which may be empty.
+// All workers are then at the same input position.
 func (in *trainingInput) fillShare(ctx context.Context, st *stager, share distribute.Share) error {
 	if !share.Whole {
 		return in.fillRows(ctx, st, share)

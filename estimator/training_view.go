@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/training/update"
 )
 
-// trainingView is a training loop as its hooks see it: some of them save checkpoints and write summaries.
+// trainingView is what hooks see of a training loop; some save checkpoints and write summaries.
 type trainingView struct {
 	loopView
 	saves *checkpoints
@@ -32,7 +32,7 @@ var (
 // Events is the chief's event file.
 func (v trainingView) Events() hooks.EventWriter { return v.files.events }
 
-// WorkerSteps are the times of the workers, if the strategy knows them.
+// WorkerSteps returns the step times of the workers, if the strategy knows them.
 func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, error) {
 	s, ok := v.session.strategy.(distribute.Paced)
 	if !ok {
@@ -46,16 +46,16 @@ func (v trainingView) WorkerSteps(ctx context.Context) ([]hooks.WorkerStep, erro
 	return out, err
 }
 
-// InputWait is the time in which batches were read for steps.
+// InputWait returns the time that steps have waited for batches.
 func (v trainingView) InputWait() time.Duration { return v.saves.input.waited }
 
-// StepTimes are the times of the loop's parts.
+// StepTimes returns the times of the loop's parts.
 func (v trainingView) StepTimes() hooks.StepTimes { return v.times }
 
-// InputSteps are the steps of the input, as its meter has them.
+// InputSteps returns the steps of the input pipeline, as its meter has them.
 func (v trainingView) InputSteps() []inputs.StepTime { return v.saves.input.meter.Steps() }
 
-// SkippedUpdates reads the counts of the optimizer.
+// SkippedUpdates reads the optimizer's counts of skipped updates.
 func (v trainingView) SkippedUpdates() (hooks.Skipped, error) {
 	s := hooks.Skipped{Limit: v.session.skipLimit()}
 	if s.Limit == 0 {
@@ -69,7 +69,7 @@ func (v trainingView) SkippedUpdates() (hooks.Skipped, error) {
 	return s, err
 }
 
-// counter is the value of a variable that counts.
+// counter returns the value of a variable that counts.
 func (v trainingView) counter(name string) (int64, error) {
 	t, err := v.session.strategy.Variables().Get(name)
 	if err != nil {
@@ -78,10 +78,10 @@ func (v trainingView) counter(name string) (int64, error) {
 	return t.Int(0), nil
 }
 
-// Variables are the model's, without the optimizer's slots.
+// Variables returns the model's variables, without the optimizer's slots.
 func (v trainingView) Variables() []hooks.VariableInfo { return v.session.program.variableInfos() }
 
-// Summaries are the model_fn's summaries and the automatic ones.
+// Summaries returns the model_fn's summaries and the automatic ones.
 func (v trainingView) Summaries() []hooks.SummaryTensor {
 	return v.session.program.summaryTensors(v.session.est.auto)
 }

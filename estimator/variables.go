@@ -17,14 +17,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrNoCheckpoint is returned where a trained model is needed and model_dir has none.
+// ErrNoCheckpoint is returned if a trained model is needed and model_dir has none.
 var ErrNoCheckpoint = errors.New("could not find trained model")
 
 // MismatchError reports that a checkpoint belongs to another model.
 type MismatchError struct {
 	Prefix   string
 	Problems []string // one per variable
-	// The features that it was trained on and the input's, where these differ.
+	// The features that the checkpoint was trained on, and those of the input, if they differ.
 	Trained, Given string
 }
 
@@ -44,7 +44,7 @@ func (e *MismatchError) Error() string {
 		e.Prefix, strings.Join(shown, "; "), more)
 }
 
-// initialize puts the initial values of the program's variables: the model's,
+// initialize puts the initial values of the program's variables: the model's variables,
 // the optimizer's slots when training, and the global step.
 func (s *session) initialize(put func(name string, t graph.Type, value distribute.Fill) error) error {
 	if err := s.checkMemory(); err != nil {
@@ -53,7 +53,7 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 	return s.declare(put)
 }
 
-// declare puts the initial values without a look at this machine's memory.
+// declare puts the initial values without checking this machine's memory.
 func (s *session) declare(put func(name string, t graph.Type, value distribute.Fill) error) error {
 	for _, v := range s.program.variables {
 		t := graph.TypeOf(v.DType, v.Shape...)
@@ -71,7 +71,7 @@ func (s *session) declare(put func(name string, t graph.Type, value distribute.F
 	return put(distribute.GlobalStep, graph.Type{DType: tensor.Int64}, distribute.Whole(tensor.Scalar(int64(0))))
 }
 
-// checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
+// checkMemory refuses a model that does not fit in this machine's memory: the Go runtime would end the process.
 func (s *session) checkMemory() error {
 	total, ok := hostmemory.Total()
 	if !ok || s.strategy.Replicas().Sharded {
@@ -104,9 +104,9 @@ func (s *session) checkMemory() error {
 		need/(1<<30), float64(total)/(1<<30), largest, types[largest].Shape)
 }
 
-// restore sets all variables from a checkpoint, which stays open until the
-// strategy is synchronized. Where one is missing there or has another type or
-// shape, nothing is set and the error is a *MismatchError.
+// restore sets all variables from a checkpoint, which must stay open until the strategy
+// is synchronized. If a variable is missing there, or has another type or shape, nothing
+// is set and the error is a *MismatchError.
 func (s *session) restore(r *checkpoint.Reader) error {
 	var problems []string
 	var err error
@@ -133,8 +133,8 @@ func (s *session) globalStep() (int64, error) {
 	return tensor.Values[int64](t)[0], nil
 }
 
-// LatestCheckpoint returns the prefix of the newest checkpoint in model_dir, ""
-// where there is none.
+// LatestCheckpoint returns the prefix of the newest checkpoint in model_dir, "" for
+// none.
 func (e *Estimator) LatestCheckpoint() (string, error) {
 	prefix, err := checkpoint.LatestPrefix(e.modelDir)
 	if errors.Is(err, checkpoint.ErrNone) {

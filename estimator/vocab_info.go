@@ -11,16 +11,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// VocabInfo says how a variable's rows (or columns) follow a vocabulary, and which
-// vocabulary the checkpoint was made with (tf.estimator's VocabInfo). An entry of
-// both vocabularies keeps its values at any position. New entries and the
-// out-of-vocabulary buckets, which are the last ones, get backup values.
+// VocabInfo says which vocabulary a variable's rows (or columns) follow, and which
+// vocabulary the checkpoint was made with, like tf.estimator's VocabInfo. An entry in
+// both vocabularies keeps its values, wherever it is. New entries, and the
+// out-of-vocabulary buckets at the end, get backup values.
 type VocabInfo struct {
 	NewVocab      string // file of this model's vocabulary, an entry a line
-	NewVocabSize  int    // lines of it that are used; 0: all
+	NewVocabSize  int    // number of its lines that are used; 0: all
 	NumOOVBuckets int
 	OldVocab      string // file of the checkpoint's vocabulary
-	OldVocabSize  int    // lines of it that were used; 0: all
+	OldVocabSize  int    // number of its lines that were used; 0: all
 	// BackupInitializer makes the values that the checkpoint does not have; nil: zeros.
 	BackupInitializer models.Initializer
 	// Axis is the dimension that follows the vocabulary: 0, as in embeddings and
@@ -41,8 +41,8 @@ func (v VocabInfo) check() error {
 	return nil
 }
 
-// places returns, for each entry of the new vocabulary, its place in the old one,
-// -1 where it has none.
+// places returns, for each entry of the new vocabulary, its place in the old one, -1 for
+// none.
 func (v VocabInfo) places() (places []int, old int, err error) {
 	was, err := readVocabulary(v.OldVocab, v.OldVocabSize)
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// WarmStart takes the initial values of variables from what exists: another model's
-// checkpoint, or a file of weights that another program saved. It applies only while
-// model_dir has no checkpoint.
+// WarmStart takes the initial values of variables from another model's checkpoint, or
+// from a file of weights that another program saved. It applies only while model_dir
+// has no checkpoint.
 type WarmStart struct {
 	// From is what [weights.Open] opens: a checkpoint prefix, a file of weights, or a folder
 	// with checkpoints (the newest is taken), with a SavedModel or with safetensors.
 	From string
-	// Vars is a regular expression that must match the beginning of the names of
-	// the variables to take; empty: all of them. Of a TensorFlow checkpoint without Map these are
-	// the trainable variables, frozen ones included, as of tf.estimator; else all variables of the
-	// model, the moving averages of batch normalization included.
+	// Vars is a regular expression that must match the beginning of the names of the variables
+	// to set; empty: all of them. From a TensorFlow checkpoint without Map only trainable
+	// variables are set, frozen ones included, as in tf.estimator; else all variables of the
+	// model, including the moving averages of batch normalization.
 	Vars string
 	// Previous maps names of variables here to their names in the file.
 	Previous map[string]string
-	// Map has rules for variables that are not in Previous; the first that matches holds.
-	// Without one, names are the same.
+	// Map has rules for variables that are not in Previous; the first that matches applies.
+	// A variable without a rule has the same name in the file.
 	Map []weights.Rule
-	// Partial lets variables that find no weight keep their initial values; the log lists them. They
-	// are an error otherwise.
+	// Partial lets variables without a weight in the file keep their initial values; the log lists
+	// them. Without Partial they are an error.
 	Partial bool
-	// Vocabularies describe variables, by their names here, whose vocabulary differs
-	// from the checkpoint's.
+	// Vocabularies describes variables, by their names here, whose vocabulary differs from the
+	// checkpoint's.
 	Vocabularies map[string]VocabInfo
 }
 
-// WithWarmStart sets where initial values come from.
+// WithWarmStart sets where initial values come from if model_dir has no checkpoint.
 func WithWarmStart(w WarmStart) Option {
 	return func(e *Estimator) error {
 		if w.From == "" {
@@ -59,7 +59,7 @@ func WithWarmStart(w WarmStart) Option {
 	}
 }
 
-// warmStart overwrites initial values with those that the warm start names.
+// warmStart overwrites initial values with the values of the warm start.
 func (s *session) warmStart() error {
 	w := s.est.warm
 	if err := w.into(s); err != nil {
@@ -68,19 +68,19 @@ func (s *session) warmStart() error {
 	return nil
 }
 
-// warming is a warm start under way.
+// warming is a warm start in progress.
 type warming struct {
 	*WarmStart
 	session *session
 	file    *weights.File
 	mapping *weights.Mapping
-	all     bool            // not trainable variables alone
+	all     bool            // also variables that are not trainable
 	used    map[string]bool // tensors of the file
-	rules   map[int]bool    // those that matched a variable
+	rules   map[int]bool    // rules that matched a variable, by index
 
 	taken, renamed, remapped int
 	kept                     []string           // variables that rules skip
-	missing                  []*models.Variable // that found no weight
+	missing                  []*models.Variable // variables without a weight in the file
 }
 
 func (w *WarmStart) into(s *session) error {
@@ -114,7 +114,7 @@ func (w *WarmStart) into(s *session) error {
 	return nil
 }
 
-// source is where a variable starts from.
+// source returns where the initial value of a variable comes from.
 func (r *warming) source(v *models.Variable) weights.Source {
 	if old, ok := r.Previous[v.Name]; ok {
 		return weights.Source{Name: old, Rule: -1}
@@ -122,7 +122,7 @@ func (r *warming) source(v *models.Variable) weights.Source {
 	return r.mapping.Source(v.Name)
 }
 
-// finds reports whether a variable is to be taken and is there, and counts it.
+// finds reports whether a variable is to be set and has a weight in the file, and counts it.
 func (r *warming) finds(v *models.Variable) bool {
 	src := r.source(v)
 	if src.Rule >= 0 {
@@ -147,7 +147,7 @@ func (r *warming) finds(v *models.Variable) bool {
 	return true
 }
 
-// check reports a warm start that is not what its settings say, before anything is read.
+// check reports settings that do not fit the model or the file, before anything is read.
 func (r *warming) check() error {
 	if len(r.missing) > 0 && !r.Partial {
 		return r.unmatched()
@@ -208,7 +208,7 @@ func (r *warming) report() {
 	}
 }
 
-// unused are the tensors of the file that no variable takes, an Estimator's notes left out.
+// unused returns the tensors of the file that no variable takes, without an Estimator's notes.
 func (r *warming) unused() []weights.Info {
 	return slices.DeleteFunc(r.file.List(), func(i weights.Info) bool {
 		return r.used[i.Name] || r.file.TensorFlow() && strings.HasPrefix(i.Name, "goestimator/")

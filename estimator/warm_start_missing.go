@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/models/weights"
 )
 
-// unmatched is the error of variables that found no weight. It says which names of the
-// file are like theirs.
+// unmatched returns the error of variables without a weight in the file. It lists similar
+// names that the file has.
 func (r *warming) unmatched() error {
 	free := r.unused()
 	const most = 10

@@ -17,7 +17,7 @@ import (
 // othersWeights are dense/kernel [2, 1] = -3, -2.5 and dense/bias [1] = -3, and more.
 var othersWeights = filepath.Join("..", "models", "weights", "testdata", "kinds.safetensors")
 
-// headModel is toyModel behind a normalization, under other names.
+// headModel is toyModel after a normalization, under other names.
 func headModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := layers.BatchNorm(mc, features.Dense("x"), layers.Norm{Name: "norm"})
 	y := layers.Dense(mc, x, 1, layers.Weights{Name: "head"})
@@ -31,7 +31,7 @@ func headModel(mc *estimator.ModelContext, features models.Features, labels mode
 	return spec, nil
 }
 
-// started trains a model for no more than its first checkpoint and returns its values.
+// started trains a model only to its first checkpoint and returns the values there.
 func started(t *testing.T, fn estimator.ModelFn, opts ...estimator.Option) (func(name string) []float32, error) {
 	t.Helper()
 	e := custom(t, fn, t.TempDir(), opts...)
@@ -46,7 +46,7 @@ func started(t *testing.T, fn estimator.ModelFn, opts ...estimator.Option) (func
 	}, err
 }
 
-// TestWarmStartFromOthersWeights: variables take tensors of other names, types and orders; moving averages too.
+// TestWarmStartFromOthersWeights: variables, including moving averages, take tensors with other names, types and orders.
 func TestWarmStartFromOthersWeights(t *testing.T) {
 	value, err := started(t, estimator.ModelFunc(toyModel), estimator.WithWarmStart(estimator.WarmStart{From: othersWeights}))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestWarmStartFromOthersWeights(t *testing.T) {
 		rules []weights.Rule
 		mean  float32
 	}{
-		{nil, 0}, // as tf.estimator: trainable variables alone
+		{nil, 0}, // as in tf.estimator: only trainable variables
 		{[]weights.Rule{{Name: "head/bias", Skip: true}}, tensor.Values[float32](want)[0]},
 	} {
 		value, err := started(t, estimator.ModelFunc(headModel), estimator.WithWarmStart(estimator.WarmStart{From: from.ModelDir(), Map: c.rules}))
@@ -83,7 +83,7 @@ func TestWarmStartFromOthersWeights(t *testing.T) {
 	}
 }
 
-// TestWarmStartReports: what finds no weight is told with the nearest names; a partial start keeps it as it is.
+// TestWarmStartReports: the error for a variable without a weight lists the nearest names. A partial start keeps its initial value.
 func TestWarmStartReports(t *testing.T) {
 	head := []weights.Rule{{Name: "head/(.*)", Previous: "dense/$1"}}
 	for _, c := range []struct {

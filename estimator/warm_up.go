@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// WarmUpRequests makes requests to predict of the first n examples of an
-// input_fn, one each, for a model that is exported with that serving input: see ExportWarmUp.
+// WarmUpRequests returns a predict request for each of the first n examples of an
+// input_fn, for ExportWarmUp of a model that is exported with that serving input.
 func (e *Estimator) WarmUpRequests(ctx context.Context, serving ServingInput, input InputFn, n int) (out []*apis_go_proto.PredictionLog, err error) {
 	open := e.openInput
 	if planOf(e.modelFn) != nil {
@@ -68,7 +68,7 @@ type warmUp struct {
 	signature string
 }
 
-// describe returns the inputs of the exported model, and the name of a signature to predict.
+// describe sets the inputs of the exported model, and the name of the signature to request.
 func (w *warmUp) describe(e *Estimator) error {
 	x := &exporting{est: e, serving: w.serving, options: exportOptions{steps: 1}}
 	p, err := x.program(models.Predict)
@@ -133,7 +133,7 @@ func (w *warmUp) request(columns []inputs.NamedTensor, row int) (*apis_go_proto.
 	return log, nil
 }
 
-// rowOf is an example of a column as a batch of one.
+// rowOf returns one example of a column as a batch of one.
 func rowOf(c inputs.NamedTensor, row int) *tensor.Tensor {
 	lo, hi := row, row+1
 	shape := append([]int{1}, c.Tensor.Shape[1:]...)
@@ -155,7 +155,7 @@ func rowOf(c inputs.NamedTensor, row int) *tensor.Tensor {
 	return x
 }
 
-// exampleFeature is a tensor as a feature of a tf.train.Example.
+// exampleFeature returns a tensor as a feature of a tf.train.Example.
 func exampleFeature(x *tensor.Tensor) *example_protos_go_proto.Feature {
 	switch {
 	case x.DType == tensor.String:

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// UnknownMetricError reports that early stopping or an exporter uses a metric that evaluations do not
-// have.
+// UnknownMetricError reports that early stopping or an exporter uses a metric that evaluations do
+// not have.
 type UnknownMetricError struct {
 	By     string // what uses it
 	Metric string
@@ -31,7 +31,7 @@ func (e *UnknownMetricError) Error() string {
 	return fmt.Sprintf("%s: evaluations have no metric %q%s: expected one of %s", e.By, e.Metric, meant, strings.Join(e.Known, ", "))
 }
 
-// unknownMetric is the error of an evaluation without a metric that by needs.
+// unknownMetric returns the error of an evaluation without a metric that by needs.
 func unknownMetric(by, metric string, res EvalResult) error {
 	var known []string
 	for name, v := range res.Metrics {
@@ -46,7 +46,7 @@ func unknownMetric(by, metric string, res EvalResult) error {
 // watchedMetric is a metric that decides something, and what it decides.
 type watchedMetric struct{ by, name string }
 
-// watchedMetrics are the metrics by which hooks and exporters decide.
+// watchedMetrics returns the metrics by which hooks and exporters decide.
 func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetric {
 	var out []watchedMetric
 	for _, h := range train.Hooks {
@@ -70,8 +70,8 @@ func (e *Estimator) watchedMetrics(train TrainSpec, eval EvalSpec) []watchedMetr
 }
 
 // checkWatched checks, before training, that the evaluation's graph has the metrics by which hooks and
-// exporters decide. A chief that leaves evaluation to another task may not have that task's data, and may not
-// be able to build its graph; then the evaluator checks. Workers that do not evaluate leave it to both.
+// exporters decide. A chief that does not evaluate may lack the evaluator's data, and so may not be able to
+// build that graph; then the evaluator checks. Other workers that do not evaluate do not check.
 func (e *Estimator) checkWatched(ctx context.Context, train TrainSpec, eval EvalSpec) error {
 	watched := e.watchedMetrics(train, eval)
 	if len(watched) == 0 || e.config.TaskType() == runconfig.PS || !e.isChief() && !e.evaluates() {
@@ -97,7 +97,7 @@ func (e *Estimator) evaluates() bool {
 	return e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master || e.evaluatesOnWorkers()
 }
 
-// metricsOf are the numericMetrics of evaluations on an input.
+// metricsOf returns the numericMetrics of evaluations on an input.
 func (e *Estimator) metricsOf(ctx context.Context, input InputFn) ([]string, error) {
 	ds, err := e.openInput(ctx, input, models.Eval)
 	if err != nil {

@@ -26,7 +26,7 @@ func measuredModel(mc *estimator.ModelContext, features models.Features, labels 
 	return spec, err
 }
 
-// TestWatchedMetrics: a decision by a metric that evaluations do not have is an error before training.
+// TestWatchedMetrics: deciding by a metric that evaluations do not have is an error before training.
 func TestWatchedMetrics(t *testing.T) {
 	best := func(metric string) []estimator.Exporter {
 		x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "top"}, metric, false)
@@ -43,7 +43,7 @@ func TestWatchedMetrics(t *testing.T) {
 		return []hooks.Hook{h}
 	}
 	for name, c := range map[string]struct {
-		metric string // of the hook, in the folder of these evaluations or another one
+		metric string // of the hook, in the folder of these evaluations or of others
 		other  bool
 		export string
 		want   string // the error; "" for none
@@ -96,8 +96,8 @@ func TestWatchedMetrics(t *testing.T) {
 	}
 }
 
-// TestClusterWatchedMetrics: tasks that leave evaluation to another task continue where
-// they cannot build its graph, and workers do not check it. Tasks that evaluate do.
+// TestClusterWatchedMetrics: tasks that leave evaluation to another task continue if they
+// cannot build its graph. Workers do not check; tasks that evaluate do.
 func TestClusterWatchedMetrics(t *testing.T) {
 	ring := runconfig.Strategy{Name: "multi_worker_mirrored"}
 	broken := errors.New("no such file")

@@ -9,21 +9,21 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Options say what a Builder builds for.
+// Options configure a Builder.
 type Options struct {
 	Mode  Mode
 	Batch int          // rows of the stand-in batch, >= 1
 	Seed  int64        // of initial values and random ops
 	DType tensor.DType // Float32 (default) or Float64
-	// Frozen names the variables that training leaves as they are; nil: none.
+	// Frozen reports whether training leaves a variable unchanged; nil: none.
 	Frozen func(variable string) bool
 }
 
-// construction is held while a graph is built: Gorgonia keeps a package global
-// that parallel construction races on.
+// construction is held while a graph is built: Gorgonia has a package global on which
+// parallel construction would race.
 var construction sync.Mutex
 
-// PanicError is a panic of a model_fn or of Gorgonia inside it.
+// PanicError is a panic of a model_fn, or of Gorgonia called by it.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -32,8 +32,8 @@ type PanicError struct {
 // Error describes the panic.
 func (e *PanicError) Error() string { return fmt.Sprintf("building the model panicked: %v", e.Value) }
 
-// Build runs fn on a new Builder and returns it. Errors recorded by the Builder
-// come before fn's own; a panic in fn becomes a *PanicError.
+// Build runs fn on a new Builder and returns the Builder. Errors recorded by the
+// Builder take precedence over fn's own; a panic in fn becomes a *PanicError.
 func Build(o Options, fn func(b *Builder) error) (b *Builder, err error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("build: batch %d: expected >= 1", o.Batch)
@@ -50,7 +50,7 @@ func Build(o Options, fn func(b *Builder) error) (b *Builder, err error) {
 		byName: map[string]*Variable{}, byNode: map[*G.Node]*Variable{}}
 	err = guard(func() error { return fn(b) })
 	if b.err != nil {
-		return nil, b.err // the cause; what fn says follows from it
+		return nil, b.err // the cause of what fn returns
 	}
 	if err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// Builder collects what a model_fn makes: Gorgonia nodes, variables, updates,
-// losses, predictions and summaries. Its first error sticks: ops and layers given a Builder
-// that has failed return nil and do nothing, so a model_fn needs no check after
-// each. A Builder is used by one goroutine, inside Build.
+// Builder collects what a model_fn makes: Gorgonia nodes, variables, updates, losses,
+// predictions and summaries. Its first error sticks: on a Builder that has failed, ops
+// and layers do nothing and return nil, so a model_fn need not check each. A Builder is
+// used by one goroutine, inside Build.
 type Builder struct {
 	opts   Options
 	graph  *G.ExprGraph
@@ -92,16 +92,16 @@ func (b *Builder) Scope(name string, fn func()) {
 }
 
 // Frozen runs fn, whose variables keep their values in training: no gradient is
-// computed, sent or reduced for them, the optimizer has no slots of them, and
-// Assign leaves them as they are.
+// computed, sent or reduced for them, the optimizer has no slots for them, and Assign
+// does not change them.
 func (b *Builder) Frozen(fn func()) {
 	b.frozen++
 	defer func() { b.frozen-- }()
 	fn()
 }
 
-// UniqueScope is Scope with "_1", "_2", ... appended to a name that was used
-// before in the same scope, as tf.layers name their variables.
+// UniqueScope is Scope, but appends "_1", "_2", ... to a name that was used before in
+// the same scope, as tf.layers does.
 func (b *Builder) UniqueScope(name string, fn func()) {
 	full := b.unique("scope:" + b.join(name))
 	b.Scope(strings.TrimPrefix(full, "scope:"+b.join("")), fn)
@@ -146,8 +146,8 @@ type Input struct {
 	Node  *G.Node
 }
 
-// Input adds a leaf that is fed at run time; shape includes the batch. The name may
-// be any text, such as a column's: in the node's name, "_" replaces characters that
+// Input adds a leaf that is fed at run time; shape includes the batch. The name may be
+// any text, such as a column's name. In the node's name, "_" replaces characters that
 // TensorFlow does not accept, and a number makes it unique.
 func (b *Builder) Input(name string, d tensor.DType, shape ...int) *G.Node {
 	if b.Failed() {
@@ -186,8 +186,8 @@ type Update struct {
 	Value    *G.Node
 }
 
-// Assign makes each training step set the variable (a node that Variable
-// returned) to value, which must have its shape: batch-norm averages, for example.
+// Assign makes each training step set the variable, a node that Variable returned, to
+// value, which must have the same shape. Moving averages of batch normalization use it.
 func (b *Builder) Assign(variable, value *G.Node) {
 	if b.Failed() {
 		return
@@ -212,8 +212,8 @@ func (b *Builder) Assign(variable, value *G.Node) {
 // Updates returns the assignments.
 func (b *Builder) Updates() []Update { return b.updates }
 
-// AddPrediction gives the model a prediction besides its head's: a value of each example, [batch, ...], that a network computes on the way, such
-// as the code of an autoencoder. Package heads adds it to the Spec.
+// AddPrediction adds a prediction to those of the model's head: a value [batch, ...] that a network computes on the way, such as the code of an
+// autoencoder. Package heads adds it to the Spec.
 func (b *Builder) AddPrediction(name string, x *G.Node) {
 	if b.Failed() {
 		return
@@ -228,7 +228,7 @@ func (b *Builder) AddPrediction(name string, x *G.Node) {
 	b.predicted[name] = x
 }
 
-// AddedPredictions returns what AddPrediction has added.
+// AddedPredictions returns the predictions that AddPrediction has added.
 func (b *Builder) AddedPredictions() map[string]*G.Node { return b.predicted }
 
 // AddLoss adds a scalar to the model's regularization losses.

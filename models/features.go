@@ -27,7 +27,7 @@ func NewFeatures(c Context, list ...Feature) Features { return Features{b: c.Cor
 // WithWeights returns the set with a weight per example, [batch].
 func (f Features) WithWeights(w *G.Node) Features { f.weights = w; return f }
 
-// Weights returns the weights of the examples, nil where there are none.
+// Weights returns the weights of the examples, nil for none.
 func (f Features) Weights() *G.Node { return f.weights }
 
 // Len returns the number of features.
@@ -45,8 +45,8 @@ func (f Features) Names() []string {
 	return out
 }
 
-// Dense returns the dense feature of that name. An unknown or ragged one fails
-// the model, naming those that exist, and gives nil.
+// Dense returns the dense feature of that name. If it is unknown or ragged, the model
+// fails with an error that lists the features, and the result is nil.
 func (f Features) Dense(name string) *G.Node {
 	for _, e := range f.list {
 		if e.Name == name && e.Dense != nil {
@@ -57,7 +57,7 @@ func (f Features) Dense(name string) *G.Node {
 	return nil
 }
 
-// Only returns the single dense feature of a set of one; other sets fail the model.
+// Only returns the feature of a set with a single, dense feature; other sets fail the model.
 func (f Features) Only() *G.Node {
 	if len(f.list) == 1 && f.list[0].Dense != nil {
 		return f.list[0].Dense

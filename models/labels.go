@@ -17,13 +17,13 @@ func (l Labels) All() []Feature { return l.set.All() }
 // Names returns the names in order.
 func (l Labels) Names() []string { return l.set.Names() }
 
-// Dense returns the dense label of that name. An unknown or ragged one fails the
-// model, naming those that exist, and gives nil.
+// Dense returns the dense label of that name. If it is unknown or ragged, the model
+// fails with an error that lists the labels, and the result is nil.
 func (l Labels) Dense(name string) *G.Node { return l.set.Dense(name) }
 
-// Only returns the single dense label of a set of one; other sets fail the model.
+// Only returns the label of a set with a single, dense label; other sets fail the model.
 func (l Labels) Only() *G.Node { return l.set.Only() }
 
-// Ragged returns the ragged label of that name. An unknown or dense one fails the
-// model, naming those that exist, and gives nil.
+// Ragged returns the ragged label of that name. If it is unknown or dense, the model
+// fails with an error that lists the labels, and the result is nil.
 func (l Labels) Ragged(name string) *Ragged { return l.set.Ragged(name) }

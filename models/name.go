@@ -35,7 +35,7 @@ func nodeName(name string) string {
 		}
 		return '_'
 	}, name)
-	if !validName.MatchString(out) { // its first character may only follow another
+	if !validName.MatchString(out) { // its first character is not allowed at the beginning
 		return "x" + out
 	}
 	return out

@@ -9,13 +9,13 @@ import (
 )
 
 // Ragged is a feature with a varying number of values per example. Values
-// [capacity*batch] holds them all, one example after the other: example i owns
+// [capacity*batch] has the values of all examples, concatenated: example i has
 // Values[Offsets[i]:Offsets[i+1]]. Offsets is int64 [batch+1]. After the last
-// example's values, Values is -1 for integers and 0 for other types. Weights, one
-// per value, may be nil.
+// example's values, Values is padded with -1 for integers and 0 for other types.
+// Weights, one per value, may be nil.
 //
-// When a batch holds more values, the Estimator builds the model again with a
-// larger capacity.
+// If a batch has more values, the Estimator builds the model again with a larger
+// capacity.
 type Ragged struct {
 	Values, Offsets, Weights *G.Node
 
@@ -23,21 +23,20 @@ type Ragged struct {
 	width int          // values of a step; 0 means 1
 }
 
-// RaggedInput is a ragged column that is fed, with what the model needs to know
-// about it.
+// RaggedInput is a ragged column that is fed, and what the model requires of it.
 type RaggedInput struct {
 	Name            string // the column's
 	Values, Offsets *G.Node
-	Capacity        int // values per example, on average, that Values can hold
-	Length          int // MaxLength returns at least the steps of each example, up to this number
+	Capacity        int // the number of values per example, on average, for which Values has room
+	Length          int // the result of MaxLength: no example has more steps
 
-	Limit  int64  // every value is below it, where it is not 0
-	Step   int    // values of a step where the model asked for MaxLength or SequenceLengths; else 0
+	Limit  int64  // if not 0, every value must be below it
+	Step   int    // values per step if the model asked for MaxLength or SequenceLengths; else 0
 	Padded bool   // the model depends on Length
 	Like   string // the column that must have equal offsets, "" for none
 }
 
-// RaggedSize is the size of a ragged column that a model is built for.
+// RaggedSize is the size of a ragged column for which a model is built.
 type RaggedSize struct {
 	Capacity int // values per example, on average
 	Length   int // steps of the longest example
@@ -56,7 +55,7 @@ func (b *Builder) Ragged(name string, d tensor.DType, size RaggedSize) *Ragged {
 // RaggedInputs returns the ragged columns in the order in which they were made.
 func (b *Builder) RaggedInputs() []*RaggedInput { return b.ragged }
 
-// Name is the column's name, "" where the feature is not fed as it is.
+// Name is the column's name, "" if the feature is not fed as it is.
 func (r *Ragged) Name() string {
 	if r.input == nil {
 		return ""
@@ -77,8 +76,8 @@ func (r *Ragged) Steps(width int) *Ragged {
 // Width is the number of values of a step, 1 unless Steps said otherwise.
 func (r *Ragged) Width() int { return max(r.width, 1) }
 
-// MaxLength returns a number of steps, a power of two, that no example exceeds, and
-// records that the model depends on it: it is built again when longer ones come.
+// MaxLength returns a number of steps, a power of two, that no example exceeds. It
+// records that the model depends on it: the model is built again for longer examples.
 func (r *Ragged) MaxLength() int {
 	if r.input == nil {
 		return 1
@@ -87,16 +86,16 @@ func (r *Ragged) MaxLength() int {
 	return r.input.Length
 }
 
-// Below records that every value must be below limit: the Estimator refuses a batch
-// with others, naming column, row and value.
+// Below requires every value to be below limit. For a batch with other values the
+// Estimator returns an error that names column, row and value.
 func (r *Ragged) Below(limit int) {
 	if r.input != nil && (r.input.Limit == 0 || int64(limit) < r.input.Limit) {
 		r.input.Limit = int64(limit)
 	}
 }
 
-// WithWeights returns r with the values of another ragged column as weights. Both
-// columns must have as many values in every example.
+// WithWeights returns r with the values of another ragged column as weights. Each
+// example must have the same number of values in both columns.
 func (r *Ragged) WithWeights(c Context, w *Ragged) *Ragged {
 	b := c.Core()
 	if b.Failed() || r == nil {
@@ -116,8 +115,8 @@ func (r *Ragged) WithWeights(c Context, w *Ragged) *Ragged {
 	return &s
 }
 
-// Ragged returns the ragged feature of that name. An unknown or dense one fails
-// the model, naming those that exist, and gives nil.
+// Ragged returns the ragged feature of that name. If it is unknown or dense, the model
+// fails with an error that lists the features, and the result is nil.
 func (f Features) Ragged(name string) *Ragged {
 	for _, e := range f.list {
 		if e.Name == name && e.Ragged != nil {

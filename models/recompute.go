@@ -1,12 +1,12 @@
 package models
 
-// Recompute runs fn, whose ops are a block: in training, the values inside of the
-// block are computed a second time, when the gradients of the block need them, in
-// place of being kept until then (Chen et al. 2016, gradient checkpointing). What
-// the block hands on is kept. Losses, gradients and dropped elements are the same,
-// bit for bit; memory is less and time is more, by about one forward pass.
+// Recompute runs fn, whose ops form a block. In training, the values inside the block
+// are not kept, but computed a second time when the block's gradients need them (Chen
+// et al. 2016, gradient checkpointing). The outputs of the block are kept. Losses,
+// gradients and dropped elements are the same, bit for bit. Training needs less memory,
+// and more time, by about one forward pass.
 //
-// A block inside of a block is a part of it. In the other modes nothing changes.
+// A block inside a block is a part of it. Recompute has no effect in other modes.
 func (b *Builder) Recompute(fn func()) {
 	if b.block > 0 {
 		fn()
@@ -18,5 +18,5 @@ func (b *Builder) Recompute(fn func()) {
 	fn()
 }
 
-// Recomputed returns the names of the ops that calls of Recompute made, with the number of the call.
+// Recomputed returns the number of the call of Recompute for each op, by name, made in one.
 func (b *Builder) Recomputed() map[string]int { return b.recomputed }

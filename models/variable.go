@@ -40,11 +40,11 @@ type varOptions struct {
 	regularizer Regularizer
 }
 
-// WithInit sets the initializer; the default is tf.get_variable's: Glorot
-// uniform, and zeros for types that are not float.
+// WithInit sets the initializer. The default is that of tf.get_variable: Glorot uniform,
+// or zeros for types that are not floating point.
 func WithInit(i Initializer) VarOption { return func(o *varOptions) { o.init = i } }
 
-// NonTrainable keeps the optimizer from the variable.
+// NonTrainable excludes the variable from training by optimizers.
 func NonTrainable() VarOption { return func(o *varOptions) { o.untrained = true } }
 
 // WithDType sets an element type other than the model's float type.
@@ -134,7 +134,7 @@ func (b *Builder) TrainableVariables() []*Variable {
 	return out
 }
 
-// VariableOf returns the variable that has the value n, or nil.
+// VariableOf returns the variable whose value is the node n, nil for none.
 func (b *Builder) VariableOf(n *G.Node) *Variable { return b.byNode[n] }
 
 // GorgoniaType returns Gorgonia's type for d.
@@ -158,7 +158,7 @@ func GorgoniaType(d tensor.DType) (gtensor.Dtype, error) {
 	return gtensor.Dtype{}, fmt.Errorf("type %v has no form in Gorgonia: expected float32, float64, int32, int64, uint8, bool or string", d)
 }
 
-// GraphType returns the element type for Gorgonia's dt, Invalid where there is none.
+// GraphType returns the element type for Gorgonia's dt, Invalid if there is none.
 func GraphType(dt gtensor.Dtype) tensor.DType {
 	for _, d := range []tensor.DType{tensor.Float32, tensor.Float64, tensor.Int32, tensor.Int64, tensor.Uint8, tensor.Bool, tensor.String} {
 		if t, _ := GorgoniaType(d); t == dt {

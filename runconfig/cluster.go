@@ -24,8 +24,8 @@ type ClusterSpec struct {
 	sparse bool
 }
 
-// NewClusterSpec returns a dense cluster: job name to the addresses of its
-// tasks 0, 1, ... Jobs without tasks are left out.
+// NewClusterSpec returns a dense cluster. jobs maps the name of a job to the addresses
+// of its tasks 0, 1, ... Jobs without tasks are left out.
 func NewClusterSpec(jobs map[string][]string) ClusterSpec {
 	c := ClusterSpec{jobs: map[string]map[int]string{}}
 	for job, addresses := range jobs {
@@ -53,10 +53,10 @@ func (c ClusterSpec) Jobs() []string { return slices.Sorted(maps.Keys(c.jobs)) }
 // except in a sparse cluster.
 func (c ClusterSpec) Tasks(job string) []int { return slices.Sorted(maps.Keys(c.jobs[job])) }
 
-// NumTasks returns how many tasks of a job are listed.
+// NumTasks returns the number of a job's listed tasks.
 func (c ClusterSpec) NumTasks(job string) int { return len(c.jobs[job]) }
 
-// Len returns how many tasks are listed.
+// Len returns the number of listed tasks.
 func (c ClusterSpec) Len() int {
 	n := 0
 	for _, tasks := range c.jobs {
@@ -80,13 +80,13 @@ func (c ClusterSpec) Addresses(job string) []string {
 	return out
 }
 
-// Sparse reports whether the cluster came in TFJob's dynamic-worker form, in
-// which each task lists only itself and the parameter servers, so that the
-// number of workers is not known.
+// Sparse reports whether the cluster has TFJob's dynamic-worker form, in which each
+// task lists only itself and the parameter servers, so that the number of workers is
+// unknown.
 func (c ClusterSpec) Sparse() bool { return c.sparse }
 
-// OneMachine reports whether every task listed has an address of loopback, as
-// `goestimator launch` gives them: no other machine can take part.
+// OneMachine reports whether every listed task has a loopback address, as with
+// `goestimator launch`: no other machine can take part.
 func (c ClusterSpec) OneMachine() bool {
 	for _, tasks := range c.jobs {
 		for _, a := range tasks {
@@ -98,8 +98,8 @@ func (c ClusterSpec) OneMachine() bool {
 	return true
 }
 
-// Loopback reports whether a host is this machine as only itself can call it:
-// localhost or an IP address of loopback.
+// Loopback reports whether a host is localhost or a loopback IP address, which only
+// this machine can reach.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -16,8 +16,8 @@ func (c RunConfig) TaskType() string { return c.r.taskType }
 // TaskID returns the task's index in its job.
 func (c RunConfig) TaskID() int { return c.r.taskID }
 
-// Master returns the address of the session's server: empty for an in-process
-// one, else session_master of TF_CONFIG or grpc:// and the task's own address.
+// Master returns the address of the session's server: empty for an in-process server,
+// else session_master of TF_CONFIG, or grpc:// and the task's own address.
 func (c RunConfig) Master() string { return c.r.master }
 
 // EvaluationMaster returns eval_session_master of TF_CONFIG.
@@ -30,22 +30,22 @@ func (c RunConfig) IsChief() bool { return c.r.isChief }
 // NumPS returns the number of parameter servers; 0 for an evaluator.
 func (c RunConfig) NumPS() int { return c.r.numPS }
 
-// NumWorkers returns the number of tasks that train, the chief included; 0 for an
-// evaluator. Of a sparse cluster only this task and the listed ones count.
+// NumWorkers returns the number of tasks that train, including the chief; 0 for an
+// evaluator. In a sparse cluster only this task and the listed ones count.
 func (c RunConfig) NumWorkers() int { return c.r.numWorkers }
 
-// GlobalID returns the task's number in the cluster: the chief 0, then the other
-// jobs alphabetically, parameter servers last. ok is false for an evaluator and
-// in a sparse cluster. Share data by
-// [RunConfig.WorkerRank] instead: TFJob counts evaluators here.
+// GlobalID returns the task's number in the cluster: 0 for the chief, then the other
+// jobs in alphabetical order, parameter servers last. ok is false for an evaluator and
+// in a sparse cluster. To share data use [RunConfig.WorkerRank] instead: with TFJob,
+// GlobalID counts evaluators.
 func (c RunConfig) GlobalID() (id int, ok bool) { return max(c.r.globalID, 0), c.r.globalID >= 0 }
 
-// WorkerRank returns the task's number among those that train: chief 0 and
-// worker i i+1, or worker i i where there is no chief. It is -1 for a task that
-// does not train.
+// WorkerRank returns the task's number among the tasks that train: 0 for the chief and
+// i+1 for worker i or, without a chief, i for worker i. It is -1 for a task that does
+// not train.
 func (c RunConfig) WorkerRank() int { return c.r.workerRank }
 
-// DeviceFilters returns the tasks that tf.estimator lets this one talk to, by its type; nil: all.
+// DeviceFilters returns the tasks with which a task of this type may communicate in tf.estimator; nil: all.
 func (c RunConfig) DeviceFilters() []string {
 	if c.r.cluster.Len() == 0 {
 		return nil
@@ -64,10 +64,10 @@ func (c RunConfig) DeviceFilters() []string {
 // Service returns the service entry of TF_CONFIG; nil: none.
 func (c RunConfig) Service() map[string]any { return maps.Clone(c.tf.service) }
 
-// Environment returns the environment of TF_CONFIG, default cloud. In google no in-process
-// server is started.
+// Environment returns the environment of TF_CONFIG, by default cloud. With google no
+// in-process server is started.
 func (c RunConfig) Environment() string { return c.tf.environment }
 
-// RPCLayer returns the scheme of addresses: grpc, or nothing where TF_CONFIG says
+// RPCLayer returns the scheme of addresses: grpc, or "" if TF_CONFIG says
 // "rpc_layer": null.
 func (c RunConfig) RPCLayer() string { return c.tf.rpcLayer }

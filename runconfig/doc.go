@@ -1,10 +1,10 @@
-// Package runconfig says how and where a training run is made.
+// Package runconfig configures how and where a training run takes place.
 //
-// It has two halves. [RunConfig] is tf.estimator's value of the same name: an
-// immutable description of one task of a run, its place in the cluster taken
-// from TF_CONFIG. [Config] is the whole config file, read by [Load], which lays
-// --set over the environment over TF_CONFIG over the file over the defaults.
+// It has two parts. [RunConfig] is like tf.estimator.RunConfig: an immutable description
+// of one task of a run, with its place in the cluster from TF_CONFIG. [Config] is the
+// whole config file, read by [Load]. Of several sources of a value the first one wins:
+// --set, the environment, TF_CONFIG, the file, the defaults.
 //
-// Everything that is wrong is reported at once, as a [*ViolationsError] whose
-// entries name the field, the value found and what was expected.
+// All mistakes are reported at once, as a [*ViolationsError] whose entries name the
+// field, the value found and what was expected.
 package runconfig

@@ -33,10 +33,10 @@ const (
 	ScaleLinear = "linear"
 )
 
-// Enabled reports whether workers may go and come.
+// Enabled reports whether workers may leave and join.
 func (e Elastic) Enabled() bool { return e.Min > 0 }
 
-// defaultElasticWaitSecs is how long torchelastic's last call is, too.
+// defaultElasticWaitSecs is also torchelastic's last-call timeout.
 const defaultElasticWaitSecs = 30
 
 // StartSecs is WaitSecs, or its default.
@@ -47,7 +47,7 @@ func (e Elastic) StartSecs() float64 {
 	return defaultElasticWaitSecs
 }
 
-// InCluster reports a cluster of so many workers that cannot train so.
+// InCluster returns an error if a cluster with that many workers cannot be elastic in this way.
 func (e Elastic) InCluster(workers int) error {
 	switch {
 	case workers < e.Min:

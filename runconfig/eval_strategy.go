@@ -2,10 +2,10 @@ package runconfig
 
 import "github.com/goestimator/goestimator/runconfig/violation"
 
-// noStrategy is the name of the strategy where none was chosen.
+// noStrategy is the name of the strategy if none was chosen.
 const noStrategy = "default"
 
-// evalStrategy is the strategy of evaluation: what was set, or the strategy of training where it has distributed_eval.
+// evalStrategy returns the strategy of evaluation: the one that was set, or the strategy of training if it has distributed_eval.
 func (s settings) evalStrategy() Strategy {
 	if s.evalDistribute.Name == noStrategy && s.trainDistribute.DistributedEval {
 		return s.trainDistribute
@@ -13,7 +13,7 @@ func (s settings) evalStrategy() Strategy {
 	return s.evalDistribute
 }
 
-// validateEval reports a strategy that cannot evaluate what the strategy of training trains.
+// validateEval reports a strategy of evaluation that does not fit the strategy of training.
 func (s settings) validateEval(vs *violation.List) {
 	const lockstep = "multi_worker_mirrored"
 	train, eval := s.trainDistribute, s.evalDistribute

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestFromCluster: a cluster in Go is one of TF_CONFIG.
+// TestFromCluster: a cluster in Go is equivalent to one in TF_CONFIG.
 func TestFromCluster(t *testing.T) {
 	jobs := map[string][]string{"chief": {"a:1"}, "worker": {"b:1", "c:1"}, "ps": {"d:1"}}
 	got, err := runconfig.FromCluster(runconfig.NewClusterSpec(jobs), "worker", 1)

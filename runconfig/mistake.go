@@ -2,11 +2,11 @@ package runconfig
 
 import "github.com/goestimator/goestimator/runconfig/violation"
 
-// ErrMistake is in the chain of errors that report a mistake in a configuration:
-// a process that is started again in the same way fails again.
+// ErrMistake is wrapped by errors that report a mistake in a configuration: a process
+// that is started again in the same way fails again.
 var ErrMistake = violation.ErrMistake
 
-// Mistake marks err as one that reports a mistake in a configuration; nil stays nil.
+// Mistake marks err as reporting a mistake in a configuration; nil stays nil.
 func Mistake(err error) error {
 	if err == nil {
 		return nil

@@ -7,20 +7,19 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// SessionConfig says how one task runs its programs; it takes the place of
-// TensorFlow's ConfigProto.
+// SessionConfig says how one task runs its programs, like TensorFlow's ConfigProto.
 type SessionConfig struct {
 	// IntraOpThreads is the number of threads of one step; 0: one per core.
 	IntraOpThreads int
-	// InterOpThreads is how many replicas of a process compute at the same time, each on its
-	// device; 0: all. The threads of a step do the rest of what TensorFlow's option is for.
+	// InterOpThreads is the number of replicas of a process that compute at the same time, each
+	// on its device; 0: all. Within a step, ops run in parallel on the threads of IntraOpThreads.
 	InterOpThreads int
-	// DeviceFilters names the tasks that this one may talk to. Nothing heeds them yet:
-	// only none are taken, see [RunConfig.DeviceFilters].
+	// DeviceFilters names the tasks with which this one may communicate. It is not supported
+	// yet and must be empty; see [RunConfig.DeviceFilters].
 	DeviceFilters []string
 	// Precision is float32, float64, tf32 or bf16_mixed; empty: float32.
 	Precision string
-	// HardPlacement refuses to run an op on the host that its device does not have.
+	// HardPlacement makes it an error if the device does not have an op, instead of running it on the host.
 	HardPlacement bool
 	// CheckNumerics stops at the first NaN or infinite value.
 	CheckNumerics bool
@@ -34,12 +33,12 @@ type Op struct {
 	Type string
 }
 
-// settings holds what options set; all of it is copied by value or cloned.
+// settings holds what options set. It is copied by value or cloned.
 type settings struct {
 	Spec
 	modelDir         string
 	modelDirGiven    bool
-	modelDirWins     bool // over TF_CONFIG's, instead of an error
+	modelDirWins     bool // ModelDir overrides TF_CONFIG's, instead of an error
 	seed             int64
 	seedGiven        bool
 	stepsGiven       bool
@@ -60,8 +59,8 @@ func newSettings(spec Spec) settings {
 // Option sets one field of a [RunConfig].
 type Option func(*settings)
 
-// ModelDir sets the folder of checkpoints and events. It must not be empty, and
-// must be TF_CONFIG's where that names one.
+// ModelDir sets the folder of checkpoints and events. It must not be empty, and must be
+// the same as TF_CONFIG's, if that names one.
 func ModelDir(dir string) Option {
 	return func(s *settings) { s.modelDir, s.modelDirGiven = dir, true }
 }
@@ -74,22 +73,22 @@ func TFRandomSeed(seed int64) Option {
 // SaveSummarySteps sets the steps between two summaries; 0 disables them.
 func SaveSummarySteps(n int) Option { return func(s *settings) { s.SaveSummarySteps = n } }
 
-// SaveCheckpointsSteps sets the steps between two checkpoints, and clears the
-// seconds unless they are given in the same call. 0 disables.
+// SaveCheckpointsSteps sets the steps between two checkpoints, and clears the seconds
+// unless they are given in the same call. 0 disables checkpoints by steps.
 func SaveCheckpointsSteps(n int64) Option {
 	return func(s *settings) { s.SaveCheckpointsSteps, s.stepsGiven = n, true }
 }
 
-// SaveCheckpointsSecs sets the seconds between two checkpoints, and clears the
-// steps unless they are given in the same call. 0 disables.
+// SaveCheckpointsSecs sets the seconds between two checkpoints, and clears the steps
+// unless they are given in the same call. 0 disables checkpoints by time.
 func SaveCheckpointsSecs(secs float64) Option {
 	return func(s *settings) { s.SaveCheckpointsSecs, s.secsGiven = secs, true }
 }
 
-// KeepCheckpointMax sets how many of the newest checkpoints are kept; 0: all.
+// KeepCheckpointMax sets the number of newest checkpoints to keep; 0: all.
 func KeepCheckpointMax(n int) Option { return func(s *settings) { s.KeepCheckpointMax = n } }
 
-// KeepCheckpointEveryNHours never deletes one checkpoint in every n hours, > 0.
+// KeepCheckpointEveryNHours keeps one checkpoint for every h hours forever; h must be > 0.
 func KeepCheckpointEveryNHours(h float64) Option {
 	return func(s *settings) { s.KeepCheckpointEveryNHours = h }
 }
@@ -102,38 +101,38 @@ func TrainDistribute(strategy Strategy) Option {
 	return func(s *settings) { s.trainDistribute = strategy }
 }
 
-// EvalDistribute sets the strategy of evaluation: one of this process, as mirrored, for Evaluate, also in an evaluator
-// task; or multi_worker_mirrored for TrainAndEvaluate, where all workers that train evaluate, each its share. Where it is not set, or
-// default, Evaluate uses the strategy of training if that is one of this process.
+// EvalDistribute sets the strategy of evaluation. A strategy of one process, such as mirrored, applies to Evaluate, also in an
+// evaluator task. With multi_worker_mirrored, all workers that train in TrainAndEvaluate evaluate, each its share. If it is not
+// set, or default, Evaluate uses the strategy of training if that is one of a single process.
 func EvalDistribute(strategy Strategy) Option {
 	return func(s *settings) { s.evalDistribute = strategy }
 }
 
-// DeviceFn sets a function that chooses the device string of each op. Nothing asks it yet: only nil is taken.
+// DeviceFn sets a function that chooses the device string of each op. It is not supported yet: fn must be nil.
 func DeviceFn(fn func(Op) string) Option { return func(s *settings) { s.deviceFn = fn } }
 
-// Connections sets how tasks of a cluster connect to each other.
+// Connections sets how the tasks of a cluster connect to each other.
 func Connections(rpc RPC) Option { return func(s *settings) { s.rpc = rpc } }
 
-// MaxRestarts sets how often the chief may start again without a new checkpoint
-// after exits that it chose; 0: any number of times.
+// MaxRestarts sets how often the chief may start again without a new checkpoint after it
+// chose to exit; 0: any number of times.
 func MaxRestarts(n int) Option { return func(s *settings) { s.MaxRestarts = n } }
 
-// EvaluatorWaitSecs sets how long a chief that is done waits for the evaluator's
-// last evaluation, so that it is not ended in the middle of it. 0: not at all.
+// EvaluatorWaitSecs sets how long a chief that is done waits for the evaluator's last
+// evaluation, so that the evaluator is not stopped in the middle. 0: not at all.
 func EvaluatorWaitSecs(secs float64) Option {
 	return func(s *settings) { s.EvaluatorWaitSecs = secs }
 }
 
-// JobID names the job, the same in all its tasks, of letters, digits and -_.:/ alone.
-// Tasks of jobs of other names are refused; "": tasks know each other by their cluster.
+// JobID names the job, the same in all its tasks, by letters, digits and -_.:/ only. Tasks
+// of a job with another name are refused. "": the cluster identifies the job.
 func JobID(name string) Option { return func(s *settings) { s.JobID = name } }
 
 // Protocol sets the protocol between tasks: grpc, also when empty.
 func Protocol(p string) Option { return func(s *settings) { s.Protocol = p } }
 
-// ExperimentalMaxWorkerDelaySecs bounds by how much a worker delays its start,
-// also where all tasks are on one machine.
+// ExperimentalMaxWorkerDelaySecs limits the delay of a worker's start, even if all tasks
+// are on one machine.
 func ExperimentalMaxWorkerDelaySecs(secs int) Option {
 	return func(s *settings) { s.ExperimentalMaxWorkerDelaySecs, s.workerDelayGiven = secs, true }
 }
@@ -162,8 +161,8 @@ func Session(c SessionConfig) Option {
 // chief, an evaluator without a cluster, sparse clusters.
 func StrictTFConfig(on bool) Option { return func(s *settings) { s.StrictTFConfig = on } }
 
-// apply lays options over the settings; giving one checkpoint interval clears
-// the other, giving both above 0 is a violation.
+// apply applies options to the settings. Giving one checkpoint interval clears the other;
+// giving both above 0 is a violation.
 func (s settings) apply(opts []Option, vs *violation.List) settings {
 	s.stepsGiven, s.secsGiven = false, false
 	for _, o := range opts {

@@ -31,18 +31,18 @@ type VariablePartitioner struct {
 	Bytes int64 `yaml:"bytes,omitempty"`
 }
 
-// Partitioner is how the variables are split.
+// Partitioner says how the variables are split.
 func (v VariablePartitioner) Partitioner() Partitioner {
 	return Partitioner{Kind: v.Kind, Shards: v.Shards, Bytes: v.Bytes}
 }
 
-// Fits reports whether a variable of that name is split so.
+// Fits reports whether v applies to a variable of that name.
 func (v VariablePartitioner) Fits(name string) bool {
 	re, err := regexp.Compile("^(?:" + v.Match + ")$")
 	return err == nil && re.MatchString(name)
 }
 
-// set reports whether anything of it is chosen.
+// set reports whether any field is set.
 func (p Partitioner) set() bool {
 	return p.Kind != "" || p.Shards != 0 || p.Bytes != 0 || len(p.Variables) > 0
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // role is one task's place in a cluster, derived from TF_CONFIG by the rules of
-// tf.estimator's run_config.py, widened to the forms that TFJob writes.
+// tf.estimator's run_config.py, extended to the forms that TFJob writes.
 type role struct {
 	cluster    ClusterSpec
 	taskType   string
@@ -36,8 +36,8 @@ func deriveRole(tf tfConfig, strict bool, vs *violation.List) role {
 	}
 }
 
-// placeOwnPS moves the one address that a sparse cluster gives a parameter
-// server, its own, from place 0 of the list to its index.
+// placeOwnPS moves the only address that a sparse cluster has for a parameter server,
+// its own, from index 0 of the list to the task's index.
 func placeOwnPS(tf *tfConfig) {
 	if tf.taskType != PS || tf.taskIndex == nil || tf.cluster.NumTasks(PS) != 1 {
 		return
@@ -58,13 +58,13 @@ func localRole(tf tfConfig, vs *violation.List) role {
 	return role{taskType: Worker, master: tf.sessionMaster, evalMaster: tf.evalMaster, isChief: true, numWorkers: 1}
 }
 
-// evaluatorRole stands outside the cluster, whether listed in it or not.
+// evaluatorRole is the role of an evaluator: outside the cluster, even if listed in it.
 func evaluatorRole(tf tfConfig, vs *violation.List) role {
 	requireOneChief(tf.cluster, vs)
 	return role{taskType: Evaluator, taskID: checkIndex(tf, tf.cluster.Len() > 0, vs), evalMaster: tf.evalMaster, globalID: -1, workerRank: -1}
 }
 
-// checkIndex returns task.index; where it is needed it must be there.
+// checkIndex returns task.index, which must be set if needed.
 func checkIndex(tf tfConfig, needed bool, vs *violation.List) int {
 	if tf.taskIndex == nil {
 		if needed && !tf.taskBad {
@@ -106,7 +106,7 @@ func clusterRole(tf tfConfig, strict bool, vs *violation.List) role {
 	return r
 }
 
-// checkChief checks the number of chiefs and reports whether worker 0 takes the part.
+// checkChief checks the number of chiefs, and reports whether worker 0 takes the chief's place.
 func checkChief(tf tfConfig, strict bool, vs *violation.List) (promoted bool) {
 	c := tf.cluster
 	chiefs, masters := c.NumTasks(Chief), c.NumTasks(Master)
@@ -152,8 +152,8 @@ func checkListed(tf tfConfig, vs *violation.List) {
 	}
 }
 
-// masterAddress is session_master, else empty for a single node, else the
-// address of the task itself.
+// masterAddress returns session_master if set, else "" for a single node, else the
+// task's own address.
 func masterAddress(tf tfConfig, index int) string {
 	if tf.sessionMaster != "" {
 		return tf.sessionMaster
@@ -165,8 +165,8 @@ func masterAddress(tf tfConfig, index int) string {
 	return "grpc://" + address
 }
 
-// globalID numbers the tasks: the chief (or who takes its part) 0, then the
-// other jobs alphabetically, parameter servers last. It is -1 in a sparse
+// globalID numbers the tasks: 0 for the chief (or the worker in its place), then the
+// other jobs in alphabetical order, parameter servers last. It is -1 in a sparse
 // cluster, which does not list all tasks.
 func globalID(c ClusterSpec, taskType string, index int, promoted bool) int {
 	if c.sparse {
@@ -195,8 +195,8 @@ func globalID(c ClusterSpec, taskType string, index int, promoted bool) int {
 	return slices.Index(order, task{taskType, index})
 }
 
-// workerRank numbers the tasks that train: chief 0 and worker i i+1, or worker
-// i i where worker 0 takes the chief's part.
+// workerRank numbers the tasks that train: 0 for the chief and i+1 for worker i or, if
+// worker 0 takes the chief's place, i for worker i.
 func workerRank(r role, promoted bool) int {
 	switch {
 	case r.taskType == Chief || r.taskType == Master:

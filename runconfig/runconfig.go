@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// RunConfig describes one task of a run, as tf.estimator.RunConfig does: what
-// the user chose, and the task's place in the cluster. It is immutable: a copy
-// with changes is made by [RunConfig.With], and what accessors return may be
-// changed freely. Make it by [New], [FromTFConfig] or [Config.RunConfig]; the
-// zero value is not usable.
+// RunConfig describes one task of a run, like tf.estimator.RunConfig: the user's
+// choices, and the task's place in the cluster. It is immutable: [RunConfig.With]
+// makes a copy with changes, and callers may modify what accessors return. Make it by
+// [New], [FromTFConfig], [FromCluster] or [Config.RunConfig]; the zero value is not
+// usable.
 type RunConfig struct {
 	s        settings
 	tf       tfConfig
@@ -21,27 +21,27 @@ type RunConfig struct {
 	modelDir string
 }
 
-// New returns the configuration of this process: [FromTFConfig] of the
-// environment variable TF_CONFIG.
+// New returns the configuration of this process: [FromTFConfig] with the environment
+// variable TF_CONFIG.
 func New(opts ...Option) (RunConfig, error) {
 	return FromTFConfig(os.Getenv("TF_CONFIG"), opts...)
 }
 
-// FromTFConfig returns the configuration of the task that a TF_CONFIG describes; an
-// empty text is a process without a cluster. All violations are reported together
+// FromTFConfig returns the configuration of the task that a TF_CONFIG describes. An
+// empty text means a process without a cluster. All violations are reported together,
 // as a [*ViolationsError].
 //
-// Besides tf.estimator's forms it accepts TFJob's: an evaluator inside or outside
-// of the cluster, "ps": null, sparse clusters, and clusters without a chief, where
-// worker 0 takes its part. [StrictTFConfig] refuses them.
+// In addition to tf.estimator's forms it accepts TFJob's: an evaluator inside or outside
+// of the cluster, "ps": null, sparse clusters, and clusters without a chief, in which
+// worker 0 takes the chief's place. [StrictTFConfig] refuses these.
 func FromTFConfig(text string, opts ...Option) (RunConfig, error) {
 	vs := &violation.List{}
 	tf := parseTFConfig(text, vs)
 	return build(newSettings(DefaultSpec()), tf, opts, vs)
 }
 
-// FromCluster is FromTFConfig of a cluster that the program knows itself, and of
-// this process's task in it: a job of the cluster and its index.
+// FromCluster is FromTFConfig for a cluster that the program knows. job and index are
+// this process's task in the cluster.
 func FromCluster(cluster ClusterSpec, job string, index int, opts ...Option) (RunConfig, error) {
 	type task struct {
 		Type  string `json:"type"`
@@ -70,7 +70,7 @@ func build(s settings, tf tfConfig, opts []Option, vs *violation.List) (RunConfi
 	if tf.modelDir != "" && c.s.modelDirGiven && !c.s.modelDirWins {
 		vs.Require(c.s.modelDir == tf.modelDir, "model_dir", c.s.modelDir, "expected the model_dir of TF_CONFIG, "+violation.Quote(tf.modelDir))
 	}
-	// A TF_CONFIG that could not be read has no role to check.
+	// If TF_CONFIG could not be read, there is no role to check.
 	if !slices.ContainsFunc(vs.Found, func(v Violation) bool { return v.Field == "TF_CONFIG" }) {
 		c.r = deriveRole(tf, c.s.StrictTFConfig, vs)
 	}
@@ -95,7 +95,7 @@ func (c RunConfig) SaveCheckpointsSteps() int64 { return c.s.SaveCheckpointsStep
 // SaveCheckpointsSecs returns the seconds between two checkpoints; 0: not by time.
 func (c RunConfig) SaveCheckpointsSecs() float64 { return c.s.SaveCheckpointsSecs }
 
-// KeepCheckpointMax returns how many of the newest checkpoints are kept; 0: all.
+// KeepCheckpointMax returns the number of newest checkpoints to keep; 0: all.
 func (c RunConfig) KeepCheckpointMax() int { return c.s.KeepCheckpointMax }
 
 // KeepCheckpointEveryNHours returns the hours between checkpoints that are never
@@ -108,8 +108,8 @@ func (c RunConfig) LogStepCountSteps() int { return c.s.LogStepCountSteps }
 // TrainDistribute returns the strategy of training.
 func (c RunConfig) TrainDistribute() Strategy { return c.s.trainDistribute }
 
-// EvalDistribute returns the strategy of evaluation: what the option of that name has
-// set, or the strategy of training where it has distributed_eval.
+// EvalDistribute returns the strategy of evaluation: the one that the option of that name
+// has set, or the strategy of training if it has distributed_eval.
 func (c RunConfig) EvalDistribute() Strategy { return c.s.evalStrategy() }
 
 // DeviceFn returns the function that chooses devices; nil: none.
@@ -118,8 +118,8 @@ func (c RunConfig) DeviceFn() func(Op) string { return c.s.deviceFn }
 // Connections returns how tasks of the cluster connect to each other.
 func (c RunConfig) Connections() RPC { return c.s.rpc }
 
-// MaxRestarts returns how often the chief may start again without a new
-// checkpoint after exits that it chose; 0: any number of times.
+// MaxRestarts returns how often the chief may start again without a new checkpoint after
+// it chose to exit; 0: any number of times.
 func (c RunConfig) MaxRestarts() int { return c.s.MaxRestarts }
 
 // EvaluatorWaitSecs returns how long a chief that is done waits for the
@@ -132,9 +132,9 @@ func (c RunConfig) JobID() string { return c.s.JobID }
 // Protocol returns the protocol between tasks: grpc.
 func (c RunConfig) Protocol() string { return cmp.Or(c.s.Protocol, "grpc") }
 
-// ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start:
-// what was given, else tf.estimator's 60, and 0 where all tasks of the cluster
-// are on one machine.
+// ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start. If it was
+// not set it is 60, as in tf.estimator, or 0 if all tasks of the cluster are on one
+// machine.
 func (c RunConfig) ExperimentalMaxWorkerDelaySecs() int {
 	switch {
 	case c.s.ExperimentalMaxWorkerDelaySecs != workerDelayNotGiven:
@@ -151,7 +151,7 @@ func (c RunConfig) SessionCreationTimeoutSecs() int { return c.s.SessionCreation
 // CheckpointSaveGraphDef reports whether the graph is written when training starts.
 func (c RunConfig) CheckpointSaveGraphDef() bool { return c.s.CheckpointSaveGraphDef }
 
-// Session returns how the task runs its programs. Precision is set;
+// Session returns how the task runs its programs. Precision is never empty;
 // DeviceFilters are as given, see [RunConfig.DeviceFilters].
 func (c RunConfig) Session() SessionConfig {
 	sc := c.s.session()
@@ -159,5 +159,5 @@ func (c RunConfig) Session() SessionConfig {
 	return sc
 }
 
-// StrictTFConfig reports whether only tf.estimator's forms of TF_CONFIG are taken.
+// StrictTFConfig reports whether only tf.estimator's forms of TF_CONFIG are accepted.
 func (c RunConfig) StrictTFConfig() bool { return c.s.StrictTFConfig }

@@ -160,7 +160,7 @@ func TestNewClusterSpec(t *testing.T) {
 	}
 }
 
-// The start delay is tf.estimator's, but for a cluster on one machine, unless it is given.
+// The default start delay is tf.estimator's, except for a cluster on one machine.
 func TestWorkerDelay(t *testing.T) {
 	far := `{"cluster":{"chief":["127.0.0.1:1"],"ps":["b:1"],"worker":["127.0.0.1:2"]},"task":{"type":"worker","index":0}}`
 	near := `{"cluster":{"chief":["127.0.0.1:1"],"ps":["[::1]:1"],"worker":["localhost:2"]},"task":{"type":"worker","index":0}}`
@@ -209,7 +209,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
-// TestDistributedEval: the strategy of training evaluates, too, where it says so; also after another one replaces it.
+// TestDistributedEval: the strategy of training also evaluates if it has distributed_eval, even after another one replaces it.
 func TestDistributedEval(t *testing.T) {
 	together := Strategy{Name: "multi_worker_mirrored", DistributedEval: true}
 	rc, err := FromTFConfig("", TrainDistribute(together))

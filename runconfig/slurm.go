@@ -11,18 +11,18 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/replica"
 )
 
-// SlurmPortBase is the port of the first task on each node of a Slurm job where
-// GOESTIMATOR_SLURM_PORT_BASE is not set; the next tasks there have the next ones.
+// SlurmPortBase is the port of the first task on each node of a Slurm job, unless
+// GOESTIMATOR_SLURM_PORT_BASE is set. Further tasks on a node have the following ports.
 const SlurmPortBase = 8888
 
-// SlurmTFConfig returns the TF_CONFIG of this task of a Slurm job step, empty where
-// the step has a single task. GOESTIMATOR_SLURM_JOBS lists the tasks as
-// "chief=1,worker=3,ps=2". As tf.distribute's SlurmClusterResolver does, it assigns
-// them to the ranks of the step in the alphabetical order of the jobs, and to the
-// nodes in blocks of as many tasks as each node has.
+// SlurmTFConfig returns the TF_CONFIG of this task of a Slurm job step, "" if the step
+// has a single task. GOESTIMATOR_SLURM_JOBS lists the tasks, such as
+// "chief=1,worker=3,ps=2". Like tf.distribute's SlurmClusterResolver, it assigns them
+// to the ranks of the step in the alphabetical order of the jobs, and ranks to nodes
+// in blocks of as many tasks as each node has.
 //
-// It reads SLURM_PROCID, SLURM_NTASKS, SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE;
-// of the latter three, it prefers the step's own variables. It reads SLURM_NODEID
+// It reads SLURM_PROCID, SLURM_NTASKS, SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE.
+// Instead of the last three it prefers the step's own variables. It reads SLURM_NODEID
 // to check that ranks are in blocks.
 func SlurmTFConfig(getenv func(string) string) (string, error) {
 	s := slurmEnv{getenv: getenv}
@@ -41,7 +41,7 @@ func SlurmTFConfig(getenv func(string) string) (string, error) {
 	return replica.TFConfig(cluster, own), nil
 }
 
-// slurmStep is what the tasks of a job step have in common, and the rank of one.
+// slurmStep is what the tasks of a job step have in common, and this task's rank.
 type slurmStep struct {
 	rank, tasks  int
 	hosts        []string
@@ -70,7 +70,7 @@ func (s slurmEnv) step() (slurmStep, error) {
 	return step, step.check()
 }
 
-// value is the first of the variables that is set.
+// value returns the first of the variables that is set.
 func (s slurmEnv) value(names []string) (name, text string, err error) {
 	for _, name := range names {
 		if text := s.getenv(name); text != "" {
@@ -142,7 +142,7 @@ func (s slurmStep) addresses() (addresses []string, nodes []int, err error) {
 	return addresses, nodes, nil
 }
 
-// cluster gives the ranks' addresses to the jobs and says which task has the own rank.
+// cluster assigns the ranks' addresses to jobs, and returns the task with this rank.
 func (s slurmStep) cluster(addresses []string) (map[string][]string, replica.Task) {
 	cluster, own, first := map[string][]string{}, replica.Task{}, 0
 	for _, job := range slices.Sorted(maps.Keys(s.jobs)) {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxSlurmTasks bounds the nodes and tasks of a step, so that a broken list
-// cannot take all memory.
+// maxSlurmTasks bounds the nodes and tasks of a step, so that a broken list cannot
+// use up all memory.
 const maxSlurmTasks = 1 << 16
 
-// expandHosts returns the names of a Slurm host list, for example of
-// a[1-3,05],b7: a1, a2, a3, a05, b7. Numbers keep their leading zeros; of several
-// brackets in a name the last varies fastest.
+// expandHosts returns the names of a Slurm host list, for example a1, a2, a3, a05, b7
+// for a[1-3,05],b7. Numbers keep their leading zeros. If a name has several brackets,
+// the last one varies fastest.
 func expandHosts(list string) ([]string, error) {
 	parts, err := splitHosts(list)
 	if err != nil {
@@ -55,7 +55,7 @@ func splitHosts(list string) ([]string, error) {
 	return parts, nil
 }
 
-// expandHost expands one name, in which brackets are known to match.
+// expandHost expands one name, whose brackets must match.
 func expandHost(name string) ([]string, error) {
 	names := []string{""}
 	for name != "" {
@@ -82,7 +82,7 @@ func expandHost(name string) ([]string, error) {
 	return names, nil
 }
 
-// expandRanges expands what brackets hold: 1-3,05.
+// expandRanges expands the content of brackets, such as 1-3,05.
 func expandRanges(text string) ([]string, error) {
 	var out []string
 	for _, part := range strings.Split(text, ",") {
@@ -105,7 +105,7 @@ func expandRanges(text string) ([]string, error) {
 	return out, nil
 }
 
-// expandTasksPerNode returns the numbers of a list such as 2(x3),1: 2, 2, 2, 1.
+// expandTasksPerNode expands a list, such as 2(x3),1 to 2, 2, 2, 1.
 func expandTasksPerNode(list string) ([]int, error) {
 	var out []int
 	for _, part := range strings.Split(list, ",") {

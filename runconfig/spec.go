@@ -93,9 +93,8 @@ func DefaultSpec() Spec {
 	}
 }
 
-// FromSpec returns the configuration of the task that a TF_CONFIG describes, as
-// [FromTFConfig] does, with the values of a spec; options win over them. A model_dir
-// option wins over TF_CONFIG's.
+// FromSpec is [FromTFConfig] with the values of a spec, which options override. A
+// ModelDir option overrides TF_CONFIG's model_dir.
 func FromSpec(spec Spec, tfConfig string, opts ...Option) (RunConfig, error) {
 	vs := &violation.List{}
 	s := newSettings(spec)
@@ -103,13 +102,13 @@ func FromSpec(spec Spec, tfConfig string, opts ...Option) (RunConfig, error) {
 	return build(s, parseTFConfig(tfConfig, vs), opts, vs)
 }
 
-// session is the part of the spec that says how a task runs its programs.
+// session returns the part of the spec that says how a task runs its programs.
 func (s Spec) session() SessionConfig {
 	return SessionConfig{IntraOpThreads: s.IntraOpThreads, InterOpThreads: s.InterOpThreads, DeviceFilters: slices.Clone(s.DeviceFilters), Precision: s.Precision,
 		HardPlacement: !s.SoftPlacement, CheckNumerics: s.CheckNumerics}
 }
 
-// jobIDs are names of jobs, and none.
+// jobIDs matches names of jobs, and "".
 var jobIDs = regexp.MustCompile(`^[-_.:/a-zA-Z0-9]{0,128}$`)
 
 func (s Spec) validate(vs *violation.List) {

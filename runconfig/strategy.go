@@ -40,11 +40,11 @@ const (
 	RoundRobin = "round_robin"
 )
 
-// strategies are the names of the design.
+// strategies are the names of all strategies.
 var strategies = []string{"default", "one_device", "mirrored", "central_storage", "multi_worker_mirrored", "parameter_server", "tpu"}
 
-// validate reports a name that does not exist, and fields that the named
-// strategy does not have or cannot use. Prefix comes before their names.
+// validate reports an unknown name, and fields that the named strategy does not have
+// or cannot use. It prepends prefix to their names.
 func (s Strategy) validate(prefix string, vs *violation.List) {
 	vs.OneOf(prefix+"name", s.Name, strategies...)
 	s.validateOwners(prefix, vs)

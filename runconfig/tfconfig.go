@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// TaskOf reads the cluster and the task of a TF_CONFIG whose jobs may have any names, as tf.train.Server takes them. Unlike
-// [FromTFConfig] it derives no role from them. The index is -1 where none is stated, the job empty. Errors wrap [ErrMistake].
+// TaskOf reads the cluster and the task of a TF_CONFIG whose jobs may have any names, as for tf.train.Server. Unlike
+// [FromTFConfig] it derives no role from them. Without a task, the index is -1 and the job "". Errors wrap [ErrMistake].
 func TaskOf(tfConfig string) (cluster ClusterSpec, job string, index int, err error) {
 	var vs violation.List
 	tf := parseTFConfig(tfConfig, &vs)
@@ -29,12 +29,12 @@ func TaskOf(tfConfig string) (cluster ClusterSpec, job string, index int, err er
 	return tf.cluster, tf.taskType, index, nil
 }
 
-// tfConfig is what a TF_CONFIG says, before any role is derived from it.
+// tfConfig is the content of a TF_CONFIG, before a role is derived from it.
 type tfConfig struct {
 	cluster       ClusterSpec
 	taskType      string
 	taskIndex     *int
-	taskBad       bool // something in task is wrong, and already reported
+	taskBad       bool // a mistake in task was already reported
 	service       map[string]any
 	sessionMaster string
 	evalMaster    string
@@ -43,8 +43,8 @@ type tfConfig struct {
 	rpcLayer      string
 }
 
-// parseTFConfig reads the JSON of TF_CONFIG. Keys that are not known are
-// ignored, as TensorFlow does.
+// parseTFConfig reads the JSON of TF_CONFIG. Unknown keys are ignored, as in
+// TensorFlow.
 func parseTFConfig(text string, vs *violation.List) tfConfig {
 	tf := tfConfig{environment: "cloud", rpcLayer: "grpc"}
 	if strings.TrimSpace(text) == "" {
@@ -164,8 +164,8 @@ func (p tfParser) task(root map[string]json.RawMessage, tf *tfConfig) {
 	tf.taskIndex = &index
 }
 
-// cluster reads the dense form {job: [address]}, the sparse one of TFJob's
-// dynamic workers {job: {index: address}} under either of its names, and null.
+// cluster reads the dense form {job: [address]}, the sparse form of TFJob's dynamic
+// workers {job: {index: address}} under either of its names, and null.
 func (p tfParser) cluster(root map[string]json.RawMessage, tf *tfConfig) {
 	key, raw := "cluster", root["cluster"]
 	if sparse := root["sparseCluster"]; !null(sparse) {
@@ -221,5 +221,5 @@ func (p tfParser) address(field, job string, index int, value any, tf *tfConfig)
 	if !ok || a == "" {
 		p.vs.Add(field, value, "expected an address host:port")
 	}
-	tf.cluster.set(job, index, a) // also where it is wrong, so that counts below are right
+	tf.cluster.set(job, index, a) // even if it is wrong, so that the counts below are right
 }

@@ -26,8 +26,8 @@ func isAdmin(method string) bool {
 	return strings.HasPrefix(method, "/grpc.reflection.") || strings.HasPrefix(method, "/"+profiler.Name+"/")
 }
 
-// admitREST is admit and logAdmin of an admin call over REST, whose token was checked before. Without one pages of other origins make
-// none, also where they may predict.
+// admitREST is admit and logAdmin for an admin call over REST, whose token was already checked. Without tokens, web pages of other
+// origins may not make admin calls, even if they may predict.
 func (s *Server) admitREST(r *http.Request, remote bool) (end func(error), err error) {
 	switch {
 	case s.o.Token != nil:
@@ -52,7 +52,7 @@ func (s *Server) admitREST(r *http.Request, remote bool) (end func(error), err e
 var errRemoteAdmin = status.Error(codes.PermissionDenied, "this server is reached by other machines and asks for no token: loading, reloading, profiling and "+
 	"reflection are refused; start it with --token-file, or with --allow-remote-admin")
 
-// admit returns why a call is refused, nil where it is not. remote says whether other machines reach the call's port.
+// admit returns why a call is refused, nil if it is admitted. remote says whether other machines can reach the call's port.
 func (s *Server) admit(ctx context.Context, method string, remote bool) error {
 	switch {
 	case s.o.Token != nil:
@@ -63,7 +63,7 @@ func (s *Server) admit(ctx context.Context, method string, remote bool) error {
 	return nil
 }
 
-// logAdmin writes a line for each admin call, with its peer, and another where it fails or is refused.
+// logAdmin logs a line for each admin call, with its peer, and another one if it fails or is refused.
 func (s *Server) logAdmin(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if !isAdmin(info.FullMethod) {
 		return handler(ctx, req)
@@ -95,7 +95,7 @@ func (s *Server) beginAdmin(ctx context.Context, method string) (end func(error)
 	}
 }
 
-// peerOf says where a call comes from.
+// peerOf returns where a call comes from.
 func peerOf(ctx context.Context) string {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

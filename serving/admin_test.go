@@ -39,7 +39,7 @@ func (j *logLines) Write(p []byte) (int, error) {
 
 func (j *logLines) log() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
-// lines are the lines that hold all parts.
+// lines returns the lines that contain all parts.
 func (j *logLines) lines(parts ...string) (found []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -56,7 +56,7 @@ const (
 	profilerMethod = "/tensorflow.ProfilerService/Terminate"
 )
 
-// reload asks a server for a config in text form.
+// reload asks a server to reload a config in text form.
 func reload(ctx context.Context, conn *grpc.ClientConn, text string) error {
 	cfg := &config.ModelServerConfig{}
 	if err := prototext.Unmarshal([]byte(text), cfg); err != nil {
@@ -76,8 +76,8 @@ func plain(t *testing.T, target string) *grpc.ClientConn {
 	return conn
 }
 
-// Where other machines reach a server that asks for no token, predicting is open and nothing else; each admin call is
-// logged with its peer, whether it is let in or not.
+// If other machines can reach a server that requires no token, they may only predict. Each admin call is logged with
+// its peer, whether it is admitted or not.
 func TestAdminCalls(t *testing.T) {
 	token, err := NewToken("s3cret")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestDamagedAdminCalls(t *testing.T) {
 	}
 }
 
-// With TLS and a token nothing is warned of.
+// With TLS and a token there are no warnings.
 func TestNothingToWarnOf(t *testing.T) {
 	token, err := NewToken("s3cret")
 	if err != nil {
@@ -187,7 +187,7 @@ func TestNothingToWarnOf(t *testing.T) {
 	}
 }
 
-// The REST port takes what programs send, and nothing of pages that are not its own.
+// The REST port accepts admin calls from programs, but not from web pages of other origins.
 func TestPagesOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		host string

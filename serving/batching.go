@@ -6,23 +6,23 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/batching"
 )
 
-// Batching makes requests share runs.
+// Batching makes requests share runs of a model.
 type Batching struct {
 	BatchingParameters
 	PerModel bool // a version directory may have its own parameters
 }
 
-// BatchingParameters are TensorFlow Serving's: see DefaultBatching.
+// BatchingParameters are those of TensorFlow Serving; see DefaultBatching.
 type BatchingParameters struct {
 	MaxBatchSize              int           // rows of a batch
 	BatchTimeout              time.Duration // how long a batch that is not full waits for more
 	MaxEnqueuedBatches        int           // batches that wait in a queue
-	NumBatchThreads           int           // workers of the scheduler; of no meaning in a model's own file
+	NumBatchThreads           int           // workers of the scheduler; ignored in a model's own file
 	ThreadPoolName            string        // label of metrics
 	AllowedBatchSizes         []int         // sizes that the model is run with, ascending; empty: any
 	PadVariableLengthInputs   bool          // requests of different lengths share a batch
 	EnableLargeBatchSplitting bool          // a request may go into several batches
-	MaxExecutionBatchSize     int           // rows of a batch where requests are split; 0: MaxBatchSize
+	MaxExecutionBatchSize     int           // rows of a batch if requests are split; 0: MaxBatchSize
 }
 
 // DefaultBatching returns the defaults of TensorFlow Serving.

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/objectstore"
 )
 
-// newStore makes what copies models of buckets.
+// newStore makes the store that copies models from buckets.
 func (s *Server) newStore() *objectstore.Store {
 	l := s.o.Loading
 	o := objectstore.Options{Dir: l.CacheDir, MaxBytes: l.CacheMaxBytes, Open: l.openBucket, Pick: manager.Pick, Log: s.o.Log}
@@ -19,7 +19,7 @@ func (s *Server) newStore() *objectstore.Store {
 	return objectstore.New(o)
 }
 
-// pollStore copies new versions of models that lie in buckets, until ctx ends.
+// pollStore copies new versions of models in buckets, until ctx ends.
 func (s *Server) pollStore(ctx context.Context) {
 	if s.o.Loading.Poll <= 0 {
 		return
@@ -37,7 +37,7 @@ func (s *Server) pollStore(ctx context.Context) {
 }
 
 func (s *Server) closeStore() error {
-	if s.store == nil { // New has failed before it was made
+	if s.store == nil { // New failed before it made the store
 		return nil
 	}
 	return s.store.Close()

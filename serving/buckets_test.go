@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/blob/memblob"
 )
 
-// TestBuckets: a model of a bucket is served, its next version takes its place, and no copy is left at the end.
+// TestBuckets: a model in a bucket is served, its next version replaces it, and no copy is left at the end.
 func TestBuckets(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	put := func(key string) {

@@ -11,22 +11,22 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
-// keepAliveGrace is how long a draining server still answers on open connections of the REST port: its replies ask clients to
-// close them. If the server closed a connection first, a request on its way would be lost.
+// keepAliveGrace is how long a draining server still answers on open connections of the REST port. Its replies ask clients to
+// close the connections. If the server closed a connection first, a request in transit would be lost.
 const keepAliveGrace = 500 * time.Millisecond
 
-// arrivalGrace is how long requests may arrive once the server drains. Those that have begun and have not come whole by then are refused: a
-// client that sends a byte now and then would hold up the end.
+// arrivalGrace is how long requests may still arrive once the server drains. Requests that are incomplete by then are refused, since a
+// client that sends a byte from time to time would delay the end.
 const arrivalGrace = 5 * time.Second
 
-// refuseEvery is how often connections are looked for then whose requests have not come whole.
+// refuseEvery is how often the server then looks for connections with incomplete requests.
 const refuseEvery = 100 * time.Millisecond
 
 // connections are the open connections of an HTTP server.
 type connections struct {
 	mu   sync.Mutex
-	open map[net.Conn]bool // true: nothing has come yet
-	none chan struct{}     // closed when there is none; nil while nobody waits
+	open map[net.Conn]bool // true: nothing received yet
+	none chan struct{}     // closed when no connection is open; nil while nobody waits
 }
 
 // setState is an http.Server's ConnState.
@@ -66,7 +66,7 @@ func (c *connections) wait(ctx context.Context) {
 	}
 }
 
-// closeUnused closes connections on which nothing has come: Shutdown would give them five seconds.
+// closeUnused closes connections on which nothing was received: Shutdown would give them five seconds.
 func (c *connections) closeUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *connections) closeUnused() {
 	}
 }
 
-// refuse reads no more from connections that are not in use, until ctx ends: their requests have not come whole, or were refused before that.
+// refuse stops reading, until ctx ends, from connections that are not in use: their requests are incomplete, or were refused before they were complete.
 func (c *connections) refuse(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.mu.Lock()
@@ -94,7 +94,7 @@ func (c *connections) refuse(ctx context.Context) {
 	}
 }
 
-// closeOnDrain asks clients, in each reply, to close their connection once the server drains.
+// closeOnDrain asks clients in each reply to close the connection, once the server drains.
 func (s *Server) closeOnDrain(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.draining.Err() != nil {
@@ -105,8 +105,8 @@ func (s *Server) closeOnDrain(h http.Handler) http.Handler {
 }
 
 // stopREST closes the port, answers on open connections for the keep-alive grace and lets requests finish. It reports
-// whether they did before ctx ended. The port is closed first: otherwise clients would open new connections in place of
-// the closed ones, and the system would cut off connections not accepted yet.
+// whether they did before ctx ended. The port is closed first: otherwise clients would replace closed connections by new
+// ones, and the system would reset connections not yet accepted.
 func (s *Server) stopREST(ctx context.Context) bool {
 	for _, l := range s.listeners.rest {
 		_ = l.Close() // Shutdown does it again
@@ -119,9 +119,9 @@ func (s *Server) stopREST(ctx context.Context) bool {
 	defer stop()
 	defer context.AfterFunc(s.ending, func() { s.connections.refuse(stopped) })()
 	err := s.rest.Shutdown(ctx)
-	if err == nil || errors.Is(err, net.ErrClosed) { // Serve has not noticed yet that the port is closed already
+	if err == nil || errors.Is(err, net.ErrClosed) { // Serve has not yet noticed that the port is closed
 		return true
 	}
-	_ = s.rest.Close() // what is left is cut off
+	_ = s.rest.Close() // abort what is left
 	return false
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestKeptConnectionsAreClosedByAReply: a client that keeps its connection is asked to close it before the server
-// does, so that no request of its crosses the end.
+// TestKeptConnectionsAreClosedByAReply: a client that keeps its connection open is asked to close it before the server
+// does, so that none of its requests is lost.
 func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Drain: 4 * waitLimit}).wait(t)
 	s.keepAliveGrace = waitLimit
@@ -49,7 +49,7 @@ func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	if !ask().Close {
 		t.Error("the connection is kept while the server drains")
 	}
-	err = <-s.done // with the last connection the wait is over
+	err = <-s.done // the wait ends with the last connection
 	s.done <- err
 	if err != nil {
 		t.Error(err)
@@ -82,7 +82,7 @@ func (l *closeIgnoringListener) Close() error {
 }
 
 // TestPortIsClosedBeforeItsServerNotices: a drain without requests succeeds, however late the loop that accepts
-// connections hears that the port is closed.
+// connections notices that the port is closed.
 func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
 	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: loader, Drain: waitLimit, Listen: Listen{Host: "127.0.0.1"}})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
 	}
 }
 
-// TestUnusedConnections: the end does not wait for a connection on which nothing has come, and closes no other.
+// TestUnusedConnections: the end does not wait for a connection on which nothing was received, and closes no other one.
 func TestUnusedConnections(t *testing.T) {
 	var all connections
 	unused, peer := net.Pipe()
@@ -121,7 +121,7 @@ func TestUnusedConnections(t *testing.T) {
 	}
 }
 
-// Connections on which nothing, or not enough, comes are closed, on both ports.
+// Connections on which nothing, or not enough, is received are closed, on both ports.
 func TestSilentConnections(t *testing.T) {
 	s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: "127.0.0.1"}})
 	if err != nil {

@@ -34,7 +34,7 @@ func slow(began chan<- struct{}, token <-chan struct{}) Loader {
 	}
 }
 
-// TestDrains: requests that are going on are answered, later ones are refused.
+// TestDrains: requests in progress are answered, later ones are refused.
 func TestDrains(t *testing.T) {
 	root := folders(t, "m/1")
 	began, token := make(chan struct{}), make(chan struct{})
@@ -71,7 +71,7 @@ func TestDrains(t *testing.T) {
 		t.Error("ready while draining")
 	}
 	if r, err := watch.Recv(); err == nil && r.Status != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
-		t.Errorf("health while draining: %v", r) // a stream that has ended already is good too
+		t.Errorf("health while draining: %v", r) // a stream that has already ended is fine, too
 	}
 	close(token)
 	for range 2 {
@@ -90,7 +90,7 @@ func TestDrains(t *testing.T) {
 	}
 }
 
-// TestDrainEnds: a request that does not end is cut off, and Run says so.
+// TestDrainEnds: a request that does not end is aborted, and Run says so.
 func TestDrainEnds(t *testing.T) {
 	root := folders(t, "m/1")
 	began, token := make(chan struct{}), make(chan struct{})
@@ -116,7 +116,7 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// TestStuckModel: a run that heeds no context keeps neither the server from ending nor, where requests are batched, the others.
+// TestStuckModel: a run that ignores its context blocks neither the end of the server nor, with batching, other requests.
 func TestStuckModel(t *testing.T) {
 	for name, b := range map[string]*Batching{"alone": nil, "batched": {BatchingParameters: DefaultBatching()}} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestStuckModel(t *testing.T) {
 	}
 }
 
-// TestDrainRefusesWhatArrives: requests that do not come whole hold up the end for a moment only, on both ports, and are told why.
+// TestDrainRefusesWhatArrives: incomplete requests delay the end only for a moment, on both ports, and get an error that says why.
 func TestDrainRefusesWhatArrives(t *testing.T) {
 	began, token := make(chan struct{}), make(chan struct{})
 	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: slow(began, token), Drain: time.Hour, Listen: Listen{Host: "127.0.0.1"}})
@@ -189,7 +189,7 @@ func TestDrainRefusesWhatArrives(t *testing.T) {
 		r := raw.Call(t, "/tensorflow.serving.PredictionService/Predict", body, "Grpc-Timeout", "10H")
 		replies <- r.Status + " " + r.Message
 	}()
-	for s.places.Open() < 3 || s.memory.Used() < 2*64<<10 { // what waits for a message, or for a body, is counted
+	for s.places.Open() < 3 || s.memory.Used() < 2*64<<10 { // requests that wait for a message or a body count
 		time.Sleep(time.Millisecond)
 	}
 	stop()
@@ -198,7 +198,7 @@ func TestDrainRefusesWhatArrives(t *testing.T) {
 			t.Errorf("got %q, expected that the server is ending", got)
 		}
 	}
-	close(token) // a request that has come is answered
+	close(token) // a complete request is answered
 	if got := <-computed; !strings.HasPrefix(got, "200") {
 		t.Errorf("a request that was being computed: %s", got)
 	}
@@ -207,8 +207,8 @@ func TestDrainRefusesWhatArrives(t *testing.T) {
 	}
 }
 
-// TestDrainEndsWhatIsRefused: the bodies of requests that are refused, requests without their headers and streams that wait for a message
-// do not hold up the end.
+// TestDrainEndsWhatIsRefused: the bodies of refused requests, requests with incomplete headers, and streams that wait for a message do not
+// delay the end.
 func TestDrainEndsWhatIsRefused(t *testing.T) {
 	quick := func(context.Context, string) (Model, error) { return modeltest.New(), nil }
 	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: quick, Drain: 40 * time.Second, Listen: Listen{Host: "127.0.0.1"}})

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// A server in a program of one's own, on free ports.
+// A server in a custom program, on free ports.
 func Example() {
 	base, err := os.MkdirTemp("", "model")
 	if err != nil {

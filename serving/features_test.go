@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// TestFeatures: metadata and the page say what a parsing signature wants, and 8 is a float where it wants one, batched or not.
+// TestFeatures: metadata and the page describe the features of a parsing signature, and 8 is a float if the feature is one, batched or not.
 func TestFeatures(t *testing.T) {
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu")
 	models := Models{Config: manager.Single(map[string]string{"m": filepath.Clean(golden)})}

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Without the token no message is received, much less decompressed; what needs none takes only small ones.
+// Without the token no message is received, let alone decompressed. Services that need no token accept only small messages.
 func TestNothingIsReceivedWithoutToken(t *testing.T) {
 	token, err := NewToken("s3cret")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestNothingIsReceivedWithoutToken(t *testing.T) {
 	}
 }
 
-// Reflection takes short messages alone: no budget of memory counts them.
+// Reflection accepts only short messages, since no memory budget counts them.
 func TestReflectionMessagesAreLimited(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	raw := admissiontest.NewRawClient(t, s.Addresses().GRPC)
@@ -84,7 +84,7 @@ func TestReflectionMessagesAreLimited(t *testing.T) {
 	}
 }
 
-// A connection without a token holds few streams of the health service.
+// A connection without a token may have only few streams of the health service.
 func TestHealthStreamsOfAConnection(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	conn := plain(t, s.Addresses().GRPC)
@@ -105,7 +105,7 @@ func TestHealthStreamsOfAConnection(t *testing.T) {
 	}
 }
 
-// The health service takes what its clients send, whether they compress or not.
+// The health service accepts its clients' messages, compressed or not.
 func TestHealthWithoutToken(t *testing.T) {
 	token, err := NewToken("s3cret")
 	if err != nil {
@@ -148,7 +148,7 @@ func TestHealthWithoutToken(t *testing.T) {
 	}
 }
 
-// reflected are the services that a server tells of.
+// reflected returns the services that a server's reflection lists.
 func reflected(ctx context.Context, conn *grpc.ClientConn) (names []string, err error) {
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func healthWith(t *testing.T, address, header string) error {
 	return err
 }
 
-// Headers that no client needs are not received.
+// Headers larger than any client needs are not received.
 func TestLongHeaders(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	for size, want := range map[int]int{admission.MaxHeaders / 2: http.StatusOK, 2 * admission.MaxHeaders: http.StatusRequestHeaderFieldsTooLarge} {

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// listeners are the places where a Server takes requests. A port has none, one, or two, of both loopback addresses.
+// listeners are where a Server takes requests. A port has no listener, one, or two for both loopback addresses.
 type listeners struct {
 	grpc, rest []net.Listener
 	socket     net.Listener // nil: none
 }
 
-// open listens at all places, or at none.
+// open listens at all addresses, or after an error at none.
 func (l Listen) open() (ls listeners, err error) {
 	defer func() {
 		if err != nil {
@@ -58,11 +58,11 @@ func (l Listen) tcp(what string, port int) (ls []net.Listener, err error) {
 	return ls, nil
 }
 
-// freePorts is how many free ports of 127.0.0.1 are tried: another process may have the same port of [::1].
+// freePorts is the number of free ports of 127.0.0.1 to try: another process may have the same port of [::1].
 const freePorts = 50
 
-// onLoopback listens at 127.0.0.1 and at [::1], on one port, so that localhost is this server whichever of them a client
-// takes it for; at one of them where the machine does not have the other.
+// onLoopback listens at 127.0.0.1 and [::1] on the same port, so that localhost is this server, whichever address a client
+// resolves it to. If the machine has only one of the addresses, it listens there.
 func onLoopback(listen func(network, address string) (net.Listener, error), port int) ([]net.Listener, error) {
 	for try := 1; ; try++ {
 		four, err := listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -92,7 +92,7 @@ func onLoopback(listen func(network, address string) (net.Listener, error), port
 	}
 }
 
-// remote reports whether other machines reach any of ls.
+// remote reports whether other machines can reach any of ls.
 func remote(ls []net.Listener) bool {
 	return slices.ContainsFunc(ls, func(l net.Listener) bool {
 		at, ok := l.Addr().(*net.TCPAddr)
@@ -100,8 +100,8 @@ func remote(ls []net.Listener) bool {
 	})
 }
 
-// listenUnix listens on a Unix socket. It replaces a socket that no server
-// answers on.
+// listenUnix listens on a Unix socket. It replaces a socket on which no server
+// answers.
 func listenUnix(path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
@@ -110,7 +110,7 @@ func listenUnix(path string) (net.Listener, error) {
 		if err == nil {
 			return nil, errors.Join(fmt.Errorf("socket %s: another server answers there", path), c.Close())
 		}
-		if !errors.Is(err, syscall.ECONNREFUSED) { // such as EAGAIN: as many wait for the server as may
+		if !errors.Is(err, syscall.ECONNREFUSED) { // such as EAGAIN: the server's queue is full
 			return nil, fmt.Errorf("socket %s: whether another server answers there is not known: remove the socket if none does: %w", path, err)
 		}
 		if err := os.Remove(path); err != nil {
@@ -126,7 +126,7 @@ func listenUnix(path string) (net.Listener, error) {
 
 func (ls listeners) close() {
 	for _, l := range slices.Concat(ls.grpc, ls.rest, ls.sockets()) {
-		_ = l.Close() // a server may have closed it already
+		_ = l.Close() // the server may have closed it already
 	}
 }
 
@@ -137,7 +137,7 @@ func (ls listeners) sockets() []net.Listener {
 	return []net.Listener{ls.socket}
 }
 
-// addresses are where ls listen.
+// addresses returns where ls listen.
 func addresses(ls []net.Listener) (at []string) {
 	for _, l := range ls {
 		at = append(at, l.Addr().String())
@@ -145,7 +145,7 @@ func addresses(ls []net.Listener) (at []string) {
 	return at
 }
 
-// firstAddress is the address that the Server reports, "" where there is none.
+// firstAddress returns the address that the Server reports, "" for none.
 func firstAddress(ls []net.Listener) string {
 	if len(ls) == 0 {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// paper is a listener that nobody reaches.
+// paper is a listener that nobody can reach.
 type paper struct {
 	net.Listener
 	at     net.TCPAddr
@@ -27,10 +27,10 @@ type paper struct {
 func (p paper) Addr() net.Addr { return &p.at }
 func (p paper) Close() error   { *p.closed++; return nil }
 
-// machine is one that lacks addresses, or on which others have ports.
+// machine is a machine without some addresses, or with ports in use.
 type machine struct {
 	four, six error
-	taken     map[string]bool // ports of [::1]
+	taken     map[string]bool // ports in use at [::1]
 	next      int             // free port of 127.0.0.1
 	closed    int
 }
@@ -54,7 +54,7 @@ func (m *machine) listen(network, address string) (net.Listener, error) {
 	return paper{at: net.TCPAddr{IP: net.ParseIP(host), Port: n}, closed: &m.closed}, nil
 }
 
-// Loopback is 127.0.0.1 and [::1] on one port, as far as the machine has them.
+// Loopback is 127.0.0.1 and [::1] on the same port, if the machine has both.
 func TestOnLoopback(t *testing.T) {
 	const both = "127.0.0.1:%d [::1]:%[1]d"
 	all := map[string]bool{}
@@ -93,7 +93,7 @@ func hasIPv6() bool {
 	return err == nil && l.Close() == nil
 }
 
-// A server without a host is reached by this machine alone, by both addresses of loopback.
+// Only this machine can reach a server without a host, by both loopback addresses.
 func TestLoopbackByDefault(t *testing.T) {
 	for _, host := range []string{"", "localhost"} {
 		s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: Listen{Host: host}})
@@ -141,7 +141,7 @@ func portOf(t *testing.T, address string) string {
 	return port
 }
 
-// otherAddresses are those by which other machines may reach this one.
+// otherAddresses returns the addresses by which other machines may reach this one.
 func otherAddresses(t *testing.T) (all []string) {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -156,7 +156,7 @@ func otherAddresses(t *testing.T) (all []string) {
 	return all
 }
 
-// One port given for both loopback addresses; the second server gets the error that it is in use.
+// A fixed port is used for both loopback addresses; a second server gets the error that it is in use.
 func TestGivenLoopbackPort(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

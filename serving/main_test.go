@@ -29,7 +29,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// loader makes every version directory the same model, except one with a file "wrong".
+// loader loads the same model from every version directory, except one with a file "wrong".
 var loader = func(_ context.Context, dir string) (Model, error) {
 	if _, err := os.Stat(filepath.Join(dir, "wrong")); err == nil {
 		return nil, errors.New("the model is wrong")
@@ -56,7 +56,7 @@ type running struct {
 	done chan error
 }
 
-// run runs a server on free ports, of 127.0.0.1 where no host is given, until the test ends.
+// run runs a server on free ports, by default of 127.0.0.1, until the test ends.
 func run(t testing.TB, o Options) *running {
 	t.Helper()
 	if o.Listen.Host == "" {

@@ -23,11 +23,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// warmUpLimit bounds the warm-up of a version, so that one whose requests do not end keeps no other from being loaded.
+// warmUpLimit bounds the warm-up of a version, so that requests that do not end do not block the loading of other versions.
 const warmUpLimit = 10 * time.Minute
 
-// newManager makes the manager of s, whose models are batched, limited, warmed
-// up and counted as the options say.
+// newManager makes the manager of s. As the options say, its models are batched,
+// limited, warmed up and counted.
 func (s *Server) newManager() (*manager.Manager, error) {
 	o := s.o.Loading.manager()
 	o.Loader, o.Wrap, o.Log = s.o.Loader.servable(), s.wrap, s.o.Log
@@ -49,7 +49,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 	return manager.New(o)
 }
 
-// wrap puts batching and the refusal of overload before a model.
+// wrap adds batching and the overload limit to a model.
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
 	m = profiler.Wrap(id, m)
 	over := limit.Options{Hold: true}
@@ -77,8 +77,8 @@ func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Mo
 	return limit.New(over).Wrap(m), nil
 }
 
-// newMirror makes what copies requests to other versions. The copies may hold an eighth of the memory that requests have, which is counted
-// apart, so that no request is refused for them.
+// newMirror makes the mirror that copies requests to other versions. The copies have their own memory limit, an eighth of the limit for
+// requests, so that no request is refused because of them.
 func (s *Server) newMirror() *shadow.Mirror {
 	o := shadow.Options{Models: s.models, Shadow: s.models.Shadow, Observers: []shadow.Observer{s.registry}, Log: s.o.Log,
 		Memory: budget.NewServer(budget.Limits{Server: s.memory.Limits().Server / 8, Request: s.o.Requests.MemoryEach})}
@@ -88,8 +88,8 @@ func (s *Server) newMirror() *shadow.Mirror {
 	return shadow.New(o)
 }
 
-// notReady says, a line each, which versions failed to load and will be tried again. Where there is a token, it says nothing: who asks
-// whether the server is ready shows none.
+// notReady lists the versions that failed to load and will be tried again, one per line. It returns "" if there is a token, since readiness
+// checks do not send one.
 func (s *Server) notReady() string {
 	if s.o.Token != nil {
 		return ""
@@ -105,8 +105,8 @@ func (s *Server) notReady() string {
 	return lines.String()
 }
 
-// source is the models as requests see them: until the first config is loaded,
-// what is missing may come, so that clients may try again.
+// source is the models as requests see them. Until the first config is loaded, missing
+// models may still appear, so the error asks clients to try again.
 type source struct{ *manager.Manager }
 
 // Acquire implements servable.Source.
@@ -118,14 +118,14 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 	return h, err
 }
 
-// Reload replaces the config: models that are not in it are unloaded. It waits until each model that is new or changed is
-// available, or its error is known. New versions of the other models are found, too, and loaded behind it: the old ones answer
-// until then, and the client's Status says when. A config that is wrong changes nothing; one whose models fail is in force
-// nevertheless, as in TensorFlow Serving. Which requests are logged changes with it. Errors carry a gRPC status.
+// Reload replaces the config, and unloads models that are not in the new one. It waits until each new or changed model is
+// available, or has failed. New versions of the other models are loaded in the background; the old ones answer until then,
+// and the client's Status shows the progress. An invalid config changes nothing. A config whose models fail to load takes
+// effect nevertheless, as in TensorFlow Serving. The config also determines which requests are logged. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
 	placed, err := objectstore.Placed(cfg)
 	if err == nil {
-		err = manager.Validate(s.models.Config(), placed) // before it waits for a reload that is going on
+		err = manager.Validate(s.models.Config(), placed) // do not wait for a reload in progress first
 	}
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) erro
 	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
 }
 
-// edit is Reload of what change makes of the config in force; see [manager.Manager.Edit].
+// edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit].
 func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
 	return s.models.Edit(ctx, again, func(now *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, err := change(proto.CloneOf(now))

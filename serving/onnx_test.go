@@ -43,7 +43,7 @@ func writeONNX(t *testing.T, dir string, g onnx.Graph) {
 	}
 }
 
-// TestServesONNX serves a network of two layers and one of a convolution over REST, beside each other.
+// TestServesONNX serves a network with two layers and one with a convolution over REST at the same time.
 func TestServesONNX(t *testing.T) {
 	root := t.TempDir()
 	mlp, images := filepath.Join(root, "mlp"), filepath.Join(root, "images")
@@ -68,7 +68,7 @@ func TestServesONNX(t *testing.T) {
 	// The channels' filters are [-3, -2, -1, 0] and [1, 2, 3, -3]; their largest sums over [[1, 2, 3], [4, 5, 6], [7, 8, 9]] are at its ends.
 	checkREST(t, s, "images", `{"instances": [[[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]]}`, [][]float64{{-3 - 4 - 4 - 3, 5 + 12 + 24 - 27 - 2}})
 
-	// A version that needs what is not translated leaves the one before it serving, and says all of it.
+	// If a version needs ops that are not translated, the previous one serves on, and the error lists all of them.
 	writeONNX(t, filepath.Join(mlp, "2"), onnx.Graph{
 		Inputs: []onnx.Value{{Name: "x", DType: tensor.Float32, Dims: []onnx.Dim{batch}}}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Dims: []onnx.Dim{batch}}},
 		Nodes: []onnx.Node{{Op: "Bogus", Name: "first", Inputs: []string{"x"}, Outputs: []string{"a"}}, {Op: "Cast", Name: "second", Inputs: []string{"a"}, Outputs: []string{"b"}, Attrs: map[string]any{"to": 1}},
@@ -80,7 +80,7 @@ func TestServesONNX(t *testing.T) {
 	}
 }
 
-// checkREST sends a predict request and compares the rows of the answer.
+// checkREST sends a predict request and compares the rows of the response.
 func checkREST(t *testing.T, s *running, model, body string, want [][]float64) {
 	t.Helper()
 	r, err := http.Post(fmt.Sprintf("http://%s/v1/models/%s:predict", s.Addresses().REST, model), "application/json", bytes.NewReader([]byte(body)))

@@ -65,7 +65,7 @@ func TestOpenInferenceTypes(t *testing.T) {
 	}
 }
 
-// TestOpenInferenceHostile: what does not fit is refused with the codes of the protocol, over both ports.
+// TestOpenInferenceHostile: invalid requests are refused with the codes of the protocol, over both ports.
 func TestOpenInferenceHostile(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	at := "http://" + s.Addresses().REST + "/v2/"
@@ -126,7 +126,7 @@ func TestOpenInferenceHostile(t *testing.T) {
 	}
 }
 
-// TestOpenInferenceBinary: raw tensors lie behind the JSON, in requests and in replies.
+// TestOpenInferenceBinary: raw tensors follow the JSON, in requests and in replies.
 func TestOpenInferenceBinary(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	header := `{"parameters": {"binary_data_output": true}, "inputs": [{"name": "x", "shape": [1], "datatype": "FP32", "parameters": {"binary_data_size": 4}}]}`
@@ -159,7 +159,7 @@ func TestOpenInferenceBinary(t *testing.T) {
 	}
 }
 
-// TestRepository: a model is taken out and put back, by who may.
+// TestRepository: callers with permission can unload and load a model.
 func TestRepository(t *testing.T) {
 	root := folders(t, "m/1", "n/1")
 	s := run(t, Options{Models: single(root, "m", "n")}).wait(t)

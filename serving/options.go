@@ -14,47 +14,47 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Options say what a Server serves and how. Loader and Models are required; the zero
-// value of everything else is a default.
+// Options say what a Server serves and how. Loader and Models are required; for all other
+// fields the zero value is the default.
 type Options struct {
-	Loader  Loader // of version directories, such as SavedModels
+	Loader  Loader // loads version directories; see SavedModels
 	Models  Models
 	Loading Loading
 
 	Listen  Listen
 	TLS     *tls.Config // of the gRPC port; nil: plaintext
 	RESTTLS *tls.Config // of the REST port; nil: plaintext
-	Token   *Token      // that requests on all ports show; nil: none is asked for
-	// RemoteAdmin answers reloading, profiling and reflection to other machines without a Token too, which are refused else.
+	Token   *Token      // required from requests on all ports; nil: none is
+	// RemoteAdmin allows reloading, profiling and reflection from other machines even without a Token; otherwise they are refused.
 	RemoteAdmin bool
 	NoProfiler  bool      // TensorFlow's ProfilerService is left out
 	Batching    *Batching // nil: requests do not share runs
-	Overload    *Overload // nil: nothing is refused for its wait
-	NoWarmUp    bool      // warm-up requests in models are not replayed
-	// WarmUpRuns is how often each warm-up request is replayed; 0: once.
+	Overload    *Overload // nil: no request is refused for its expected wait
+	NoWarmUp    bool      // do not replay warm-up requests in models
+	// WarmUpRuns is the number of times to replay each warm-up request; 0: once.
 	WarmUpRuns int
 	Requests   Requests
 
 	Metrics   string // path of Prometheus' metrics on the REST port; "": none
 	NoPage    bool   // the web page on the REST port is left out
 	AccessLog bool   // a log line for each request
-	// RequestLogDir is the folder that request logs lie below; "": a config that asks for them is refused.
+	// RequestLogDir is the folder for request logs; "": a config that asks for request logs is refused.
 	RequestLogDir string
 	Tracing       *Tracing // nil: no spans
 
-	// Version of the server, for clients of the Open Inference Protocol. Build is a line that says what the program was built from, for the
-	// page, metadata and metrics.
+	// Version is the server's version, for clients of the Open Inference Protocol. Build is a line that says what the program was built from, for
+	// the page, metadata and metrics.
 	Version, Build string
 
-	// Drain bounds how long accepted requests may take once the Server ends; default 30 s.
+	// Drain bounds how long accepted requests may take when the Server ends; default 30 s.
 	Drain time.Duration
 	Log   *slog.Logger
 }
 
 // Listen says where requests are taken.
 type Listen struct {
-	// Host is of both ports. "" and "localhost": the loopback addresses 127.0.0.1 and [::1], on one port; "0.0.0.0" and
-	// "::": all addresses, so that other machines are served.
+	// Host applies to both ports. "" and "localhost": the loopback addresses 127.0.0.1 and [::1], on the same port. "0.0.0.0"
+	// and "::": all addresses, so that other machines are served.
 	Host   string
 	Port   int    // gRPC; 0: a free one; below 0: none
 	REST   int    // REST; 0: a free one; below 0: none
@@ -63,29 +63,29 @@ type Listen struct {
 
 // Loading says how versions are found, loaded and kept.
 type Loading struct {
-	// Poll is the time between two looks at the base paths: 0 looks once, and at each Reload; less never looks but at Reload after the first.
+	// Poll is the time between two looks at the base paths. 0: look once, and at each Reload. Below 0: look only at each Reload after the first.
 	Poll time.Duration
 	// StartWait is how long the first Reload waits for base paths and versions that are not there yet.
 	StartWait time.Duration
-	// Retries is how often loading is tried again, RetryInterval apart (default a minute), after an error that may pass.
+	// Retries is how often loading is retried after a temporary error, at intervals of RetryInterval (default a minute).
 	Retries       int
 	RetryInterval time.Duration
-	// Threads is how many versions load at the same time, once the first config is loaded (default 1). The versions of the
-	// first config load on FirstThreads (default: as many as there are CPUs).
+	// Threads is the number of versions that load at the same time (default 1). For the first config it is FirstThreads
+	// (default: the number of CPUs).
 	Threads, FirstThreads int
-	// Lazy, where it is above 0, is how many models are kept loaded: one is loaded when it is first asked for, in place
-	// of the one that was not asked for the longest. The request waits up to LazyWait (default 30 s).
+	// Lazy, if above 0, is the number of models that stay loaded. A model is loaded at its first request, in place of the
+	// least recently requested one. The request waits up to LazyWait (default 30 s).
 	Lazy     int
 	LazyWait time.Duration
-	// UnloadFirst unloads a version before the next is loaded: never more in memory than is asked for, but for a moment none.
+	// UnloadFirst unloads a version before the next one is loaded. This saves memory, but for a moment no version is available.
 	UnloadFirst bool
-	// LabelsForUnavailable lets a new label name a version that is not available.
+	// LabelsForUnavailable allows new labels for versions that are not available.
 	LabelsForUnavailable bool
-	// Partial makes the first config good although models of it fail; they are logged.
+	// Partial accepts the first config even if some of its models fail to load; failures are logged.
 	Partial bool
-	// Models may lie in buckets: s3://BUCKET/PATH, gs:// and azblob://, by the drivers of gocloud.dev/blob that the program imports.
-	// CacheDir is the folder in which they are copied to a folder of the server's own, which is removed at
-	// the end; "": the system's for temporary files. CacheMaxBytes is how large a version may be; 0: 64 GiB.
+	// Models may be in buckets: s3://BUCKET/PATH, gs:// and azblob://, by the drivers of gocloud.dev/blob that the program imports.
+	// They are copied to a new folder in CacheDir, which the server removes at the end; "": in the system's folder for
+	// temporary files. CacheMaxBytes is the largest size of a version; 0: 64 GiB.
 	CacheDir      string
 	CacheMaxBytes int64
 
@@ -93,7 +93,7 @@ type Loading struct {
 	freeMemory func()                                                      // for tests; nil: the manager's default
 }
 
-// manager returns the manager's options that l says.
+// manager returns l as the manager's options.
 func (l Loading) manager() manager.Options {
 	o := manager.Options{Poll: l.Poll, StartWait: l.StartWait, Retries: l.Retries, RetryInterval: l.RetryInterval, Threads: l.Threads, FirstThreads: l.FirstThreads,
 		Lazy: l.Lazy, LazyWait: l.LazyWait, LabelsForUnavailable: l.LabelsForUnavailable, Partial: l.Partial, FreeMemory: l.freeMemory}
@@ -108,17 +108,17 @@ type Tracing struct {
 	Endpoint string  // host:port of an OTLP collector (gRPC); empty: what OTEL_EXPORTER_OTLP_ENDPOINT says, or nowhere
 	Insecure bool    // talk to Endpoint without TLS
 	Service  string  // service.name; empty: OTEL_SERVICE_NAME, or "goestimator"
-	Ratio    float64 // of the requests that begin here and are recorded, in (0, 1]; 0: all. One that comes with a trace keeps its sampling
+	Ratio    float64 // fraction of requests without a trace that are recorded, in (0, 1]; 0: all. A request with a trace keeps the trace's sampling
 }
 
 func (t Tracing) internal() tracing.Options {
 	return tracing.Options{Endpoint: t.Endpoint, Insecure: t.Insecure, Service: t.Service, Ratio: t.Ratio}
 }
 
-// Overload refuses requests that would wait long.
+// Overload refuses requests that would wait too long.
 type Overload struct {
-	Slots    int           // runs of a model at the same time; 0: as many as there are CPUs
-	MaxDelay time.Duration // longest estimated wait; 0: as long as one run takes, or 5 ms
+	Slots    int           // runs of a model at the same time; 0: the number of CPUs
+	MaxDelay time.Duration // longest estimated wait; 0: the time of one run, or 5 ms
 }
 
 // Requests says how requests are answered.
@@ -127,10 +127,11 @@ type Requests struct {
 	GRPCTimeout  time.Duration // of a gRPC call without a deadline; 0: 10 min
 	CORS         bool          // pages of any origin may call
 	Content      bool          // tensors in replies as tensor_content
-	CheckMethods bool          // a signature's method must fit the call
+	CheckMethods bool          // require a signature's method to fit the call
 	MaxBytes     int64         // of a request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC
-	// Memory is how many bytes all requests may hold together; 0: three quarters of what the process may use. MemoryEach
-	// is how many one may; 0: 64 MiB and ten times its bytes, and for what the model computes of rows that were sent as many as all.
+	// Memory is the number of bytes that all requests may hold together; 0: three quarters of what the process may use.
+	// MemoryEach is the limit for one request; 0: 64 MiB and ten times its bytes, but for what the model computes from
+	// the rows sent, as much as for all requests.
 	Memory, MemoryEach int64
 }
 

@@ -15,17 +15,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestOverload: with one request in the model and one waiting, the third is refused while they are there, on both ports;
-// the queue is among the metrics.
+// TestOverload: while one request is in the model and one is waiting, a third one is refused, on both ports. The metrics
+// include the queue.
 func TestOverload(t *testing.T) {
 	gate, inside := make(chan struct{}), make(chan struct{}, 2)
 	first := true
 	slow := func(context.Context, string) (Model, error) {
 		inner := modeltest.New()
 		return &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*tensor.Tensor, fetches []string) ([]*tensor.Tensor, error) {
-			if first { // one slot: nobody else is here
+			if first { // one slot: no other run
 				first = false
-				time.Sleep(20 * time.Millisecond) // what a run takes
+				time.Sleep(20 * time.Millisecond) // the time of a run
 			} else {
 				inside <- struct{}{}
 				<-gate
@@ -48,7 +48,7 @@ func TestOverload(t *testing.T) {
 	}
 	calls.Go(ask)
 	<-inside
-	calls.Go(func() { // refused until enough of the run has gone by
+	calls.Go(func() { // refused until enough of the run has passed
 		for end := time.Now().Add(waitLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := predict(t, c, "m"); status.Code(err) != codes.ResourceExhausted {
 				if err != nil {

@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// capture is an answer of Profile, or why there is none.
+// capture is a response of Profile, or its error.
 type capture struct {
 	answer profilerpb.ProfileResponse
 	err    error
 }
 
-// capturing calls Profile for minutes and returns when the capture goes on.
+// capturing calls Profile for minutes and returns when the capture has started.
 func capturing(t *testing.T, ctx context.Context, s *running) <-chan *capture {
 	t.Helper()
 	conn, done := plain(t, s.Addresses().GRPC), make(chan *capture, 1)
@@ -33,7 +33,7 @@ func capturing(t *testing.T, ctx context.Context, s *running) <-chan *capture {
 	return done
 }
 
-// TestProfiler: requests of both ports, batches and runs are captured until the capture is terminated, the caller goes, or the server ends.
+// TestProfiler: requests of both ports, batches and runs are captured until the capture is terminated, the caller leaves, or the server ends.
 func TestProfiler(t *testing.T) {
 	b := Batching{BatchingParameters: DefaultBatching()}
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Batching: &b}).wait(t)

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// unanswerable copies a SavedModel, with ops of its graph renamed to ones that nobody knows.
+// unanswerable copies a SavedModel, with ops of its graph renamed to unknown ones.
 func unanswerable(t *testing.T, from, to string, renamed map[string]string) {
 	t.Helper()
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -45,7 +45,7 @@ func unanswerable(t *testing.T, from, to string, renamed map[string]string) {
 	}
 }
 
-// TestRefusedReload: a version that cannot answer is refused with all reasons, over both ports, and the old one serves on.
+// TestRefusedReload: a version that cannot answer is refused with all reasons, over both ports, and the old version serves on.
 func TestRefusedReload(t *testing.T) {
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
 	base := filepath.Join(t.TempDir(), "m")

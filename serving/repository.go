@@ -13,10 +13,10 @@ import (
 // repository loads and unloads single models of the config. It implements openinference.Repository.
 type repository struct {
 	s        *Server
-	unloaded map[string]*config.ModelConfig // by name; used while the config is edited, which happens once at a time
+	unloaded map[string]*config.ModelConfig // by name; used only while the config is edited, which is exclusive
 }
 
-// Load puts a model back that was unloaded, or looks for versions of one that is in the config, also those that failed before.
+// Load restores a model that was unloaded. For a model in the config it looks for versions, including ones that failed before.
 func (r *repository) Load(ctx context.Context, name string) error {
 	err := r.s.edit(ctx, name, func(cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, at := find(cfg, name)
@@ -43,7 +43,7 @@ func (r *repository) Load(ctx context.Context, name string) error {
 	return nil
 }
 
-// Unload takes a model out of the config.
+// Unload removes a model from the config.
 func (r *repository) Unload(ctx context.Context, name string) error {
 	return r.s.edit(ctx, "", func(cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, at := find(cfg, name)
@@ -54,13 +54,13 @@ func (r *repository) Unload(ctx context.Context, name string) error {
 			r.unloaded = map[string]*config.ModelConfig{}
 		}
 		list := cfg.GetModelConfigList()
-		r.unloaded[name] = list.Config[at] // also where other models make the edit fail: it is in force nevertheless
+		r.unloaded[name] = list.Config[at] // even if other models make the edit fail, since it takes effect nevertheless
 		list.Config = slices.Delete(list.Config, at, at+1)
 		return cfg, nil
 	})
 }
 
-// find returns the place of a model in a config, -1 where it is not there. A config without a list of models gets one.
+// find returns the index of a model in a config, -1 if it is not there. A config without a list of models gets one.
 func find(cfg *config.ModelServerConfig, name string) (*config.ModelServerConfig, int) {
 	if cfg.GetModelConfigList() == nil {
 		cfg = ModelDirs(nil)

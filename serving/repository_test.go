@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestLoadAgain: a load tries what failed once more and says why it failed; the only model comes back, too.
+// TestLoadAgain: a load tries failed versions once more and says why they failed. The only model can also be loaded again.
 func TestLoadAgain(t *testing.T) {
 	root := folders(t, "m/1")
 	s := run(t, Options{Models: single(root, "m")}).wait(t)
@@ -50,7 +50,7 @@ func TestLoadAgain(t *testing.T) {
 	}
 }
 
-// TestUnloadBesideLabels: a model whose unload ends with an error about another one's label can be loaded again.
+// TestUnloadBesideLabels: a model whose unload ends with an error about another model's label can be loaded again.
 func TestUnloadBesideLabels(t *testing.T) {
 	root := folders(t, "m/1", "n/1")
 	s := run(t, Options{Models: single(root, "m", "n")}).wait(t)
@@ -75,7 +75,7 @@ func TestUnloadBesideLabels(t *testing.T) {
 	}
 }
 
-// TestEditsWait: who waits for another's load ends with its own context, and no edit of the config loses another one.
+// TestEditsWait: a caller that waits for another's load ends with its own context, and no edit of the config undoes another.
 func TestEditsWait(t *testing.T) {
 	root := folders(t, "m/1", "n/1", "slow/1")
 	started, end := make(chan struct{}), make(chan struct{})
@@ -115,7 +115,7 @@ func TestEditsWait(t *testing.T) {
 	}
 }
 
-// TestUnloadUnderLoad: requests that race with loads and unloads are answered right, or told that the model is not there.
+// TestUnloadUnderLoad: requests that race with loads and unloads get a correct answer, or the error that the model is not there.
 func TestUnloadUnderLoad(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m")}).wait(t)
 	at := "http://" + s.Addresses().REST + "/v2/"
@@ -140,7 +140,7 @@ func TestUnloadUnderLoad(t *testing.T) {
 	work.Wait()
 }
 
-// TestAdminPages: pages of other origins load and unload nothing without a token, also where they may predict.
+// TestAdminPages: without a token, pages of other origins cannot load or unload models, even if they may predict.
 func TestAdminPages(t *testing.T) {
 	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Requests: Requests{CORS: true}}).wait(t)
 	for origin, want := range map[string]int{"": 200, "http://" + s.Addresses().REST: 200, "http://evil.example": 403} {

@@ -20,11 +20,11 @@ import (
 
 var _ servable.Model = (*session.Session)(nil)
 
-// Device is where models compute; OpenDevice opens one. It is closed after the Server has ended.
+// Device is where models compute; OpenDevice opens one. Close it after the Server has ended.
 type Device interface{ Close() error }
 
-// OpenDevice opens a device by the name that it has in config files: "cpu", "gpu", "gpu:1", or "auto", a GPU where
-// there is one, else the host. Log, where it is not nil, is warned of a GPU that auto cannot use.
+// OpenDevice opens a device by its name in config files: "cpu", "gpu", "gpu:1", or "auto", a GPU if there is one, else
+// the host. If log is not nil, a GPU that auto cannot use is logged as a warning.
 func OpenDevice(ctx context.Context, name string, log *slog.Logger) (Device, error) {
 	n, err := gpus.Parse(name)
 	if err != nil {
@@ -37,20 +37,20 @@ func OpenDevice(ctx context.Context, name string, log *slog.Logger) (Device, err
 	return d, err
 }
 
-// SavedModelOptions say how SavedModels are run.
+// SavedModelOptions say how SavedModels runs models.
 type SavedModelOptions struct {
-	Runs   int    // of a model at the same time; 0: as many as there are CPUs
-	Device Device // which computes, of all models: of OpenDevice; nil: the host
-	// HardPlacement refuses models with ops that the device has no kernel for; else those run on the host.
+	Runs   int    // runs of a model at the same time; 0: the number of CPUs
+	Device Device // of OpenDevice, for all models; nil: the host
+	// HardPlacement refuses models with ops for which the device has no kernel, instead of running these ops on the host.
 	HardPlacement bool
-	Tags          []string // of the graph that is served, exactly these; none: serve
-	// NoLoadCheck loads a version whose ops are known. Else kernels must also take its element types and attributes, and each
-	// signature makes a dry run.
+	Tags          []string // exactly the tags of the graph to serve; none: serve
+	// NoLoadCheck only checks that all ops of a version are known. By default kernels must also support its element types
+	// and attributes, and each signature makes a dry run.
 	NoLoadCheck bool
-	Log         *slog.Logger // of ops on the host, and of dry runs whose made-up values the model refused or which did not end, once for each version; nil: nowhere
+	Log         *slog.Logger // for warnings of ops on the host, and of dry runs that the model refused or that did not end, once per version; nil: none
 }
 
-// SavedModels loads SavedModels.
+// SavedModels returns a Loader of SavedModels.
 func SavedModels(o SavedModelOptions) Loader {
 	return func(ctx context.Context, dir string) (Model, error) {
 		dev, ok := o.Device.(device.Device)
@@ -69,10 +69,10 @@ func SavedModels(o SavedModelOptions) Loader {
 	}
 }
 
-// savedModel is a session that says what its signatures parse.
+// savedModel is a session that describes the features that its signatures parse.
 type savedModel struct{ *session.Session }
 
-// Features is what [servable.FeaturesOf] asks for.
+// Features implements the interface of [servable.FeaturesOf].
 func (m savedModel) Features(signature string) []servable.Feature {
 	var all []servable.Feature
 	for _, f := range m.Session.Features(signature) {
@@ -81,7 +81,7 @@ func (m savedModel) Features(signature string) []servable.Feature {
 	return all
 }
 
-// onHost warns of what the device does not do for the model in dir.
+// onHost returns a function that warns of ops that the device does not run for the model in dir.
 func (o SavedModelOptions) onHost(dir string) func([]string, int) {
 	if o.Log == nil {
 		return nil
@@ -93,7 +93,7 @@ func (o SavedModelOptions) onHost(dir string) func([]string, int) {
 	}
 }
 
-// dryRunFailed logs that a signature of the model in dir refused values that were made up.
+// dryRunFailed returns a function that logs that a signature of the model in dir refused the values of a dry run.
 func (o SavedModelOptions) dryRunFailed(dir string) func(string, error) {
 	if o.Log == nil {
 		return nil

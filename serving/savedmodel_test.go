@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/serving/client"
 )
 
-// TestVersionWithoutVariables: a version that lost its variables does not take the place of the one before it.
+// TestVersionWithoutVariables: a version without its variables does not replace the previous one.
 func TestVersionWithoutVariables(t *testing.T) {
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
 	base := filepath.Join(t.TempDir(), "m")

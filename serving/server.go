@@ -30,7 +30,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// maxConnections is how many connections all ports have together.
+// maxConnections bounds the number of connections of all ports together.
 const maxConnections = 1 << 14
 
 // Server is a model server.
@@ -46,16 +46,16 @@ type Server struct {
 	page       *page.Page // nil: none
 	mirror     *shadow.Mirror
 	profiler   *profiler.Service
-	store      *objectstore.Store // of models in buckets
+	store      *objectstore.Store // for models in buckets
 	about      servable.About
 	repository repository
 	health     *health.Server
 	grpc       []*grpc.Server       // of the port and of the socket
-	rest       admission.HTTPServer // of the REST port, where there is one
+	rest       admission.HTTPServer // of the REST port, if there is one
 
 	places           *admission.Places // for connections, of all ports
 	connections      connections       // of rest
-	handshakeTimeout time.Duration     // in which a client that connects must say what it wants: TLS, and HTTP/2 or a request's headers
+	handshakeTimeout time.Duration     // time in which a new client must send what comes first: TLS, and HTTP/2 or a request's headers
 	keepAliveGrace   time.Duration
 	arrivalGrace     time.Duration
 
@@ -63,12 +63,12 @@ type Server struct {
 	available chan struct{} // closed when the models are available
 	draining  context.Context
 	drain     context.CancelFunc
-	ending    context.Context // ends some time after draining: requests that have not come whole are refused
+	ending    context.Context // ends some time after draining: incomplete requests are then refused
 	refuse    context.CancelFunc
 }
 
-// New makes a Server and listens; Run makes it answer. A Server that is not run
-// is to be closed.
+// New makes a Server and listens; Run makes it answer. Call Close for a Server that is
+// not run.
 func New(o Options) (*Server, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// addMetrics adds what others than requests say.
+// addMetrics adds the metrics that do not come from requests.
 func (s *Server) addMetrics() error {
 	return errors.Join(
 		s.registry.Gauge("serving_request_memory_bytes", "Bytes that requests hold.", func() float64 { return float64(s.memory.Used()) }),
@@ -122,7 +122,7 @@ func (s *Server) addMetrics() error {
 	)
 }
 
-// queued is how much waits for its turn.
+// queued returns the number of waiting requests or, with batching, of waiting rows.
 func (s *Server) queued() float64 {
 	if s.scheduler != nil {
 		return float64(s.scheduler.Queued())
@@ -136,15 +136,15 @@ func (s *Server) queued() float64 {
 	return float64(n)
 }
 
-// Addresses are where a Server listens, as host:port or a path; "" where it does not. Of the two loopback addresses it
-// is the IPv4 one.
+// Addresses are where a Server listens, as host:port or a path; "" if it does not. Of the two loopback addresses it is
+// the IPv4 one.
 type Addresses struct {
 	GRPC   string `json:"grpc,omitempty"`
 	REST   string `json:"rest,omitempty"`
 	Socket string `json:"socket,omitempty"`
 }
 
-// Addresses returns where s listens; free ports have been chosen.
+// Addresses returns where s listens, with the free ports that were chosen.
 func (s *Server) Addresses() Addresses {
 	return Addresses{GRPC: firstAddress(s.listeners.grpc), REST: firstAddress(s.listeners.rest), Socket: firstAddress(s.listeners.sockets())}
 }
@@ -155,11 +155,11 @@ func (s *Server) Ready() bool { return s.ready.Load() }
 // Available is closed when s is ready for the first time.
 func (s *Server) Available() <-chan struct{} { return s.available }
 
-// Run answers requests until ctx ends. It answers from the beginning, requests
-// for models with UNAVAILABLE until these are loaded; a config whose
-// models cannot be loaded is an error. When ctx ends it is no longer ready, takes no new
-// connections, asks clients to close theirs, lets requests finish for up to
-// Options.Drain, and unloads. It returns nil where all did finish.
+// Run answers requests until ctx ends. Until models are loaded, it answers requests
+// for them with UNAVAILABLE. It returns an error if models of the config cannot be
+// loaded. When ctx ends, s is not ready any more, accepts no new connections, asks
+// clients to close theirs, lets requests finish for up to Options.Drain, and unloads.
+// Run returns nil if all requests finished.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.o.Tracing != nil {
 		shutdown, err := tracing.Setup(ctx, s.o.Tracing.internal())
@@ -194,11 +194,11 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// serve begins to answer on all ports and sends errors of ports to failures.
+// serve starts answering on all ports and sends their errors to failures.
 func (s *Server) serve(work *sync.WaitGroup, failures chan<- error) {
 	take := func(serve func(net.Listener) error, l net.Listener, secure *tls.Config, placed func(net.Listener, admission.Refusal) net.Listener, refusal admission.Refusal) {
 		if secure != nil {
-			refusal = nil // the client would take it for a broken handshake
+			refusal = nil // the client would see a broken handshake
 		}
 		work.Go(func() {
 			if err := serve(placed(l, refusal)); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
@@ -273,7 +273,7 @@ func (s *Server) start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the Server: see Run. It is for Servers that are not run.
+// Close ends a Server that is not run.
 func (s *Server) Close() error {
 	s.ready.Store(false)
 	setHealth(s.health, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
@@ -308,8 +308,8 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.unload())
 }
 
-// unload unloads the models. Requests that were cut off have five seconds to release them: a run that does not end must
-// not keep the server from ending.
+// unload unloads the models. Aborted requests have five seconds to release them: a run that does not end must not
+// prevent the server from ending.
 func (s *Server) unload() error {
 	s.memory.Close()
 	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))

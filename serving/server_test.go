@@ -75,7 +75,7 @@ func TestLargeRequests(t *testing.T) {
 	}
 }
 
-// TestStartFails: a model that is wrong at the start ends the server.
+// TestStartFails: a model that cannot be loaded at the start ends the server.
 func TestStartFails(t *testing.T) {
 	root := folders(t, "m/1/wrong", "n/1")
 	for _, c := range []struct {
@@ -96,8 +96,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestIncompleteAtStart: a server that starts while a version is copied runs on, says why it is not ready, and serves the version once it
-// is whole.
+// TestIncompleteAtStart: a server that starts while a version is being copied runs on, says why it is not ready, and serves the version once it
+// is complete.
 func TestIncompleteAtStart(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
@@ -162,7 +162,7 @@ func TestOptionsFail(t *testing.T) {
 	}
 }
 
-// TestOnePort: a server may listen on one port alone, any that is free where 0 is asked for.
+// TestOnePort: a server may listen on only one port; 0 means any free port.
 func TestOnePort(t *testing.T) {
 	for _, l := range []Listen{{Host: "127.0.0.1", Port: -1}, {Host: "127.0.0.1", REST: -1}} {
 		s, err := New(Options{Loader: loader, Models: single(folders(t, "m/1"), "m"), Listen: l})
@@ -174,7 +174,7 @@ func TestOnePort(t *testing.T) {
 	}
 }
 
-// TestWhileLoading: until the models are there, requests get an error that says to try again.
+// TestWhileLoading: until the models are loaded, requests get an error that says to try again.
 func TestWhileLoading(t *testing.T) {
 	root := folders(t, "m/1")
 	gate := make(chan struct{})
@@ -199,7 +199,7 @@ func TestWhileLoading(t *testing.T) {
 	}
 }
 
-// TestFollowsFile: a config file that changes is taken in; one that is wrong changes nothing.
+// TestFollowsFile: a changed config file takes effect; an invalid one changes nothing.
 func TestFollowsFile(t *testing.T) {
 	root := folders(t, "m/1", "n/1")
 	file := filepath.Join(root, "models.txt")
@@ -225,7 +225,7 @@ func TestFollowsFile(t *testing.T) {
 	}
 }
 
-// TestFollowsRoot: all models below a root are served, those that come later too; a wrong one keeps no other from it.
+// TestFollowsRoot: all models below a root are served, including later ones; an invalid model does not affect others.
 func TestFollowsRoot(t *testing.T) {
 	root := folders(t, "a/1", "wrong/1/wrong")
 	s := run(t, Options{Models: Models{Root: root, Poll: time.Millisecond}}).wait(t)
@@ -263,7 +263,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A server with as many waiting for it as may is there, though nobody can connect.
+// A server whose queue of waiting connections is full is still there, although nobody can connect.
 func TestBusySocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)

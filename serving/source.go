@@ -15,17 +15,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Models says which models are served: one of Config, File and Root.
+// Models says which models are served, by one of Config, File and Root.
 type Models struct {
 	Config *config.ModelServerConfig
 	File   string // a ModelServerConfig in text form
-	Root   string // every folder in it that has versions is a model
+	Root   string // every folder in it with versions is a model
 	// Poll is the time between two looks at File or Root; 0: one look only.
 	Poll time.Duration
 }
 
-// ModelDirs is the Config of models by their names, each with its base path, whose newest version is served. A path that is not
-// absolute begins at the working directory.
+// ModelDirs returns a Config that serves the newest version of each model. bases has the models' base paths by name; relative
+// paths begin at the working directory.
 func ModelDirs(bases map[string]string) *config.ModelServerConfig {
 	whole := map[string]string{}
 	for name, base := range bases {
@@ -50,7 +50,7 @@ func (m Models) validate() error {
 	return nil
 }
 
-// read returns the config as it is now.
+// read returns the current config.
 func (m Models) read() (*config.ModelServerConfig, error) {
 	switch {
 	case m.File != "":
@@ -72,8 +72,8 @@ func (m Models) read() (*config.ModelServerConfig, error) {
 // reloadLimit bounds a reload in the background.
 const reloadLimit = 10 * time.Minute
 
-// follow reloads the config when its source has changed, until ctx ends. What was
-// set through the API in the meantime stays until then.
+// follow reloads the config when its source changes, until ctx ends. Changes through the
+// API stay in effect until then.
 func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 	if s.o.Models.Config != nil || s.o.Models.Poll <= 0 {
 		return
@@ -88,7 +88,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			return
 		}
 		next, err := s.o.Models.read()
-		same := proto.Equal(next, seen) // as a poll ago: nobody is in the middle of a change
+		same := proto.Equal(next, seen) // unchanged since the last poll: no write is in progress
 		seen = next
 		if err == nil && same && !proto.Equal(next, last) {
 			last = next

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/admission"
 )
 
-// Strangers who fill all places, on both ports, keep neither health checks nor clients out, and end no request that is computed.
+// Strangers that fill all places, on both ports, block neither health checks nor clients, and end no request in progress.
 func TestStrangersFillAllPlaces(t *testing.T) {
 	began, token := make(chan struct{}), make(chan struct{})
 	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: slow(began, token), Listen: Listen{Host: "127.0.0.1"}})
@@ -41,15 +41,15 @@ func TestStrangersFillAllPlaces(t *testing.T) {
 			}
 			strangers = append(strangers, c)
 			go func() {
-				_, _ = io.Copy(io.Discard, c) // of gRPC the settings come
+				_, _ = io.Copy(io.Discard, c) // gRPC sends its settings
 				ended.Add(1)
 			}()
 		}
-		for int(ended.Load()) < len(strangers)-8 && ctx.Err() == nil { // else they come at the same time as requests
+		for int(ended.Load()) < len(strangers)-8 && ctx.Err() == nil { // otherwise they would come at the same time as requests
 			time.Sleep(time.Millisecond)
 		}
 	}
-	defer func() { // an end would wait for the beginning of each
+	defer func() { // the end would wait for the beginning of each
 		for _, c := range strangers {
 			_ = c.Close()
 		}

@@ -16,8 +16,8 @@ import (
 )
 
 // TestSwaps: TensorFlow's half_plus_two and half_plus_three take turns as the newest
-// version of a model while clients ask for it. Each answer is that of the version that it
-// names, and none is missing. With GOESTIMATOR_ACCEPT=1 a swap a second for five minutes.
+// version of a model while clients send requests. Each response is that of the version that
+// it names, and none is missing. With GOESTIMATOR_ACCEPT=1, one swap per second for five minutes.
 func TestSwaps(t *testing.T) {
 	golden := []string{
 		testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123"),
@@ -65,7 +65,7 @@ func TestSwaps(t *testing.T) {
 					enough()
 				}
 				took[i] = append(took[i], time.Since(began))
-				time.Sleep(pace) // clients that think
+				time.Sleep(pace) // clients pause between requests
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func available(c servable.Catalog, version int) bool {
 	return newest.ID.Version == int64(version) && newest.State == servable.Available
 }
 
-// half asks for x/2 + 2 or x/2 + 3, as the version that answers is even or odd.
+// half requests x/2 + 2 or x/2 + 3, depending on whether the version that answers is even or odd.
 func half(ctx context.Context, c *client.Client, x float32) error {
 	p, err := c.Predict(ctx, client.Model{Name: "m"}, client.Inputs{"x": []float32{x}})
 	if err != nil {

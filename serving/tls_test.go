@@ -46,7 +46,7 @@ func certificate(t *testing.T) (files security.Files, trust *x509.CertPool) {
 	return files, trust
 }
 
-// TestTLS: both ports speak TLS and nothing else, the socket plaintext.
+// TestTLS: both ports accept only TLS, the socket plaintext.
 func TestTLS(t *testing.T) {
 	root := folders(t, "m/1")
 	files, trust := certificate(t)

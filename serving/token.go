@@ -2,11 +2,11 @@ package serving
 
 import "github.com/goestimator/goestimator/internal/serving/security"
 
-// Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
+// Token is a secret that requests send as "Authorization: Bearer <secret>". It is compared in constant time.
 type Token struct{ check *security.Token }
 
-// NewToken makes a Token of a secret, or of several, a line each: the old and the new one while clients change. Requests to
-// the paths in exempt need none, such as health checks; gRPC's health service never does.
+// NewToken makes a Token from one or several secrets, one per line: for example the old and the new one while clients
+// change. Requests to the paths in exempt, such as health checks, need no token; nor does gRPC's health service.
 func NewToken(secrets string, exempt ...string) (*Token, error) {
 	t, err := security.NewToken(secrets, exempt...)
 	if err != nil {
@@ -15,7 +15,7 @@ func NewToken(secrets string, exempt ...string) (*Token, error) {
 	return &Token{t}, nil
 }
 
-// ReadToken reads the secrets of NewToken from a file.
+// ReadToken is NewToken with the secrets in a file.
 func ReadToken(path string, exempt ...string) (*Token, error) {
 	t, err := security.ReadToken(path, exempt...)
 	if err != nil {

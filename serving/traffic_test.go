@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// numbered answers the number of its version, in place of x/2 + 2.
+// numbered is a model that returns the number of its version instead of x/2 + 2.
 type numbered struct {
 	Model
 	version float32
@@ -53,7 +53,7 @@ func divided(t *testing.T, root, fields string) Models {
 	return Models{File: file}
 }
 
-// doors are the ways to ask for m without a version, each with a routing key or without ("").
+// doors are the ways to request m without a version, each with or without ("") a routing key.
 func doors(t *testing.T, s *running) map[string]func(key string) float64 {
 	at := "http://" + s.Addresses().REST
 	rest := func(path, body string, answer func(text []byte) float64) func(string) float64 {
@@ -122,8 +122,8 @@ func doors(t *testing.T, s *running) map[string]func(key string) float64 {
 	}
 }
 
-// TestTraffic: requests that name no version are divided at every door, by key where they have one; a reload over gRPC changes the
-// weights; page, metadata and metrics say which version gets how much, and what came of it.
+// TestTraffic: requests that name no version are divided at every door, by key if they have one. A reload over gRPC changes the weights.
+// Page, metadata and metrics say which version gets how much, and with which results.
 func TestTraffic(t *testing.T) {
 	root := folders(t, "m/1", "m/2", "m/3")
 	s := run(t, Options{Loader: loadNumbered, Metrics: "/metrics", Models: divided(t, root, `traffic {version: 1 weight: 3} traffic {version: 2 weight: 1}`)}).wait(t)
@@ -181,8 +181,8 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestShadow: copies of what came in at every door are answered by the other version, whose answers clients do not see; the differences
-// are counted.
+// TestShadow: the other version answers copies of the requests at every door. Clients do not see these answers; the differences are
+// counted.
 func TestShadow(t *testing.T) {
 	s := run(t, Options{Loader: loadNumbered, Metrics: "/metrics",
 		Models: divided(t, folders(t, "m/1", "m/2"), `traffic {version: 1 weight: 1} shadow {version: 2}`)}).wait(t)

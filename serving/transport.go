@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/reflection"
 )
 
-// service makes the inference service of one entry point.
+// service makes the inference service for one entry point.
 func (s *Server) service(entrypoint string) *inference.Service {
 	return &inference.Service{
 		Models: source{s.models}, Observers: s.observers, Entrypoint: entrypoint,
@@ -31,7 +31,7 @@ func (s *Server) service(entrypoint string) *inference.Service {
 	}
 }
 
-// openInference makes the service of the Open Inference Protocol of one entry point.
+// openInference makes the service of the Open Inference Protocol for one entry point.
 func (s *Server) openInference(entrypoint string) *openinference.Service {
 	return &openinference.Service{Inference: s.service(entrypoint), Catalog: s.models, Repository: &s.repository, Ready: s.Ready, Version: s.o.Version}
 }
@@ -41,21 +41,21 @@ const streamWindow = 1 << 20
 
 // Limits of calls before their token is checked.
 const (
-	maxSmallMessage = 4 << 10          // bytes of a message to the services of health and reflection
-	healthTimeout   = 10 * time.Second // in which a message to the service of health must come
-	healthCalls     = 100              // calls to it that a connection has going on
+	maxSmallMessage = 4 << 10          // bytes of a message to the health and reflection services
+	healthTimeout   = 10 * time.Second // in which a message to the health service must arrive
+	healthCalls     = 100              // concurrent calls to the health service on a connection
 )
 
-// newGRPC makes a gRPC server with all services; secure is nil for plaintext, remote where other machines reach it.
+// newGRPC makes a gRPC server with all services. secure is nil for plaintext; remote says whether other machines can reach it.
 func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	opts := []grpc.ServerOption{
-		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
+		// Fixed windows: otherwise every request is followed by a ping that measures the connection.
 		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
-		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
+		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // reuse goroutines whose stacks have already grown
 		grpc.MaxHeaderListSize(admission.MaxHeaders), grpc.ConnectionTimeout(s.handshakeTimeout),
 		grpc.ChainUnaryInterceptor(s.registry.Unary, s.logAdmin),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.logAdminStream, s.endStreams),
-		// Clients may keep connections through proxies alive; connections of hosts that are gone are closed.
+		// Clients may keep connections through proxies alive. Connections to lost hosts are closed.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 	}
@@ -80,7 +80,7 @@ func (s *Server) newGRPC(secure *tls.Config, remote bool) *grpc.Server {
 	return g
 }
 
-// reflectionServer is a server whose reflection takes short messages.
+// reflectionServer is a server whose reflection service accepts only short messages.
 type reflectionServer struct {
 	admission.Limited
 	reflection.ServiceInfoProvider
@@ -94,8 +94,8 @@ func (s *Server) metrics() (value func(name string) int64) {
 	}
 }
 
-// endStreams ends streams, such as health watches, when the server drains: they
-// would never end by themselves. Those that wait for a message end by their Ending.
+// endStreams ends streams, such as health watches, when the server drains, since they
+// would never end by themselves. Streams that wait for a message end by their Ending.
 func (s *Server) endStreams(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, stop := context.WithCancel(stream.Context())
 	defer stop()
@@ -112,8 +112,8 @@ type endingStream struct {
 // Context implements grpc.ServerStream.
 func (s endingStream) Context() context.Context { return s.ctx }
 
-// services are the names that gRPC's health service knows: TensorFlow Serving's
-// short names, the full names, and the server as a whole.
+// services are the names known to gRPC's health service: TensorFlow Serving's short
+// names, the full names, and "" for the server as a whole.
 var services = []string{"", "PredictionService", "ModelService", grpcapi.PredictionService, grpcapi.ModelService, openinference.Name}
 
 func newHealth() *health.Server {
@@ -151,7 +151,7 @@ func (s *Server) newREST() admission.HTTPServer {
 	}
 	return admission.BoundHTTP(&http.Server{
 		Handler: s.closeOnDrain(h), TLSConfig: s.o.RESTTLS, ConnState: s.connections.setState,
-		// ReadTimeout is for bodies of requests that do not get as far as package rest, which has a time of its own.
+		// ReadTimeout is for requests that do not reach package rest, which has its own timeout.
 		ReadHeaderTimeout: s.handshakeTimeout, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: admission.ErrorLog(s.o.Log),
 	})

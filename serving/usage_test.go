@@ -12,13 +12,13 @@ import (
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// heavy is a model that says what it takes.
+// heavy is a model that reports its memory use.
 type heavy struct{ Model }
 
 func (heavy) Memory() int64 { return 3 << 20 }
 func (heavy) Queued() int   { return 4 }
 
-// TestUsage: metadata, the page and the metrics say what a version takes, and which server this is, batched or not.
+// TestUsage: metadata, the page and the metrics report the memory of a version, and which server this is, batched or not.
 func TestUsage(t *testing.T) {
 	load := func(context.Context, string) (Model, error) { return heavy{modeltest.New()}, nil }
 	for _, o := range []Options{{}, {Batching: &Batching{BatchingParameters: DefaultBatching()}, Overload: &Overload{}}} {
@@ -62,7 +62,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSavedModel: a SavedModel says what its variables hold.
+// TestMemoryOfSavedModel: a SavedModel reports the memory of its variables.
 func TestMemoryOfSavedModel(t *testing.T) {
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu")
 	s := run(t, Options{Loader: SavedModels(SavedModelOptions{}), Models: Models{Config: ModelDirs(map[string]string{"m": golden})}}).wait(t)

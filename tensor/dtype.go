@@ -29,7 +29,7 @@ const (
 	Uint64     DType = 23
 )
 
-// Element types that tensors keep and move, and nothing computes with. An Int4 or Uint4 takes a byte.
+// Element types that tensors can only hold: nothing computes with them. An Int4 or Uint4 takes a byte.
 const (
 	QInt8        DType = 11
 	QUint8       DType = 12
@@ -71,7 +71,7 @@ func (d DType) Size() int {
 	return sizes[d]
 }
 
-// sizes has the sizes of dtypes by number: Size is asked for every tensor that is made.
+// sizes has the sizes of dtypes by number. It is a table since Size is called for every new tensor.
 var sizes = func() (s [32]int) {
 	for d, e := range dtypes {
 		s[d] = e.size
@@ -87,7 +87,7 @@ func (d DType) Float() bool {
 // Half reports whether d is a floating-point type of 16 bits.
 func (d DType) Half() bool { return d == Float16 || d == BFloat16 }
 
-// ParseDType returns the type of a name that String gives.
+// ParseDType returns the type with the given name, as returned by String.
 func ParseDType(name string) (DType, error) {
 	for d, e := range dtypes {
 		if e.name == name && d != Invalid {

@@ -2,7 +2,7 @@ package tensor
 
 import "math"
 
-// Float16Bits returns the bits of the IEEE 754 binary16 that is nearest to v, ties to even; 65520 and more are infinite. A NaN stays one.
+// Float16Bits returns the bits of the IEEE 754 binary16 nearest to v, ties to even. 65520 and more become infinite; NaN stays NaN.
 func Float16Bits(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign, b := uint16(b>>16&0x8000), b&0x7fffffff
@@ -18,7 +18,7 @@ func Float16Bits(v float32) uint16 {
 	return sign | uint16((b-112<<23)>>13)
 }
 
-// Float16FromBits returns the value of a binary16. A signaling NaN becomes a quiet one, as by the instructions of CPUs.
+// Float16FromBits returns the value of a binary16. A signaling NaN becomes a quiet one, as with CPU instructions.
 func Float16FromBits(h uint16) float32 {
 	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exp {
@@ -34,7 +34,7 @@ func Float16FromBits(h uint16) float32 {
 	return math.Float32frombits(sign | (exp+112)<<23 | frac<<13)
 }
 
-// BFloat16Bits returns the bits of the bfloat16 that is nearest to v, ties to even. A NaN stays one.
+// BFloat16Bits returns the bits of the bfloat16 nearest to v, ties to even. NaN stays NaN.
 func BFloat16Bits(v float32) uint16 {
 	b := math.Float32bits(v)
 	if v != v {

@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// Tensor is a dense tensor in host memory. Numeric elements lie in Bytes,
-// row-major and little-endian; strings lie in Strings. A Tensor may be a view
-// of memory that somebody else owns (an Arrow buffer, a variable): who hands it
-// out says for how long it is valid.
+// Tensor is a dense tensor in host memory. Numeric elements are in Bytes, row-major and
+// little-endian; strings are in Strings. A Tensor may be a view of memory that another
+// object owns (an Arrow buffer, a variable). The function that returns such a Tensor
+// documents how long it is valid.
 type Tensor struct {
 	DType   DType
 	Shape   []int // empty: a scalar
@@ -23,7 +23,7 @@ type Element interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool | complex64 | complex128
 }
 
-// TypeOf returns the DType whose elements are Go's T.
+// TypeOf returns the DType whose elements are of type T.
 func TypeOf[T Element]() DType {
 	var z T
 	switch any(z).(type) {
@@ -68,7 +68,7 @@ func New(d DType, shape ...int) *Tensor {
 	size := n * d.Size()
 	if len(shape) <= smallRank && size <= 8*smallWords {
 		s := &small{Tensor: Tensor{DType: d}}
-		if len(shape) > 0 { // that of a scalar is nil
+		if len(shape) > 0 { // a scalar's shape is nil
 			s.Shape = s.shape[:len(shape):len(shape)]
 			copy(s.Shape, shape)
 		}
@@ -80,8 +80,8 @@ func New(d DType, shape ...int) *Tensor {
 	return &Tensor{DType: d, Shape: append([]int(nil), shape...), Bytes: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)}
 }
 
-// small is a tensor with its shape and elements in one piece of memory: models of
-// feature columns make hundreds of such for a request.
+// small is a tensor with its shape and elements in one allocation: models of feature
+// columns make hundreds of these for a request.
 type small struct {
 	Tensor
 	shape [smallRank]int
@@ -91,7 +91,7 @@ type small struct {
 const smallRank, smallWords = 2, 2
 
 // FromSlice returns a tensor of the given shape that aliases data.
-// It fails where the number of elements differs.
+// It fails if the number of elements differs.
 func FromSlice[T Element](data []T, shape ...int) (*Tensor, error) {
 	if n := NumElements(shape); n != len(data) {
 		return nil, fmt.Errorf("shape %v holds %d elements, got %d", shape, n, len(data))
@@ -107,7 +107,7 @@ func Scalar[T Element](v T) *Tensor {
 	return t
 }
 
-// FromStrings returns a tensor of byte strings; shape must hold len(values) elements.
+// FromStrings returns a tensor of byte strings; shape must have len(values) elements.
 func FromStrings(values [][]byte, shape ...int) (*Tensor, error) {
 	if n := NumElements(shape); n != len(values) {
 		return nil, fmt.Errorf("shape %v holds %d elements, got %d strings", shape, n, len(values))
@@ -115,14 +115,14 @@ func FromStrings(values [][]byte, shape ...int) (*Tensor, error) {
 	return &Tensor{DType: String, Shape: append([]int(nil), shape...), Strings: values}, nil
 }
 
-// NormalizeBools makes every byte of booleans that is not 0 a 1, as Go's booleans and kernels take them: bytes of strangers may be any.
+// NormalizeBools turns every nonzero byte of booleans into 1, as Go and kernels expect. Bytes from outside may have any value.
 func NormalizeBools(b []byte) {
 	for i := range b {
 		b[i] = min(b[i], 1)
 	}
 }
 
-// Values returns t's elements as a slice that aliases t, or nil where t's type is not T's.
+// Values returns t's elements as a slice that aliases t, or nil if t's elements are not of type T.
 func Values[T Element](t *Tensor) []T {
 	if t.DType != TypeOf[T]() || len(t.Bytes) == 0 {
 		return nil
@@ -134,10 +134,10 @@ func Values[T Element](t *Tensor) []T {
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return NumElements(t.Shape) }
 
-// StringHeader is how many bytes a tensor takes for each string besides its text: the size of a []byte.
+// StringHeader is the number of bytes that a tensor takes for each string in addition to its text: the size of a []byte.
 const StringHeader = 24
 
-// MemoryBytes returns how many bytes the elements of t take.
+// MemoryBytes returns the number of bytes that the elements of t take.
 func (t *Tensor) MemoryBytes() int {
 	n := len(t.Bytes)
 	for _, s := range t.Strings {
@@ -201,11 +201,11 @@ func (t *Tensor) Float(i int) float64 {
 	return math.NaN()
 }
 
-// bits16 returns element i of a type of 16 bits as it lies in memory.
+// bits16 returns the bits of element i of a 16-bit type.
 func (t *Tensor) bits16(i int) uint16 { return binary.NativeEndian.Uint16(t.Bytes[2*i:]) }
 
-// Int returns element i of a tensor of integers or truths exactly; of uint64, those
-// from 2^63 wrap. Of other types it is 0.
+// Int returns element i of a tensor of integers or booleans exactly, except that uint64
+// values from 2^63 on wrap. For other types it returns 0.
 func (t *Tensor) Int(i int) int64 {
 	switch t.DType {
 	case Int64:

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// Cluster is servers in this process. It is safe for concurrent use.
+// Cluster is a cluster of servers in this process. It is safe for concurrent use.
 type Cluster struct {
 	spec    runconfig.ClusterSpec
 	options options
@@ -33,7 +33,7 @@ type task struct {
 
 func (t task) String() string { return fmt.Sprintf("/job:%s/task:%d", t.job, t.index) }
 
-// running is a server with what ends it.
+// running is a server and the function that ends it.
 type running struct {
 	stop  context.CancelFunc
 	ended chan error
@@ -47,15 +47,15 @@ type options struct {
 	paths []string
 }
 
-// Log is where servers log; they do not, otherwise.
+// Log sets where servers log; by default they do not log.
 func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// AllowPaths are folders where graphs may read and write files.
+// AllowPaths sets the folders in which graphs may read and write files.
 func AllowPaths(folders ...string) Option {
 	return func(o *options) { o.paths = append(o.paths, folders...) }
 }
 
-// Start starts the tasks of a cluster: how many of each job, such as {"worker": 2, "ps": 1}.
+// Start starts a cluster with the given number of tasks of each job, such as {"worker": 2, "ps": 1}.
 func Start(jobs map[string]int, opts ...Option) (*Cluster, error) {
 	c := &Cluster{options: options{log: slog.New(slog.DiscardHandler)}, running: map[task]*running{}}
 	for _, f := range opts {
@@ -91,8 +91,8 @@ func Start(jobs map[string]int, opts ...Option) (*Cluster, error) {
 	return c, nil
 }
 
-// Target is where sessions are opened at a task: "grpc://127.0.0.1:port". It is empty, which Dial refuses, for a task that
-// the cluster does not have.
+// Target returns the target by which sessions are opened at a task: "grpc://127.0.0.1:port". It is "", which Dial refuses,
+// for a task that the cluster does not have.
 func (c *Cluster) Target(job string, index int) string {
 	address, ok := c.spec.Address(job, index)
 	if !ok {
@@ -101,7 +101,7 @@ func (c *Cluster) Target(job string, index int) string {
 	return "grpc://" + address
 }
 
-// StartTask starts a task again that StopTask has ended. It has no variables and no sessions.
+// StartTask restarts a task that StopTask has ended, without variables and sessions.
 func (c *Cluster) StartTask(job string, index int) error {
 	t := task{job, index}
 	address, ok := c.spec.Address(job, index)
@@ -134,7 +134,7 @@ func (c *Cluster) StartTask(job string, index int) error {
 	return nil
 }
 
-// StopTask ends a task as a kill does: its steps fail and its variables are gone.
+// StopTask ends a task like a kill: its steps fail and its variables are lost.
 func (c *Cluster) StopTask(job string, index int) error {
 	t := task{job, index}
 	c.mu.Lock()

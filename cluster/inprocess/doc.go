@@ -1,4 +1,4 @@
-// Package inprocess runs the servers of a cluster in this process, for tests and notebooks: each is a master and a worker, as
-// `goestimator server` is, on a port of loopback. Go programs reach them by package cluster, Python by
+// Package inprocess runs the servers of a cluster in this process, for tests and notebooks. Like `goestimator server`,
+// each is a master and a worker, on a loopback port. Go programs use them through package cluster, Python programs through
 // tf.compat.v1.Session(c.Target("worker", 0)).
 package inprocess

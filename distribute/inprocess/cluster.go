@@ -11,11 +11,10 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// Program is what each task runs. It ends when its context does.
+// Program is the program of a task. It must return when its context ends.
 type Program func(ctx context.Context, rc runconfig.RunConfig) error
 
-// Cluster is a cluster whose tasks are goroutines. Its methods may be called by
-// several goroutines.
+// Cluster is a cluster whose tasks are goroutines. It is safe for concurrent use.
 type Cluster struct {
 	program Program
 	ports   *freeport.Reservation
@@ -23,12 +22,12 @@ type Cluster struct {
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed when a task ends
-	failures []*TaskError  // that were not returned yet
+	failures []*TaskError  // failures not yet returned
 	closed   bool
 }
 
-// New picks a port of loopback for each task; none is started. The options go
-// into each task's RunConfig.
+// New returns a cluster, and picks a loopback port for each task. It starts no task. The
+// options apply to each task's RunConfig.
 func New(tasks Tasks, program Program, opts ...runconfig.Option) (*Cluster, error) {
 	if program == nil {
 		return nil, errors.New("in-process cluster: expected a program")
@@ -47,7 +46,7 @@ func New(tasks Tasks, program Program, opts ...runconfig.Option) (*Cluster, erro
 	return c, nil
 }
 
-// configure gives each task its address and its RunConfig. The evaluator has no address.
+// configure sets the address and the RunConfig of each task. The evaluator has no address.
 func (c *Cluster) configure(all []Task, opts []runconfig.Option) error {
 	jobs := map[string][]string{}
 	for i, t := range all {
@@ -67,9 +66,9 @@ func (c *Cluster) configure(all []Task, opts []runconfig.Option) error {
 	return nil
 }
 
-// Run runs a program in all tasks of a new cluster. It returns when all tasks but
-// the parameter servers have ended, or with the first error of a task, a *TaskError, when
-// the others were ended. The end of ctx ends all.
+// Run runs a program in all tasks of a new cluster. It returns when all tasks except the
+// parameter servers have ended. After the first error of a task it ends the others and
+// returns that error, a *TaskError. The end of ctx ends all tasks.
 func Run(ctx context.Context, tasks Tasks, program Program, opts ...runconfig.Option) error {
 	c, err := New(tasks, program, opts...)
 	if err != nil {
@@ -78,13 +77,13 @@ func Run(ctx context.Context, tasks Tasks, program Program, opts ...runconfig.Op
 	if err = c.Start(ctx); err == nil {
 		err = c.Wait(ctx)
 	}
-	if err == nil && ctx.Err() != nil { // which ended the programs, before Wait saw it
+	if err == nil && ctx.Err() != nil { // ctx ended the programs before Wait saw its end
 		err = context.Cause(ctx)
 	}
 	return errors.Join(err, c.Close())
 }
 
-// Tasks returns the tasks of some jobs, or all.
+// Tasks returns the tasks of the given jobs; without jobs, all.
 func (c *Cluster) Tasks(jobs ...string) []Task {
 	var out []Task
 	for _, t := range c.tasks {
@@ -95,7 +94,7 @@ func (c *Cluster) Tasks(jobs ...string) []Task {
 	return out
 }
 
-// RunConfig is what the program of a task is called with.
+// RunConfig returns the RunConfig of a task, with which its program is called.
 func (c *Cluster) RunConfig(t Task) (runconfig.RunConfig, error) {
 	found, err := c.find(t)
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *Cluster) RunConfig(t Task) (runconfig.RunConfig, error) {
 	return found.config, nil
 }
 
-// find returns a task; the cluster's tasks stay the same.
+// find returns a task. It needs no lock: the cluster's tasks do not change.
 func (c *Cluster) find(t Task) (*task, error) {
 	i := slices.IndexFunc(c.tasks, func(x *task) bool { return x.Task == t })
 	if i < 0 {
@@ -113,7 +112,7 @@ func (c *Cluster) find(t Task) (*task, error) {
 	return c.tasks[i], nil
 }
 
-// findAll returns some tasks, all of the cluster for none.
+// findAll returns the given tasks; without any, all of the cluster.
 func (c *Cluster) findAll(tasks []Task) ([]*task, error) {
 	if len(tasks) == 0 {
 		return c.tasks, nil

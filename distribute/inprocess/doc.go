@@ -1,9 +1,9 @@
-// Package inprocess is a cluster in one process, for tests and notebooks: its
-// tasks are goroutines, which talk to each other over loopback as the processes of
-// a real cluster do.
+// Package inprocess runs a cluster in one process, for tests and notebooks. Its tasks
+// are goroutines, which communicate over loopback like the processes of a real
+// cluster.
 //
-// The program of each task is a function. It does what the main function of a
-// binary does with the RunConfig of its TF_CONFIG:
+// The program of each task is a function. It does what a binary's main function would
+// do with the RunConfig from TF_CONFIG:
 //
 //	program := func(ctx context.Context, rc runconfig.RunConfig) error {
 //		if rc.TaskType() == runconfig.PS {
@@ -14,7 +14,7 @@
 //	}
 //	err := inprocess.Run(ctx, inprocess.Tasks{Chief: 1, Workers: 3, PS: 2}, program, options...)
 //
-// In a notebook the chief may be what the cells do, and the other tasks goroutines:
+// In a notebook the cells may be the chief, and the other tasks goroutines:
 //
 //	c, err := inprocess.New(inprocess.Tasks{Chief: 1, Workers: 3, PS: 2}, program, options...)
 //	defer c.Close()
@@ -23,9 +23,9 @@
 //
 // # Losing tasks
 //
-// Cluster.Kill ends a task as the end of its process would: the others see its
-// connections end, and nobody answers at its address. Cluster.Start starts it again.
-// The goroutine of a task can only end by itself: its context has ended, and all its
-// calls to others fail. So what it does with files, up to its end, is done. To test
-// the loss of a process in the middle of a write, run processes.
+// Cluster.Kill ends a task like the end of its process: the others see its connections
+// end, and its address no longer answers. Cluster.Start starts it again. A goroutine
+// cannot be killed: the task's context ends, and all its calls to other tasks fail, but
+// it goes on writing files until it returns. To test the loss of a process in the middle
+// of a write, run processes.
 package inprocess

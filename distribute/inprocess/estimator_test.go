@@ -26,7 +26,7 @@ func lineModel(mc *estimator.ModelContext, features models.Features, labels mode
 	return spec, nil
 }
 
-// lineInput is its points, for ever where it trains.
+// lineInput is points of the line, repeated forever in training.
 func lineInput(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	points, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, []float32{-1, 0, 1, 2}, 1), inputs.Slice("y", inputs.Label, []float32{-1, 1, 3, 5}, 1))
 	if err != nil {
@@ -39,7 +39,7 @@ func lineInput(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	return inputs.Pipe(points, inputs.Repeat(n), inputs.Batch(4, false)), nil
 }
 
-// TestEstimator: an Estimator's train_and_evaluate runs in all tasks, the evaluator among them.
+// TestEstimator: an Estimator's train_and_evaluate runs in all tasks, including the evaluator.
 func TestEstimator(t *testing.T) {
 	for _, tasks := range []inprocess.Tasks{{Chief: 1, Workers: 1, PS: 1, Evaluator: 1}, {Chief: 1, Workers: 1, Evaluator: 1}} {
 		strategy := "parameter_server"

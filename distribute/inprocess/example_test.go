@@ -42,7 +42,7 @@ func Example() {
 	// epoch 2: 30 steps
 }
 
-// trainInEpochs is what the chief does.
+// trainInEpochs is the chief's loop.
 func trainInEpochs(ctx context.Context, cluster *inprocess.Cluster) error {
 	rc, err := cluster.RunConfig(inprocess.Task{Job: runconfig.Chief})
 	if err != nil {

@@ -31,7 +31,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// untilEnd is a program that goes on until its context ends.
+// untilEnd is a program that runs until its context ends.
 func untilEnd(ctx context.Context, _ runconfig.RunConfig) error {
 	<-ctx.Done()
 	return context.Cause(ctx)
@@ -45,7 +45,7 @@ func TestTasks(t *testing.T) {
 	err := inprocess.Run(bounded(t), inprocess.Tasks{Chief: 1, Workers: 2, PS: 2, Evaluator: 1}, func(ctx context.Context, rc runconfig.RunConfig) error {
 		mu.Lock()
 		ran = append(ran, inprocess.Task{Job: rc.TaskType(), Index: rc.TaskID()}.String())
-		spec[rc.ClusterSpec().String()] = rc.TaskType() != runconfig.Evaluator // its cluster is not told it
+		spec[rc.ClusterSpec().String()] = rc.TaskType() != runconfig.Evaluator // it does not know its cluster
 		mu.Unlock()
 		if rc.TaskType() == runconfig.PS {
 			<-ctx.Done() // Run does not wait for it
@@ -70,7 +70,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestErrorOfATask: it ends all, and has the task's name.
+// TestErrorOfATask: the error of a task ends all tasks, and has the task's name.
 func TestErrorOfATask(t *testing.T) {
 	failing := inprocess.Task{Job: runconfig.Worker, Index: 1}
 	err := inprocess.Run(bounded(t), inprocess.Tasks{Chief: 1, Workers: 3, PS: 1}, func(ctx context.Context, rc runconfig.RunConfig) error {
@@ -96,7 +96,7 @@ func TestGoexit(t *testing.T) {
 	}
 }
 
-// TestErrorsWithoutWait: Close returns them.
+// TestErrorsWithoutWait: Close returns errors that Wait did not.
 func TestErrorsWithoutWait(t *testing.T) {
 	c, err := inprocess.New(inprocess.Tasks{Chief: 1, PS: 1}, func(context.Context, runconfig.RunConfig) error { return errMade })
 	if err != nil {
@@ -120,7 +120,7 @@ func TestErrorsWithoutWait(t *testing.T) {
 	}
 }
 
-// TestEnd: the end of the context, and Close, end all programs; ports are given back.
+// TestEnd: the end of the context, and Close, end all programs and free the ports.
 func TestEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started := make(chan struct{}, 2)
@@ -154,7 +154,7 @@ func TestEnd(t *testing.T) {
 	l.Close()
 }
 
-// TestRefusals: what cannot be is an error that says so.
+// TestRefusals: invalid uses are errors that say what is wrong.
 func TestRefusals(t *testing.T) {
 	for want, tasks := range map[string]inprocess.Tasks{
 		"no task trains":                 {PS: 2, Evaluator: 1},
@@ -199,7 +199,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestKillIsBounded: a program that does not heed its context is an error of Kill, when Kill's context ends.
+// TestKillIsBounded: if a program ignores its context, Kill returns an error when its own context ends.
 func TestKillIsBounded(t *testing.T) {
 	release := make(chan struct{})
 	c, err := inprocess.New(inprocess.Tasks{Chief: 1}, func(context.Context, runconfig.RunConfig) error {

@@ -75,7 +75,7 @@ func (l *line) steps(ctx context.Context, c *distribute.Coordinator, n int) erro
 	return c.Join(ctx)
 }
 
-// TestKillWorker: a function whose worker is killed runs again, on the other one; then the killed one comes back.
+// TestKillWorker: a function whose worker is killed runs again on the other worker; then the killed one comes back.
 func TestKillWorker(t *testing.T) {
 	t.Parallel()
 	coordinated(t, func(ctx context.Context, j *job, l *line, c *distribute.Coordinator) error {
@@ -106,7 +106,7 @@ func TestKillWorker(t *testing.T) {
 	})
 }
 
-// TestKillServer: the Coordinator says that the variables are gone, and goes on from the checkpoint.
+// TestKillServer: the Coordinator reports that the variables are lost, and continues from the checkpoint.
 func TestKillServer(t *testing.T) {
 	t.Parallel()
 	coordinated(t, func(ctx context.Context, j *job, l *line, c *distribute.Coordinator) error {
@@ -136,7 +136,7 @@ func TestKillServer(t *testing.T) {
 	})
 }
 
-// TestKillInLockStep: workers that train together go on, from the checkpoint, when one that was killed is started again.
+// TestKillInLockStep: workers in lock step continue from the checkpoint when a killed worker is started again.
 func TestKillInLockStep(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)
@@ -183,7 +183,7 @@ func TestKillInLockStep(t *testing.T) {
 	}
 }
 
-// TestKillChief: a chief that is started again goes on from its checkpoint, with the workers that are there.
+// TestKillChief: a restarted chief continues from its checkpoint, with the existing workers.
 func TestKillChief(t *testing.T) {
 	t.Parallel()
 	ctx := bounded(t)

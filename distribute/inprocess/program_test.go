@@ -34,11 +34,11 @@ type line struct {
 	perWorker   *distribute.WorkerDataset
 }
 
-// blocker makes one run of the function block go on until its context ends.
+// blocker makes one run of the function block last until its context ends.
 type blocker struct {
-	armed   chan struct{} // has an element where the next run is to block
-	blocked chan int      // the worker that does
-	reached chan error    // what it gets when it calls a parameter server afterwards
+	armed   chan struct{} // has an element if the next run must block
+	blocked chan int      // the worker that blocks
+	reached chan error    // the error of its later call to a parameter server
 }
 
 func newBlocker() *blocker {
@@ -118,7 +118,7 @@ func (l *line) runStep(ctx context.Context, call *distribute.RemoteCall) ([]*ten
 	return []*tensor.Tensor{tensor.Scalar(res.Loss())}, nil
 }
 
-// loop makes steps until the global step is that many, and saves each; reached is called after each.
+// loop makes steps up to a global step, saves after each, and then calls reached.
 func (l *line) loop(ctx context.Context, until int64, reached func(step int64)) error {
 	for {
 		err := l.pass(ctx, until, reached)

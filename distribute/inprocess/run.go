@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrKilled is the cause of the end of a killed task's context.
+// ErrKilled is the cause with which a killed task's context ends.
 var ErrKilled = errors.New("the task is killed")
 
 var errClosed = errors.New("the in-process cluster is closed")
@@ -27,7 +27,7 @@ func (e *TaskError) Error() string { return fmt.Sprintf("%v: %v", e.Task, e.Err)
 // Unwrap returns the program's error.
 func (e *TaskError) Unwrap() error { return e.Err }
 
-// task is a task of a cluster, which may run several times, once at a time.
+// task is a task of a cluster. It may run several times, one after the other.
 type task struct {
 	Task
 	config  runconfig.RunConfig
@@ -52,8 +52,8 @@ func (r *run) ended() bool {
 	}
 }
 
-// Start starts tasks, all for none. A task that was killed or has ended runs
-// the program again, as a process that is started again. The end of ctx ends their contexts.
+// Start starts the given tasks; without any, all. A task that was killed or has ended runs the
+// program again, like a restarted process. The end of ctx ends the tasks' contexts.
 func (c *Cluster) Start(ctx context.Context, tasks ...Task) error {
 	all, err := c.findAll(tasks)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Cluster) runTask(ctx context.Context, r *run, t *task) {
 	err = c.program(ctx, t.config)
 }
 
-// ended notes the end of a program. What it returns after its context's end is the end's doing.
+// ended records the end of a program. It ignores errors after the end of the program's context.
 func (c *Cluster) ended(ctx context.Context, r *run, t *task, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Cluster) ended(ctx context.Context, r *run, t *task, err error) {
 	c.changed = make(chan struct{})
 }
 
-// Kill ends tasks as the end of their processes would, and returns when their programs
-// have ended; what these return is dropped. Tasks that do not run stay as they are.
+// Kill ends tasks like the end of their processes, and returns when their programs have
+// ended. It ignores the errors of these programs, and tasks that do not run.
 func (c *Cluster) Kill(ctx context.Context, tasks ...Task) error {
 	var all []*task
 	for _, t := range tasks {
@@ -116,7 +116,7 @@ func (c *Cluster) Kill(ctx context.Context, tasks ...Task) error {
 	return nil
 }
 
-// kill ends one task. Its connections end before its context does, so that it says goodbye to nobody.
+// kill ends one task. Its connections end before its context does, so that it cannot tell other tasks.
 func (c *Cluster) kill(ctx context.Context, t *task) error {
 	c.mu.Lock()
 	r := t.run
@@ -133,16 +133,16 @@ func (c *Cluster) kill(ctx context.Context, t *task) error {
 		select {
 		case <-r.done:
 			return nil
-		case <-time.After(time.Millisecond): // it may have joined the cluster just now
+		case <-time.After(time.Millisecond): // it may have joined the cluster in the meantime
 		case <-ctx.Done():
 			return fmt.Errorf("its program goes on: %w", context.Cause(ctx))
 		}
 	}
 }
 
-// Wait returns when all tasks that were started have ended, but for parameter
-// servers, or with the first error of a task, a *TaskError. Such a task may be started
-// again; the others run on, until Close.
+// Wait returns when all started tasks except parameter servers have ended, or with the
+// first error of a task, a *TaskError. That task may be started again; the others run on
+// until Close.
 func (c *Cluster) Wait(ctx context.Context) error {
 	for {
 		changed, ended, err := c.look()
@@ -157,7 +157,7 @@ func (c *Cluster) Wait(ctx context.Context) error {
 	}
 }
 
-// look reports whether the tasks that are waited for have ended, and the first error that was not returned yet.
+// look reports whether the tasks that Wait waits for have ended, and the first error that was not returned yet.
 func (c *Cluster) look() (changed chan struct{}, ended bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +173,10 @@ func (c *Cluster) look() (changed chan struct{}, ended bool, err error) {
 	return nil, true, nil
 }
 
-// Close ends all tasks by their contexts, waits for their programs, and gives the
-// ports back. Parameter servers, which would wait for a chief that saves, are killed when
-// the others have ended. Close returns errors of tasks that had ended before, and that Wait
-// has not returned. A second Close does nothing.
+// Close ends all tasks by their contexts, waits for their programs, and frees the ports.
+// It kills parameter servers, which would wait for the chief to save, when the others have
+// ended. It returns errors of tasks that ended before Close and that Wait has not
+// returned. A second Close does nothing.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -185,7 +185,7 @@ func (c *Cluster) Close() error {
 	}
 	c.closed = true
 	c.mu.Unlock()
-	for _, t := range c.tasks { // their runs stay the same now
+	for _, t := range c.tasks { // runs no longer change
 		if t.run != nil {
 			t.run.cancel(errClosed)
 		}

@@ -9,19 +9,19 @@ import (
 
 // Tasks says how many tasks of each kind a cluster has.
 type Tasks struct {
-	Chief     int // 0 or 1; without one the first worker takes its part
+	Chief     int // 0 or 1; without a chief the first worker takes its place
 	Workers   int
 	PS        int // parameter servers
 	Evaluator int // 0 or 1
 }
 
-// Task is one of them: its job, such as runconfig.Worker, and its index from 0.
+// Task identifies a task by its job, such as runconfig.Worker, and its index from 0.
 type Task struct {
 	Job   string
 	Index int
 }
 
-// String is like worker-1.
+// String returns a name such as worker-1.
 func (t Task) String() string { return fmt.Sprintf("%s-%d", t.Job, t.Index) }
 
 // maxTasks bounds a cluster.

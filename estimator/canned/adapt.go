@@ -16,33 +16,33 @@ import (
 // adaptedKey is the key of adapted columns in checkpoints.
 const adaptedKey = "adapted_columns"
 
-// errNotKept is wrapped where a checkpoint does not say what columns took from data.
+// errNotKept is wrapped if a checkpoint does not have what columns took from data.
 var errNotKept = errors.New("its model was trained without columns that are adapted to data")
 
-// Adaptation says where declared columns that take something from data (feature.Adapts) have it from: a checkpoint,
-// where there is one, else the training data. So the data are read once, before training, and what training, evaluation,
-// prediction and exports do to a feature is the same.
+// Adaptation fills in declared columns that take something from data (feature.Adapts): from a checkpoint if there is
+// one, else from the training data. So the data is read once, before training, and a feature is treated the same in
+// training, evaluation, prediction and exports.
 type Adaptation struct {
-	// ModelDir is the folder whose newest checkpoint counts first. Empty: none.
+	// ModelDir is the folder whose newest checkpoint is looked at first. Empty: none.
 	ModelDir string
-	// Checkpoint is a prefix that counts in its place. Empty: none.
+	// Checkpoint is a prefix to use in place of the newest checkpoint in ModelDir. Empty: none.
 	Checkpoint string
-	// WarmStart is a checkpoint prefix or a folder that counts where ModelDir holds no checkpoint yet. Columns that it does not know,
-	// or that are declared otherwise than there, are adapted to the data. Empty: none.
+	// WarmStart is a checkpoint prefix or a folder to use while ModelDir has no checkpoint. Columns that it does not have, or
+	// that are declared differently there, are adapted to the data. Empty: none.
 	WarmStart string
-	// Data opens the training data, once, in this order: rows that training does not see must not be among them.
+	// Data opens the training data for one pass. It must not have rows that training does not see.
 	Data func(ctx context.Context) (inputs.Dataset, error)
-	// Identity tells one source of data from another; the tasks of a cluster compare it.
+	// Identity identifies the source of the data; the tasks of a cluster compare it.
 	Identity string
-	// Share says that several tasks train: the chief adapts the columns and writes a file to ModelDir, which the tasks must
-	// share. Follow says that this task is another one, or an evaluator: it waits for the file, or for a checkpoint.
+	// Share says that several tasks train: the chief adapts the columns and writes a file to ModelDir, which all tasks must
+	// share. Follow says that this task is not the chief: it waits for the file, or for a checkpoint.
 	Share, Follow bool
-	// Log says what is adapted or waited for. nil: slog's default.
+	// Log reports what is adapted or waited for. nil: slog's default.
 	Log *slog.Logger
 }
 
-// Columns returns declared columns, and the option by which an Estimator keeps what they took from data in
-// its checkpoints.
+// Columns returns the declared columns, and the option with which an Estimator stores what they took from
+// data in its checkpoints.
 func (a Adaptation) Columns(ctx context.Context, specs []feature.Spec) (*feature.Set, estimator.Option, error) {
 	none := func(*estimator.Estimator) error { return nil }
 	if !feature.Adapts(specs) {
@@ -65,7 +65,7 @@ func (a Adaptation) Columns(ctx context.Context, specs []feature.Spec) (*feature
 	return set, estimator.WithCheckpointExtra(adaptedKey, kept), err
 }
 
-// state is what the columns take from data.
+// state returns what the columns take from data.
 func (a Adaptation) state(ctx context.Context, specs []feature.Spec) (feature.Adapted, error) {
 	got, err := a.trained(ctx)
 	if a.Checkpoint != "" || !errors.Is(err, estimator.ErrNoCheckpoint) {
@@ -87,8 +87,8 @@ func (a Adaptation) state(ctx context.Context, specs []feature.Spec) (feature.Ad
 	return a.shared(ctx, specs, got)
 }
 
-// trained is what the columns of the model took that is trained already. The error wraps estimator.ErrNoCheckpoint
-// where there is none.
+// trained returns what the columns of an already trained model took. If there is no such model, the error wraps
+// estimator.ErrNoCheckpoint.
 func (a Adaptation) trained(ctx context.Context) (feature.Adapted, error) {
 	place := cmp.Or(a.Checkpoint, a.ModelDir)
 	if place == "" {
@@ -139,10 +139,10 @@ func (a Adaptation) adapt(ctx context.Context, specs []feature.Spec, known featu
 	return got, nil
 }
 
-// largeVocabulary is the number of values from which on a vocabulary without a size is warned of.
+// largeVocabulary is the number of values above which a vocabulary without a size logs a warning.
 const largeVocabulary = 100_000
 
-// warn logs what is not as a user may expect.
+// warn logs what a user may not expect.
 func (a Adaptation) warn(got feature.Adapted) {
 	for _, c := range got.Columns {
 		key := c.Declared.Key

@@ -33,14 +33,14 @@ func trainWith(t *testing.T, dir string, specs []feature.Spec, rows string) stri
 	return ok(e.LatestCheckpoint())
 }
 
-// unadapted are columns that take nothing from data.
+// unadapted is a set of columns that take nothing from data.
 var unadapted = []feature.Spec{
 	{Name: "age", Type: "numeric", Key: "age"},
 	{Name: "trade", Type: "vocabulary", Key: "trade", Vocabulary: []string{"baker", "nurse"}},
 	{Name: "present", Type: "indicator", Of: "trade"},
 }
 
-// TestTrainedWithoutAdaptation: weights that were trained with other columns do not get adapted ones without a word.
+// TestTrainedWithoutAdaptation: weights that were trained with other columns do not silently get adapted columns.
 func TestTrainedWithoutAdaptation(t *testing.T) {
 	dir := t.TempDir()
 	prefix := trainWith(t, dir, unadapted, someRows)
@@ -61,7 +61,7 @@ func TestTrainedWithoutAdaptation(t *testing.T) {
 	}
 }
 
-// TestWarmStartAdapts: what a warm start does not know is adapted to the data, and the log says so.
+// TestWarmStartAdapts: columns that a warm start does not have are adapted to the data, and the log says so.
 func TestWarmStartAdapts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "w.safetensors")
 	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
@@ -100,7 +100,7 @@ func TestWarmStartAdapts(t *testing.T) {
 	}
 }
 
-// TestEvaluatorTakesCheckpoint: who waits for the chief's file takes a checkpoint that appears in its place.
+// TestEvaluatorTakesCheckpoint: a task that waits for the chief's file takes a checkpoint that appears instead.
 func TestEvaluatorTakesCheckpoint(t *testing.T) {
 	trained, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	trainWith(t, trained, adapted, someRows)
@@ -144,7 +144,7 @@ func TestChiefFails(t *testing.T) {
 	}
 }
 
-// TestFollowerOfAnotherConfig: a task that waits in vain says what differs; folders of files do not.
+// TestFollowerOfAnotherConfig: a task that waits in vain logs the difference. Other folders of the same files are no difference.
 func TestFollowerOfAnotherConfig(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) []feature.Spec {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// counted is a data set that logs now and then how many rows were read.
+// counted is a data set that periodically logs the number of rows read.
 type counted struct {
 	inputs.Dataset
 	log *slog.Logger

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// slow is a data set each of whose batches takes a while.
+// slow is a data set whose batches each take a while.
 type slow struct{ inputs.Dataset }
 
 func (s slow) Iterate(ctx context.Context) (inputs.Iterator, error) {
@@ -29,11 +29,11 @@ func (s slow) Iterate(ctx context.Context) (inputs.Iterator, error) {
 type slowIterator struct{ inputs.Iterator }
 
 func (s slowIterator) Next(ctx context.Context) (arrow.Record, error) {
-	time.Sleep(6 * time.Second) // of a clock that does not make anybody wait
+	time.Sleep(6 * time.Second) // on a fake clock
 	return s.Iterator.Next(ctx)
 }
 
-// TestAdaptingIsLogged: a long pass over the data says that it has begun and how far it is.
+// TestAdaptingIsLogged: a long pass over the data logs its beginning and its progress.
 func TestAdaptingIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -56,9 +56,9 @@ func TestAdaptingIsLogged(t *testing.T) {
 	})
 }
 
-// TestAdaptWarns: a vocabulary of more values than are counted, and one that is large, are told.
+// TestAdaptWarns: a large vocabulary, and one with more values than are counted, log warnings.
 func TestAdaptWarns(t *testing.T) {
-	const kinds = 1<<20 + 1 // of which one too many to count
+	const kinds = 1<<20 + 1 // one more than are counted
 	var log bytes.Buffer
 	a := canned.Adaptation{Log: slog.New(slog.NewTextHandler(&log, nil)), Data: func(context.Context) (inputs.Dataset, error) {
 		b := array.NewRecordBuilder(memory.NewGoAllocator(), arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil))

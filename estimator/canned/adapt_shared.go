@@ -16,10 +16,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// adaptedFile is the file in model_dir through which the chief of a cluster tells the other tasks.
+// adaptedFile is the file in model_dir by which the chief of a cluster passes adapted columns to the other tasks.
 const adaptedFile = "adapted_columns.json"
 
-// failureStands is how long a failure of the chief stands until other tasks give up: in this time it may be started again.
+// failureStands is how long other tasks wait after a failure of the chief before they give up: it may be started again.
 const failureStands = 30 * time.Second
 
 // sharedState is the content of adaptedFile.
@@ -29,7 +29,7 @@ type sharedState struct {
 	Adapted feature.Adapted `json:"adapted"`
 }
 
-// differs names what is not as in other, "" where all is.
+// differs names a difference from other, "" for none.
 func (s sharedState) differs(other []string) string {
 	for _, line := range s.Of {
 		if !slices.Contains(other, line) {
@@ -55,7 +55,7 @@ func (a Adaptation) shared(ctx context.Context, specs []feature.Spec, known feat
 	if a.Follow {
 		return a.await(ctx, of)
 	}
-	// A chief that was started again keeps what other tasks may have read.
+	// After a restart the chief keeps what other tasks may have read.
 	s, err := readShared(a.path())
 	if err == nil && s.Failure == "" && s.differs(of) == "" {
 		a.log().Info("took what feature columns have from data from the file of an earlier start: remove it where the data have changed", "file", a.path())
@@ -98,10 +98,10 @@ func readShared(path string) (s sharedState, err error) {
 	return s, nil
 }
 
-// await reads the chief's file, or a checkpoint of the chief's, as soon as it is there.
+// await reads the chief's file, or one of the chief's checkpoints, as soon as there is one.
 func (a Adaptation) await(ctx context.Context, of []string) (feature.Adapted, error) {
 	wait := waiting.Begin(time.Now())
-	failed := time.Time{} // since when the file tells of a failure
+	failed := time.Time{} // when the file first reported a failure
 	for {
 		s, err := readShared(a.path())
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (a Adaptation) await(ctx context.Context, of []string) (feature.Adapted, er
 	}
 }
 
-// reason says why a task still waits for the file, whose content is s.
+// reason says why a task still waits for the file with the content s.
 func (s sharedState) reason(path string, of []string) string {
 	switch differs := s.differs(of); {
 	case s.Failure != "":
@@ -143,7 +143,7 @@ func (s sharedState) reason(path string, of []string) string {
 	return path + " is not written yet; model_dir must be a folder that all tasks share"
 }
 
-// declarations are the texts of the columns that take something from data, and of those that these may be made of.
+// declarations returns the texts of the columns that take something from data, and of the columns that they may use.
 func declarations(specs []feature.Spec) []string {
 	var out []string
 	for i, s := range specs {

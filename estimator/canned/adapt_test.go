@@ -54,8 +54,8 @@ func columnsOf(t *testing.T, a canned.Adaptation) string {
 	return strings.Join(out, "; ")
 }
 
-// TestAdaptedOnce: what was taken from data goes with the checkpoint, into a model that is warm-started too; the data are
-// not read again.
+// TestAdaptedOnce: what was taken from data is in the checkpoint, also for a model that is warm-started from it; the data
+// is not read again.
 func TestAdaptedOnce(t *testing.T) {
 	dir := t.TempDir()
 	first := canned.Adaptation{ModelDir: dir, Data: csvOf(t, someRows)}
@@ -81,7 +81,7 @@ func TestAdaptedOnce(t *testing.T) {
 	}
 }
 
-// TestChiefAdapts: of several tasks one reads the data, and the others wait for what it found.
+// TestChiefAdapts: one of several tasks reads the data, and the others wait for the result.
 func TestChiefAdapts(t *testing.T) {
 	dir := t.TempDir()
 	got := make([]string, 4)

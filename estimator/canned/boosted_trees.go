@@ -7,13 +7,13 @@ import (
 )
 
 // BoostedTreesOptions are the common options of the boosted trees estimators. Zero
-// means tf.estimator's default, which the comments name.
+// means tf.estimator's default, which the comments give.
 //
 // As in tf.estimator, the penalties and MinNodeWeight apply to the mean over the
-// examples of a layer: XGBoost's lambda is L2 times their number.
+// examples of a layer: XGBoost's lambda is L2 times the number of examples.
 type BoostedTreesOptions struct {
-	// Columns are numeric, bucketized and categorical ones; a categorical column
-	// and its indicator are the same here, and are split one id against the rest.
+	// Columns are numeric, bucketized or categorical. A categorical column and its
+	// indicator are treated the same: splits separate one id from the rest.
 	Columns         []feature.Column
 	BatchesPerLayer int     // n_batches_per_layer: batches that a layer is grown from; 1
 	Trees           int     // n_trees; 100
@@ -23,18 +23,18 @@ type BoostedTreesOptions struct {
 	L2              float64 // l2_regularization
 	TreeComplexity  float64 // least gain of a split, with a PruningMode
 	MinNodeWeight   float64 // hessian of a node
-	ColumnShare     float64 // share of the columns that each tree may split by, drawn for it; all. tf.estimator has none
-	// ClassTrees says that each class has its own trees, in turn; Trees is how many each has. It needs more than two classes. tf.estimator has none.
+	ColumnShare     float64 // share of the columns, drawn for each tree, that it may split by; all. Not in tf.estimator
+	// ClassTrees gives each class its own trees, grown in turn; Trees is the number for each class. It needs more than two classes. Not in tf.estimator.
 	ClassTrees  bool
 	CenterBias  bool   // begin with the best constant
 	PruningMode string // "none", "pre" or "post"; "none"
-	// QuantileSketchEpsilon is the error of the ranks of a numeric column's bucket
-	// boundaries, and one over it the number of its buckets, at most 256; 0.01.
-	// The boundaries are of the first BatchesPerLayer batches.
+	// QuantileSketchEpsilon is the rank error of a numeric column's bucket boundaries,
+	// which come from the first BatchesPerLayer batches. The column has
+	// 1/QuantileSketchEpsilon buckets, at most 256; 0.01.
 	QuantileSketchEpsilon float64
-	// TrainInMemory says that each batch is the whole data, in any order; other rows in
-	// a later batch are an error. A step then grows many
-	// trees, from bins that stay in memory; only strategies of one replica have it.
+	// TrainInMemory says that each batch is the whole data, in any order. A step then
+	// grows many trees, from bins that stay in memory. It is an error if a later batch
+	// has other rows, or if the strategy has several replicas.
 	TrainInMemory bool
 	// Explanations adds the predictions of tf.estimator's
 	// experimental_predict_with_explanations, for heads of one logit: bias, and dfc, the

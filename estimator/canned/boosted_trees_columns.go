@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/trees"
 )
 
-// treeColumns are the dense columns that a boosted trees model reads: bucketized
-// ones are read as numbers, and categorical ones as indicators.
+// treeColumns returns the dense columns that a boosted trees model reads: bucketized
+// columns as numbers, and categorical columns as indicators.
 func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 	var dense []feature.Column
 	added := map[string]bool{}
@@ -20,7 +20,7 @@ func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 			dense = append(dense, c)
 		}
 	}
-	// The columns are checked as for a linear model, which accepts the same ones.
+	// The columns are checked as for a linear model, which accepts the same columns.
 	if _, err := feature.New(feature.Columns{Linear: columns}); err != nil {
 		return nil, fmt.Errorf("boosted trees: %w", cmp.Or(errors.Unwrap(err), err))
 	}
@@ -41,7 +41,7 @@ func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 	return dense, nil
 }
 
-// treeFeatures are the features of columns, in the model's input [batch, width].
+// treeFeatures returns the features of columns, in the model's input [batch, width].
 func treeFeatures(columns []feature.Column, in []feature.Input) (features []trees.Feature, width int) {
 	first := map[string]int{}
 	for _, i := range in {
@@ -68,7 +68,7 @@ func treeFeatures(columns []feature.Column, in []feature.Input) (features []tree
 	return features, width
 }
 
-// numbersOf are the features of a numeric column, one for each number.
+// numbersOf returns the features of a numeric column, one for each number.
 func numbersOf(c *feature.Numeric, name string, first int, boundaries []float32) []trees.Feature {
 	out := make([]trees.Feature, c.Width())
 	for i := range out {

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// regress trains trees of a number x, which may be NaN, in one batch or in memory.
+// regress trains trees on a number x, which may be NaN, in one batch or in memory.
 func regress(t *testing.T, x, y []float32, inMemory bool) (loss float64, err error) {
 	t.Helper()
 	in := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {

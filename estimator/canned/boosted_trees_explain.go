@@ -20,7 +20,7 @@ type means interface {
 	Mean(c models.Context, logits *G.Node) *G.Node
 }
 
-// The names of the explaining predictions, as tf.estimator has them.
+// The names of the explaining predictions, as in tf.estimator.
 const (
 	biasKey         = "bias" // [1]
 	contributionKey = "dfc"  // [features]
@@ -28,13 +28,13 @@ const (
 
 // Contribution is how much a column moved the prediction of an example.
 type Contribution struct {
-	Column string // of several numbers "name[i]"
+	Column string // "name[i]" for a column of several numbers
 	Value  float64
 }
 
-// Explain reads an explanation of a model with the option Explanations. The prediction
-// (the probability of the second class, or the number) is the sum of the bias and all
-// contributions. Contributions are sorted by size, the largest first.
+// Explain reads the explanation in a prediction of a model with the option Explanations.
+// The predicted number, or probability of the second class, is the sum of the bias and
+// all contributions. Contributions are sorted by size, the largest first.
 func (b *BoostedTrees) Explain(p estimator.Prediction) (bias float64, contributions []Contribution, err error) {
 	at, dfc := p.Get(biasKey), p.Get(contributionKey)
 	if at == nil || dfc == nil {
@@ -51,9 +51,9 @@ func (b *BoostedTrees) Explain(p estimator.Prediction) (bias float64, contributi
 }
 
 // explain adds the directional feature contributions (Palczewska et al. 2013) to the
-// predictions, as tf.estimator defines them. On the path through the trees, one after the
-// other, a split contributes to its feature the change of the prediction from the node's
-// value to the child's. The bias is the prediction at the first root.
+// predictions, as tf.estimator defines them. Along the path through all trees in turn,
+// each split contributes to its feature the change of the prediction from the node to the
+// child. The bias is the prediction at the first root.
 func (b *BoostedTrees) explain(mc *estimator.ModelContext, spec *estimator.Spec, f models.Features) error {
 	c := &b.config
 	v := treeNodes{}
@@ -105,7 +105,7 @@ func (c *treeConfig) featureOfColumns() (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// earlier is a matrix that turns the trees' values [batch, n] into the sums over the trees before each.
+// earlier returns a matrix that turns the trees' values [batch, n] into sums over the trees before each.
 func earlier(n int) *tensor.Tensor {
 	t := tensor.New(tensor.Float32, n, n)
 	for i := range n {

@@ -11,14 +11,14 @@ import (
 
 // Importance is the gain of the splits by one column.
 type Importance struct {
-	Column string // of several numbers "name[i]"
+	Column string // "name[i]" for a column of several numbers
 	Gain   float64
 }
 
-// Importances returns the gain of each feature column in all trees, the largest
-// first. Normalized, they sum to 1, as tf.estimator's
-// experimental_feature_importances. value reads a variable of a trained model:
-// (*estimator.Estimator).VariableValue.
+// Importances returns the gain of each feature column over all trees, the largest
+// first. Normalized, the gains sum to 1, like tf.estimator's
+// experimental_feature_importances. value reads a variable of a trained model, as
+// (*estimator.Estimator).VariableValue does.
 func (b *BoostedTrees) Importances(value func(name string) (*tensor.Tensor, error), normalize bool) ([]Importance, error) {
 	var failed error
 	e, _, err := b.config.values(func(name string) *tensor.Tensor {

@@ -26,8 +26,8 @@ func checkLoss(h heads.Head) (mean bool, err error) {
 	}
 }
 
-// hessian is the second derivative of an example's unweighted loss by its own
-// logits, as the heads define it.
+// hessian returns the second derivative of an example's unweighted loss by its
+// logits, as the heads define the loss.
 func hessian(mc *estimator.ModelContext, h heads.Head, logits *G.Node) *G.Node {
 	spread := func(p *G.Node) *G.Node { return ops.Sub(mc, p, ops.Square(mc, p)) } // p(1-p)
 	switch heads.KindOfLoss(h) {
@@ -41,7 +41,7 @@ func hessian(mc *estimator.ModelContext, h heads.Head, logits *G.Node) *G.Node {
 	return spread(ops.Sigmoid(mc, logits))
 }
 
-// memoryLoss names the loss of a head that can be trained in memory.
+// memoryLoss returns the loss of a head that can be trained in memory.
 func memoryLoss(h heads.Head) (heads.LossKind, error) {
 	kind := heads.KindOfLoss(h)
 	if _, several := h.(heads.MultiLabelHead); several || kind == heads.PoissonLoss {

@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// memory trains from batches that each hold the whole data: a step grows many
-// trees. It caches what it derives from the data as long as the data is the same.
+// memory trains on batches that each hold the whole data: a step grows many trees. It
+// caches what it derives from the data as long as the data stays the same.
 type memory struct {
 	x       []float32
 	y, w    []float32
@@ -24,7 +24,7 @@ type memory struct {
 	sum     uint64 // its checksum
 }
 
-// memoryStep is what a step begins with.
+// memoryStep is the input of a step.
 type memoryStep struct {
 	e          *trees.Ensemble
 	boundaries []float32
@@ -32,11 +32,10 @@ type memoryStep struct {
 	tally      *optimizers.Tally
 }
 
-// memoryWork is the work of a step: it takes seconds at most, so that training ends soon where it is cancelled. For each step the data is
-// read again.
+// memoryWork is the work of a step. A step takes seconds at most, so that cancelled training ends soon, but reads the data again.
 const memoryWork = 1 << 27
 
-// stepTrees is how many trees a step grows at most, of classes that have their own ones as many for each.
+// stepTrees is the most trees that a step grows, in all or, if classes have their own trees, for each class.
 func (c *treeConfig) stepTrees() int {
 	if c.ClassTrees {
 		return 100 * c.Dim
@@ -44,7 +43,7 @@ func (c *treeConfig) stepTrees() int {
 	return 100
 }
 
-// work is the work of a tree: examples times features times outputs that it is grown by.
+// work is the work of a tree: examples times features times outputs.
 func (c *treeConfig) work(rows int) int {
 	features, outputs := float64(len(c.Features)), max(c.Dim, 1)
 	if c.ColumnShare > 0 {
@@ -77,7 +76,7 @@ func (m *memory) collect(c *treeConfig, s memoryStep) error {
 	return nil
 }
 
-// labels is how many numbers a label has.
+// labels is the number of values of a label.
 func (c *treeConfig) labels() int {
 	if c.Loss == heads.SoftmaxLoss {
 		return 1
@@ -85,7 +84,7 @@ func (c *treeConfig) labels() int {
 	return c.Dim
 }
 
-// load makes a trainer unless there is one of the same data at the same state.
+// load makes a trainer unless there is one for the same data and state.
 func (m *memory) load(c *treeConfig, s memoryStep) error {
 	y, args := float32s(s.args[0]), s.args[1:len(s.args)-1]
 	var w []float32
@@ -152,7 +151,7 @@ func (m *memory) sumOfRows(rows int) (sum uint64) {
 	return sum
 }
 
-// sideBySide puts columns [rows, ...] side by side, width numbers a row.
+// sideBySide joins columns [rows, ...] to rows of width numbers.
 func sideBySide(columns []*tensor.Tensor, rows, width int) []float32 {
 	x := make([]float32, rows*width)
 	at := 0
@@ -167,8 +166,8 @@ func sideBySide(columns []*tensor.Tensor, rows, width int) []float32 {
 	return x
 }
 
-// areSideBySide reports whether x is what sideBySide makes of the columns, to the bit: a
-// missing number is NaN.
+// areSideBySide reports whether x equals what sideBySide returns for the columns. It
+// compares bits, since missing numbers are NaN.
 func areSideBySide(x []float32, columns []*tensor.Tensor, rows, width int) bool {
 	at := 0
 	for _, t := range columns {
@@ -214,7 +213,7 @@ func (m *memory) lossOf(c *treeConfig) (trees.Loss, error) {
 	return nil, fmt.Errorf("train_in_memory: unknown loss %q", c.Loss)
 }
 
-// loss is the loss at the present outputs, reduced as the head's.
+// loss returns the loss at the current outputs, reduced as by the head.
 func (m *memory) loss(c *treeConfig) float64 {
 	z := m.trainer.Outputs()
 	sum := 0.0
@@ -255,7 +254,7 @@ func exampleLoss(c *treeConfig, z, y []float32) float64 {
 	return sum / float64(len(z))
 }
 
-// boundaries are the boundaries of the space, as their variable has them.
+// boundaries returns the boundaries of the space in the form of their variable.
 func (m *memory) boundaries(c *treeConfig) []float32 {
 	out := make([]float32, len(c.Features)*256)
 	for i, f := range m.space.Features {
@@ -264,7 +263,7 @@ func (m *memory) boundaries(c *treeConfig) []float32 {
 	return out
 }
 
-// appendEnsemble appends boundaries and ensemble as they are.
+// appendEnsemble appends boundaries and ensemble in binary form.
 func appendEnsemble(b []byte, boundaries []float32, e *trees.Ensemble) []byte {
 	for _, v := range [][]float32{boundaries, e.Threshold, e.Values, e.Gains} {
 		for _, x := range v {

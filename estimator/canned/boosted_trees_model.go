@@ -25,7 +25,7 @@ import (
 type BoostedTrees struct {
 	model  *Model
 	config treeConfig
-	means  means // explains predictions; nil: nothing does
+	means  means // of the head, for explanations; nil: no explanations
 }
 
 // treeConfig is the configuration of the step function.
@@ -34,10 +34,10 @@ type treeConfig struct {
 	Features []trees.Feature `json:"features"`
 	Width    int             `json:"width"`   // numbers of an example
 	Epsilon  float64         `json:"epsilon"` // of the sketches
-	Buckets  int             `json:"buckets"` // of a feature whose boundaries are sought
+	Buckets  int             `json:"buckets"` // of a feature whose boundaries come from a sketch
 	Batches  int             `json:"batches"` // of a layer
 	Mean     bool            `json:"mean"`    // the loss is the mean over examples
-	// PerExample is how many losses of an example the loss is the mean of.
+	// PerExample is the number of losses of an example; their mean is the example's loss.
 	PerExample int            `json:"per_example"`
 	Loss       heads.LossKind `json:"loss"`     // of training in memory
 	Weighted   bool           `json:"weighted"` // an argument is the examples' weights
@@ -174,12 +174,12 @@ func (b *BoostedTrees) declare(mc *estimator.ModelContext) treeNodes {
 	return out
 }
 
-// logits are gathers: see package trees.
+// logits returns the sums of the trees' values, which it gathers: see package trees.
 func (b *BoostedTrees) logits(mc *estimator.ModelContext, f models.Features, _ int) *G.Node {
 	return b.predict(mc, b.declare(mc), b.input(mc, f))
 }
 
-// input is the examples, [batch, width].
+// input returns the examples, [batch, width].
 func (b *BoostedTrees) input(mc *estimator.ModelContext, f models.Features) *G.Node {
 	return columns.InputLayer(mc, f, b.model.plan.Dense(), treeScope)
 }
@@ -195,8 +195,8 @@ func (b *BoostedTrees) predict(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	return ops.Cast(mc, ops.Sum(mc, ops.Gather(mc, v["value"], leaves), ops.Axes(1)), mc.DType())
 }
 
-// sumOfClasses adds up the values that leaves [batch, trees] have for the class of their tree. For the others only the first tree has values,
-// which are those of its root.
+// sumOfClasses sums the values that leaves [batch, trees] have for their tree's class. Only the root of the first tree has values for other
+// classes, too.
 func (b *BoostedTrees) sumOfClasses(mc *estimator.ModelContext, value, leaves *G.Node) *G.Node {
 	c := &b.config
 	class, first := tensor.New(tensor.Int32, 1, c.Trees), tensor.New(tensor.Float32, 1, c.Dim)
@@ -214,8 +214,7 @@ func (b *BoostedTrees) sumOfClasses(mc *estimator.ModelContext, value, leaves *G
 	return ops.Add(mc, sums, bias)
 }
 
-// descend returns the nodes [batch, trees] that examples pass, layer by layer, and the nodes where they
-// end.
+// descend returns the nodes [batch, trees] that examples pass in each layer, and the nodes where they end.
 func (b *BoostedTrees) descend(mc *estimator.ModelContext, v treeNodes, x *G.Node) (passed []*G.Node, node *G.Node) {
 	c := &b.config
 	if mc.Failed() {
@@ -275,7 +274,7 @@ func (b *BoostedTrees) Model(mc *estimator.ModelContext, features models.Feature
 // batchSpec trains by the gradients of the head's loss.
 func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := b.input(mc, features)
-	// Gradients are by a leaf of zeros that is added to the logits.
+	// Gradients are taken with respect to a leaf of zeros that is added to the logits.
 	zeros := mc.Encode(features.Dense(b.model.plan.Dense()[0].Values), estimator.Encoder{DType: mc.DType(), Shape: []int{b.config.Dim},
 		Encode: func(dst *tensor.Tensor, _ inputs.NamedTensor) error {
 			clear(dst.Bytes)
@@ -300,7 +299,7 @@ func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, featur
 		w := b.model.exampleWeights(mc, features, y)
 		if b.config.Weighted = w != nil; b.config.Weighted && !mc.Failed() {
 			args[2] = ops.Mul(mc, args[2], w)
-			args = append(args, ops.Mean(mc, w, ops.Axes(1))) // of outputs that have weights of their own
+			args = append(args, ops.Mean(mc, w, ops.Axes(1))) // weights of single outputs
 		}
 		return b.trainOp(mc, v, loss, args)
 	}})
@@ -325,7 +324,7 @@ func (b *BoostedTrees) trainOp(mc *estimator.ModelContext, v treeNodes, loss *G.
 	return &optimizers.TrainOp{Loss: loss, Step: op}
 }
 
-// done is the node that says whether all trees are finished.
+// done returns the node that says whether all trees are finished.
 func (b *BoostedTrees) done(mc *estimator.ModelContext, v treeNodes) *G.Node {
 	at := ops.Constant(mc, tensor.Scalar(int32(trees.StateTrees)))
 	return ops.GreaterEqual(mc, ops.Gather(mc, v["state"], at), ops.Scalar(mc, tensor.Int64, float64(b.config.Trees)))

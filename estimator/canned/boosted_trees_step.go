@@ -25,19 +25,19 @@ func init() {
 }
 
 // treeStep grows a layer per step. Batches contribute sums for the nodes of the
-// layer. Before the first layer they contribute sketches of the numbers whose
-// buckets are not yet known.
+// layer. Before the first layer they contribute sketches of the features whose bucket
+// boundaries are not yet known.
 type treeStep struct {
 	config    treeConfig
 	collector trees.Collector
 	memory    memory
 }
 
-// stampSketch is the stamp of tallies of sketches.
+// stampSketch is the stamp of tallies that hold sketches.
 const stampSketch = -1
 
-// startBoundaries sets the given boundaries: feature i has row i, ended by NaN. A row whose boundaries are
-// still unknown begins with +Inf.
+// startBoundaries sets the given boundaries. Row i has those of feature i and ends with NaN; it begins with
+// +Inf if they are not known yet.
 func (c *treeConfig) startBoundaries(t *tensor.Tensor) {
 	v := tensor.Values[float32](t)
 	for i, f := range c.Features {
@@ -49,7 +49,7 @@ func (c *treeConfig) startBoundaries(t *tensor.Tensor) {
 	}
 }
 
-// unbounded marks boundaries that are not yet known, and the end of those that are.
+// unbounded marks boundaries that are not yet known, and the end of known boundaries.
 const unbounded = math.MaxFloat32
 
 func setBoundaries(row, b []float32) {
@@ -64,7 +64,7 @@ func (c *treeConfig) sought(i int) bool {
 	return c.Features[i].Width == 0 && c.Features[i].Boundaries == nil
 }
 
-// space is the space of features at the present boundaries.
+// space returns the space of features with these boundaries.
 func (c *treeConfig) space(boundaries []float32) (*trees.Space, error) {
 	features := append([]trees.Feature(nil), c.Features...)
 	for i := range features {
@@ -94,7 +94,7 @@ func (c *treeConfig) bounded(e *trees.Ensemble) bool {
 	return true
 }
 
-// collected is the number of sums of the widest layer, and their examples.
+// collected is the number of sums of the widest layer, and one for the number of examples.
 func (c *treeConfig) collected() int {
 	bins := 0
 	for i, f := range c.Features {
@@ -121,7 +121,7 @@ func (c *treeConfig) sketchBytes() int {
 	return n
 }
 
-// values is the ensemble in the variables; get is Value or Change.
+// values returns the ensemble in the variables; get is Value or Change.
 func (c *treeConfig) values(get func(name string) *tensor.Tensor) (*trees.Ensemble, []float32, error) {
 	e := &trees.Ensemble{Feature: tensor.Values[int32](get(treeVariable("feature"))), Threshold: tensor.Values[float32](get(treeVariable("threshold"))),
 		Left: tensor.Values[int32](get(treeVariable("left"))), Values: tensor.Values[float32](get(treeVariable("value"))),
@@ -150,7 +150,7 @@ func (f *treeStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, 
 	return e.Size(&c.Config, s) + 1, e.State[trees.StateSteps], nil
 }
 
-// Collect adds a batch: its sketches, or its sums and, at the end, the number of its examples.
+// Collect adds the sketches of a batch, or its sums and, at the end, its number of examples.
 func (f *treeStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor, t *optimizers.Tally) error {
 	c := &f.config
 	if len(t.Sums) == 0 {
@@ -193,7 +193,7 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor,
 	return f.collector.Collect(&c.Config, s, e, x, loss, t.Sums[:len(t.Sums)-1])
 }
 
-// float32s are a tensor's numbers as float32.
+// float32s returns a tensor's numbers as float32.
 func float32s(t *tensor.Tensor) []float32 {
 	if v := tensor.Values[float32](t); v != nil {
 		return v
@@ -236,7 +236,7 @@ func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 		return c.applyMemory(e, boundaries, vars.Change(treeVariable("loss")), t)
 	}
 	if t.Sums[len(t.Sums)-1] == 0 {
-		return nil // no example
+		return nil // no examples
 	}
 	if !c.bounded(e) {
 		return c.applySketches(e, boundaries, vars, t)
@@ -265,7 +265,7 @@ func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 	return nil
 }
 
-// applySketches merges sketches, and sets the boundaries by them once there are enough.
+// applySketches merges sketches, and sets the boundaries once there are enough.
 func (c *treeConfig) applySketches(e *trees.Ensemble, boundaries []float32, vars optimizers.StepVariables, t *optimizers.Tally) error {
 	merged, err := c.merge(t.Records)
 	if err != nil {

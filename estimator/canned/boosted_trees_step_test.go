@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestMemoryOfOtherFeatures: a trainer belongs to its features, too, not only to its
+// TestMemoryOfOtherFeatures: other features need another trainer, even with the same
 // labels.
 func TestMemoryOfOtherFeatures(t *testing.T) {
 	b, err := BoostedTreesRegressor{BoostedTreesOptions: BoostedTreesOptions{TrainInMemory: true, Columns: []feature.Column{&feature.Numeric{Key: "x"}, &feature.Numeric{Key: "z"}},

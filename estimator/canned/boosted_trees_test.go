@@ -24,7 +24,7 @@ type forest struct {
 	rows, batch int
 	classes     int // 0: a number
 	weighted    bool
-	words       bool // of labels
+	words       bool // labels are words
 }
 
 var jobs = []string{"baker", "nurse", "smith", "cook"}
@@ -207,9 +207,9 @@ func TestBoostedTreesLearn(t *testing.T) {
 	}
 }
 
-// TestBoostedTreesInMemoryAreTheSame: training in memory and by batches of the
-// whole data grow the same trees, except for the rounding of logits. Their buckets
-// have the same boundaries, of equal weight where examples have weights.
+// TestBoostedTreesInMemoryAreTheSame: training in memory and by batches of the whole
+// data grow the same trees, except for the rounding of logits. Their buckets have the
+// same boundaries, and equal weight if examples have weights.
 func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
 	var boundaries []*tensor.Tensor
 	for _, weights := range []string{"", "w"} {
@@ -305,7 +305,7 @@ func TestBoostedTreesResumeExactly(t *testing.T) {
 	}
 }
 
-// TestBoostedTreesUnderStrategies: replicas that share the data of one grow trees as good as its.
+// TestBoostedTreesUnderStrategies: replicas that share the data grow trees as good as one replica's.
 func TestBoostedTreesUnderStrategies(t *testing.T) {
 	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 5, MaxDepth: 3, LearningRate: 0.3, L2: 0.001}
 	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 3}, {Name: "central_storage", Replicas: 2}} {

@@ -27,7 +27,7 @@ type DNNLinearCombinedClassifier struct {
 	LinearOptimizer *optimizers.Optimizer // nil: Ftrl with learning rate min(0.005, 1/sqrt(number of linear columns))
 	DNN             []feature.Column      // dnn_feature_columns
 	DNNOptimizer    *optimizers.Optimizer // nil: Adagrad with learning rate 0.001
-	HiddenUnits     []int                 // dnn_hidden_units; needed where there are DNN columns
+	HiddenUnits     []int                 // dnn_hidden_units; needed with DNN columns
 	Activation      layers.Activation     // of the hidden layers; nil: relu
 	Dropout         float64               // probability that an output of a hidden layer is dropped in training
 	BatchNorm       bool                  // normalise after each hidden layer
@@ -61,7 +61,7 @@ type DNNLinearCombinedRegressor struct {
 	LinearOptimizer *optimizers.Optimizer // nil: Ftrl with learning rate min(0.005, 1/sqrt(number of linear columns))
 	DNN             []feature.Column      // dnn_feature_columns
 	DNNOptimizer    *optimizers.Optimizer // nil: Adagrad with learning rate 0.001
-	HiddenUnits     []int                 // dnn_hidden_units; needed where there are DNN columns
+	HiddenUnits     []int                 // dnn_hidden_units; needed with DNN columns
 	Activation      layers.Activation     // of the hidden layers; nil: relu
 	Dropout         float64               // probability that an output of a hidden layer is dropped in training
 	BatchNorm       bool                  // normalise after each hidden layer
@@ -95,7 +95,7 @@ type DNNLinearCombinedEstimator struct {
 	LinearOptimizer *optimizers.Optimizer // nil: Ftrl with learning rate min(0.005, 1/sqrt(number of linear columns))
 	DNN             []feature.Column      // dnn_feature_columns
 	DNNOptimizer    *optimizers.Optimizer // nil: Adagrad with learning rate 0.001
-	HiddenUnits     []int                 // dnn_hidden_units; needed where there are DNN columns
+	HiddenUnits     []int                 // dnn_hidden_units; needed with DNN columns
 	Activation      layers.Activation     // of the hidden layers; nil: relu
 	Dropout         float64               // probability that an output of a hidden layer is dropped in training
 	BatchNorm       bool                  // normalise after each hidden layer
@@ -142,8 +142,8 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 	return m, c.check()
 }
 
-// beside returns a default optimizer adjusted to run in one step with a given one. Clips
-// are not copied: in tf.estimator they belong to one part alone.
+// beside returns a default optimizer that can run in the same step as the given one. Clips
+// are not copied: in tf.estimator they apply to one part only.
 func beside(def choice, given *optimizers.Optimizer) choice {
 	o := *def.Optimizer
 	o.SlotNames, o.AccumulateSteps, o.LossScale, o.SkipNonFinite = given.SlotNames, given.AccumulateSteps, given.LossScale, given.SkipNonFinite
@@ -155,7 +155,7 @@ func (o DNNLinearCombinedEstimator) New(opts ...estimator.Option) (*estimator.Es
 	return newEstimator(o.ModelFn, opts)
 }
 
-// rateOfColumns is the learning rate of the linear part of so many columns.
+// rateOfColumns is the default learning rate of a linear part with n columns.
 func rateOfColumns(n int) float64 { return min(combinedLinearRate, 1/math.Sqrt(float64(n))) }
 
 // combined is wide and deep; one of the parts may be nil.
@@ -195,7 +195,7 @@ func (c *combined) logits(mc *estimator.ModelContext, f models.Features, units i
 	return ops.Add(mc, deep, wide)
 }
 
-// minimize trains the parts with optimizers of their own, or both with the Estimator's. The deep part is first,
+// minimize trains each part with its own optimizer, or both with the Estimator's. The deep part is first,
 // because in tf.estimator it counts the global steps.
 func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
 	switch {
@@ -209,8 +209,8 @@ func (c *combined) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizer
 		WeightDecay: o.WeightDecay, NoDecay: o.NoDecay}})
 }
 
-// deepVariables matches the names of the deep part's variables; tables that columns
-// share are outside of its scope.
+// deepVariables matches the names of the deep part's variables. Tables that columns share
+// are outside of its scope.
 func (c *combined) deepVariables() string {
 	names := []string{"dnn/.*"}
 	for _, in := range c.deep.inputs {

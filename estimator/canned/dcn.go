@@ -14,8 +14,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// DCNEstimator is a deep and cross network (Wang et al., "DCN V2", 2021) over dense feature columns, under any head: cross layers,
-// which multiply features with each other, beside fully connected layers. tf.estimator has no model of this kind.
+// DCNEstimator is a deep and cross network (Wang et al., "DCN V2", 2021) over dense feature columns, under any head. Cross layers,
+// which multiply features with each other, run in parallel with fully connected layers. tf.estimator has no such model.
 type DCNEstimator struct {
 	Head         heads.Head
 	CrossLayers  int   // 0: 3
@@ -58,7 +58,7 @@ func (o DCNEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error
 	return newEstimator(o.ModelFn, opts)
 }
 
-// dcn is cross layers beside fully connected ones as a body.
+// dcn is a body of cross layers in parallel with fully connected layers.
 type dcn struct {
 	layers int
 	deep   dnn

@@ -13,7 +13,7 @@
 // summaries. Training can therefore continue from a checkpoint of tf.estimator, and
 // the other way round.
 //
-// DCNEstimator, TwoTower and LanguageModel are models that tf.estimator lacks.
+// DCNEstimator, TwoTower and LanguageModel are additional models that tf.estimator does not have.
 //
 // The columns run on the host, before a batch is fed: a Model applies them to the
 // data set of every input_fn (estimator.Preparer). Config files name a model and

@@ -21,11 +21,11 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// What InitialClusters of KMeans may be besides centers, and its DistanceMetric.
+// Values of KMeans.InitialClusters and KMeans.DistanceMetric.
 const (
 	RandomInit         = "random"
 	KMeansPlusPlusInit = "kmeans_plus_plus"
-	KMC2Init           = "kmc2" // of tf's clustering ops; tf.estimator's KMeans does not pass it on
+	KMC2Init           = "kmc2" // k-MC2, of tf's clustering ops; tf.estimator's KMeans does not offer it
 
 	SquaredEuclidean = "squared_euclidean"
 	Cosine           = "cosine"
@@ -35,7 +35,7 @@ const (
 const (
 	ClusterIndex = "cluster_index" // int64 [batch]: the closest center
 	AllDistances = "all_distances" // float32 [batch, clusters]: squared euclidean, or cosine, distances
-	Score        = "score"         // the sum of the distances to the closest centers, mean over batches
+	Score        = "score"         // the sum of the distances to the closest centers, averaged over batches
 )
 
 // ClusterCenters is the name of the variable that holds the centers.
@@ -46,25 +46,25 @@ const ClusterCenters = "clusters"
 // and, for mini-batches, Variable (the update counts), clusters_updated and
 // update_in_steps.
 //
-// Centers that are chosen from the data take the first steps, as many as needed,
-// with loss 0; tf.estimator chooses them before its first step. With several
-// replicas the centers come from the first one's batch.
+// The first steps, as many as needed, choose centers from the data, with loss 0;
+// tf.estimator chooses them before its first step. With several replicas the centers
+// come from the first replica's batch.
 //
 // A mini-batch moves a center x that had n points by (sum of its k new points -
-// k*x) / (n+k), as tf documents it. tf.estimator 2.15 computes a value between that
-// and a division by n+2k, because it reads the counts while it changes them.
+// k*x) / (n+k), as tf documents. tf.estimator 2.15 divides by a number between n+k and
+// n+2k, because it reads the counts while it changes them.
 type KMeans struct {
 	NumClusters     int              // at least 1; with Centers it may be 0
 	InitialClusters string           // RandomInit, KMeansPlusPlusInit or KMC2Init; "": RandomInit
 	Centers         [][]float32      // the initial clusters, instead of InitialClusters
 	DistanceMetric  string           // SquaredEuclidean or Cosine; "": SquaredEuclidean
-	Seed            int64            // of the choice of centers; 0: the Estimator's
+	Seed            int64            // for choosing centers; 0: the Estimator's
 	FullBatch       bool             // each batch is all the data (use_mini_batch=False)
 	MiniBatchSteps  int              // mini_batch_steps_per_iteration; 0: 1
-	ChainLength     int              // kmc2_chain_length, rows that a center is drawn from; 0: 200
+	ChainLength     int              // kmc2_chain_length, the rows that a center is drawn from; 0: 200
 	Retries         int              // kmeans_plus_plus_num_retries; 0: 2, negative: about log(NumClusters)
-	Tolerance       float64          // relative_tolerance: training ends where the loss changes less; 0: it does not
-	Columns         []feature.Column // nil: all features, which are then dense, by name
+	Tolerance       float64          // relative_tolerance: training ends when the loss changes by less; 0: never
+	Columns         []feature.Column // nil: all features, sorted by name, which must be dense
 }
 
 // KMeansModel is the model_fn of KMeans.
@@ -155,11 +155,11 @@ func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	return m.plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
 }
 
-// Plan returns the model's feature columns, nil where it reads all features unchanged.
+// Plan returns the model's feature columns, nil if it reads all features unchanged.
 func (m *KMeansModel) Plan() *feature.Plan { return m.plan }
 
-// points returns the points to cluster, [batch, d], of unit length where the
-// distance is cosine.
+// points returns the points to cluster, [batch, d], of unit length for the cosine
+// distance.
 func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.Node {
 	var x *G.Node
 	if m.plan != nil {
@@ -223,13 +223,13 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	if mc.Training() {
 		// Centers that are not chosen yet are masked out.
 		centers = ops.Where(mc, v.initialized, centers, ops.ZerosLike(mc, centers))
-		if v.updateIn != nil { // an iteration begins with the result of the last one
+		if v.updateIn != nil { // an iteration begins with the result of the previous one
 			begins := ops.LessEqual(mc, v.updateIn, ops.Scalar(mc, tensor.Int64, 0))
 			centers = ops.Where(mc, begins, v.updated, centers)
 		}
 	}
 	var chosen *G.Node
-	if !mc.Training() { // training may have ended before all were chosen: no point is near the others
+	if !mc.Training() { // training may have ended before all centers were chosen: no point is near the others
 		chosen = ops.Greater(mc, ops.Min(mc, centers, ops.Axes(1)), ops.Scalar(mc, tensor.Float32, unchosen/2))
 		centers = ops.Where(mc, ops.ExpandDims(mc, chosen, 1), centers, ops.ZerosLike(mc, centers))
 	}
@@ -277,8 +277,7 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 	return spec, mc.Err()
 }
 
-// normalized reports whether the variable holds centers of length 1 after each
-// step.
+// normalized reports whether centers have length 1 after each step.
 func (o KMeans) normalized() bool {
 	return o.DistanceMetric == Cosine && (o.FullBatch || o.MiniBatchSteps > 1)
 }
@@ -319,8 +318,8 @@ func (m *KMeansModel) variables(mc *estimator.ModelContext, dimension int) (v km
 // updateCounts is tf's name of the counts of points by cluster.
 const updateCounts = "Variable"
 
-// toleranceHook ends training where the loss of a step differs little from that
-// of the step before.
+// toleranceHook ends training when the loss differs little from the previous step's
+// loss.
 type toleranceHook struct {
 	hooks.Base
 	tolerance float64
@@ -330,7 +329,7 @@ type toleranceHook struct {
 // Begin asks for the loss.
 func (h *toleranceHook) Begin(s hooks.Setup) error { return s.Fetch("loss") }
 
-// AfterRun compares.
+// AfterRun compares the losses of this step and the previous one.
 func (h *toleranceHook) AfterRun(_ context.Context, r hooks.Run) error {
 	v, err := r.Value("loss")
 	if err != nil {

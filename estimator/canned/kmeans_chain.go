@@ -12,11 +12,11 @@ import (
 // defaultChain is tf's kmc2_chain_length.
 const defaultChain = 200
 
-// chains chooses up to n rows of x by k-MC2 (Bachem, Lucic, Hassani and Krause
-// 2016), which draws about as k-means++ without reading all rows. Each part of
-// Chain rows makes one center: the end of a Markov chain over them. Fewer rows make
-// one, too. The very first center is the first row, as in tf: batches are expected
-// to be shuffled.
+// chains chooses up to n rows of x by k-MC2 (Bachem, Lucic, Hassani and Krause 2016),
+// which draws approximately as k-means++ does, without reading all rows. Each group of
+// Chain rows gives one center: the end of a Markov chain over them. If there are fewer
+// rows in all, they give one, too. The very first center is the first row, as in tf:
+// batches are expected to be shuffled.
 func (k *kmeansStep) chains(vars optimizers.StepVariables, x []float32, n int, r *rand.Rand) []float32 {
 	d := k.Dimension
 	if len(x) == 0 {
@@ -36,7 +36,7 @@ func (k *kmeansStep) chains(vars optimizers.StepVariables, x []float32, n int, r
 	return centers[before:]
 }
 
-// nearestDistances are the squared distances of rows to the nearest center.
+// nearestDistances returns the squared distance of each row to the nearest center.
 func nearestDistances(rows, centers []float32, d int) []float64 {
 	out := make([]float64, len(rows)/d)
 	for i := range out {
@@ -48,8 +48,8 @@ func nearestDistances(rows, centers []float32, d int) []float64 {
 	return out
 }
 
-// chainEnd is the end of a chain over rows. The chain moves to the next row with a
-// probability of the ratio of their squared distances.
+// chainEnd returns the end of a chain over rows. The chain moves to the next row with a
+// probability equal to the ratio of its squared distance to the current row's.
 func chainEnd(distances []float64, r *rand.Rand) int {
 	at := 0
 	for i, d := range distances {

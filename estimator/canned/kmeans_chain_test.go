@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestChainEnd: a chain moves to rows that are farther away, and never to a row
-// that is a center already.
+// TestChainEnd: a chain moves to rows that are farther away, and never to a row that is
+// already a center.
 func TestChainEnd(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {

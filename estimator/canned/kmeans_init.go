@@ -13,7 +13,7 @@ import (
 // it passes numeric checks, and as far away as possible.
 const unchosen = -math.MaxFloat32
 
-// centersInit gives a matrix the given rows, or none.
+// centersInit initializes a matrix to the given rows, or to unchosen centers.
 type centersInit [][]float32
 
 func initialCenters(o KMeans) models.Initializer {
@@ -93,10 +93,9 @@ func (k *kmeansStep) random(x []float32, n int, r *rand.Rand) []float32 {
 	return out
 }
 
-// plusPlus chooses n of the rows of x by k-means++ (Arthur and Vassilvitskii 2007):
-// a row is drawn with a probability proportional to its squared distance to the
-// rows chosen before; of several draws, the one that leaves the smallest sum
-// counts.
+// plusPlus chooses n rows of x by k-means++ (Arthur and Vassilvitskii 2007): a row is
+// drawn with a probability proportional to its squared distance to the nearest row
+// chosen before. Of several draws, the one that leaves the smallest sum is taken.
 func (k *kmeansStep) plusPlus(x []float32, n int, r *rand.Rand) ([]float32, error) {
 	d := k.Dimension
 	rows := len(x) / d
@@ -141,7 +140,7 @@ func draw(weights []float64, r *rand.Rand) int {
 	for _, w := range weights {
 		total += w
 	}
-	if !(total > 0) { // all points are chosen ones
+	if !(total > 0) { // all points coincide with chosen rows
 		return r.IntN(len(weights))
 	}
 	at := r.Float64() * total

@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// kmeansStep is the step function of KMeans. While centers are to be chosen its
-// tally holds candidates, as records; then, for each cluster, the sums of its
-// points and how many there are.
+// kmeansStep is the step function of KMeans. While centers are being chosen, its tally
+// holds candidates, as records. After that it holds, for each cluster, the sum and the
+// number of its points.
 type kmeansStep struct {
 	Clusters, Dimension int
 	Cosine, FullBatch   bool
 	Steps               int // of an iteration
 	PlusPlus            bool
 	Retries             int
-	Chain               int // rows of a chain of k-MC2; 0: it is not asked for
+	Chain               int // rows of a chain of k-MC2; 0: not used
 	Seed                int64
 }
 
@@ -71,7 +71,7 @@ func (k *kmeansStep) Collect(vars optimizers.StepVariables, args []*tensor.Tenso
 	return nil
 }
 
-// propose chooses centers of a batch.
+// propose chooses candidates from a batch.
 func (k *kmeansStep) propose(vars optimizers.StepVariables, x []float32, t *optimizers.Tally) error {
 	have := k.chosen(vars)
 	r := rand.New(rand.NewPCG(uint64(k.Seed), uint64(have)))
@@ -127,8 +127,7 @@ func (k *kmeansStep) choose(vars optimizers.StepVariables, t *optimizers.Tally) 
 	return nil
 }
 
-// replace sets each center to the mean of its points; like tf, to 0 where it has
-// none.
+// replace sets each center to the mean of its points or, like tf, to 0 if it has none.
 func (k *kmeansStep) replace(centers []float32, t *optimizers.Tally) {
 	d := k.Dimension
 	counts := t.Sums[k.Clusters*d:]
@@ -143,8 +142,8 @@ func (k *kmeansStep) replace(centers []float32, t *optimizers.Tally) {
 	}
 }
 
-// move moves each center towards its new points, by their share of all points that
-// it had.
+// move moves each center towards its new points, by their share of all its points so
+// far.
 func (k *kmeansStep) move(centers []float32, counts []int64, t *optimizers.Tally) {
 	d := k.Dimension
 	for c, n := range t.Sums[k.Clusters*d:] {
@@ -160,8 +159,8 @@ func (k *kmeansStep) move(centers []float32, counts []int64, t *optimizers.Tally
 	}
 }
 
-// iterate moves the copy of the centers; every Steps steps, it first copies them to
-// the centers.
+// iterate moves a copy of the centers. Every Steps steps, it first copies it back to the
+// centers.
 func (k *kmeansStep) iterate(vars optimizers.StepVariables, t *optimizers.Tally) {
 	updated, counts := tensor.Values[float32](vars.Change("clusters_updated")), tensor.Values[int64](vars.Change(updateCounts))
 	left := tensor.Values[int64](vars.Change("update_in_steps"))

@@ -45,8 +45,8 @@ func readKMeansGolden(t *testing.T) (g kmeansGolden) {
 	return g
 }
 
-// points are rows as data, in batches shared by the replicas; once for modes
-// other than training.
+// points is rows as data, in batches shared by the replicas: endless in training, else
+// one pass.
 func points(x [][]float32, batch int) estimator.InputFn {
 	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		share := batch / max(ic.ReplicasInSync, 1)
@@ -170,7 +170,7 @@ func TestKMeansAgainstTensorFlow(t *testing.T) {
 	}
 }
 
-// kmeansReference is the algorithm in double precision: a step of each batch of the
+// kmeansReference is the algorithm in double precision: a step for each batch of the
 // points, and an iteration every few steps.
 func kmeansReference(g kmeansGolden, batch, every, steps int) map[string][]float64 {
 	k, d := len(g.Start), len(g.Start[0])
@@ -261,7 +261,7 @@ func blobs(n, k int) [][]float32 {
 	return out
 }
 
-// TestKMeansChoosesCenters: centers of the data, over as many batches as it takes.
+// TestKMeansChoosesCenters: centers are chosen from the data, over as many batches as it takes.
 func TestKMeansChoosesCenters(t *testing.T) {
 	testkit.NotConcurrent(t)
 	x := blobs(480, 8)
@@ -269,7 +269,7 @@ func TestKMeansChoosesCenters(t *testing.T) {
 		name   string
 		o      canned.KMeans
 		batch  int
-		chosen int64 // steps until all centers are
+		chosen int64 // steps until all centers are chosen
 		score  float64
 	}{
 		{"random", canned.KMeans{NumClusters: 8}, 48, 1, math.Inf(1)},
@@ -314,7 +314,7 @@ func TestKMeansChoosesCenters(t *testing.T) {
 	}
 }
 
-// TestKMeansStops where the loss does not change any more.
+// TestKMeansStops: training stops when the loss does not change any more.
 func TestKMeansStops(t *testing.T) {
 	x := blobs(200, 4)
 	e := newTestEstimator(t, made(t, canned.KMeans{NumClusters: 4, InitialClusters: canned.KMeansPlusPlusInit, FullBatch: true, Tolerance: 1e-6}.ModelFn))

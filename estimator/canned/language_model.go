@@ -17,16 +17,16 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Characters are the bytes that a LanguageModel knows by default: line ends, tabs and printable ASCII. The first one stands for all others.
+// Characters are the bytes that a LanguageModel knows by default: NUL, which stands for all other bytes, tab, line feed and printable ASCII.
 const Characters = "\x00\n\t !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 
-// LanguageModel learns texts, one in each row of a column, byte by byte: a line end, the text and a line end. Of a text that is longer than the
-// network's context it learns the beginning. Its predictions say how likely a text is: "loss", the mean negative logarithm of the probability
-// of a byte, and "perplexity", the exponential of it. estimator.ExportGenerator exports a model that writes texts. tf.estimator has no model of this kind.
+// LanguageModel learns the texts in a column, one per row, byte by byte, with a line feed before and after each. Of a text that is longer than
+// the network's context it learns the beginning. Its predictions say how likely a text is: "loss" is the mean negative log-probability of a
+// byte, and "perplexity" its exponential. estimator.ExportGenerator exports a model that generates text. tf.estimator has no such model.
 type LanguageModel struct {
 	Column     string                // of the texts; "": the only feature
 	Net        networks.GPT          // without a Vocabulary; a Context of 0 is 128
-	Characters string                // bytes, each once; "": Characters. The first one stands for all that are not among them
+	Characters string                // bytes, each once; "": Characters. The first one stands for all other bytes
 	Optimizer  *optimizers.Optimizer // nil: Adam with learning rate 0.001
 }
 
@@ -76,7 +76,7 @@ func (m *TextModel) Generator() estimator.Generator {
 	return estimator.Generator{Model: m.net, Characters: m.characters}
 }
 
-// nothing is the id of a place behind the end of a text.
+// nothing is the id of a place after the end of a text.
 const nothing = -1
 
 // Model builds the graph of a mode.

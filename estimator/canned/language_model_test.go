@@ -23,7 +23,7 @@ func lines(texts ...string) estimator.InputFn {
 	})
 }
 
-// TestLanguageModel: it knows texts by heart, writes them, and says how likely others are.
+// TestLanguageModel: the model memorizes texts, generates them, and says how likely other texts are.
 func TestLanguageModel(t *testing.T) {
 	params := estimator.Params{"column": "line", "context": 8, "layers": 2, "heads": 2, "width": 32, "dropout": 0, "positions": "rotary",
 		"characters": "?\nabcdefxyz", "optimizer": map[string]any{"name": "adam", "learning_rate": 0.01}}
@@ -52,7 +52,7 @@ func TestLanguageModel(t *testing.T) {
 		}
 		return all
 	}
-	// Of the third text the ninth byte is the first one without a place, and what is unknown is the same.
+	// The ninth byte of the third text is the first one beyond the context; unknown bytes count as the same.
 	other := losses("abcd", "dcba", "feedbac!", "feedbac?", "feedbac?x")
 	if !(other[0] < 0.7) || !(other[1] > 3) || other[2] != other[3] || other[3] != other[4] {
 		t.Errorf("losses %v: expected a small one, a large one and three equal ones", other)

@@ -98,7 +98,7 @@ func (o LinearEstimator) New(opts ...estimator.Option) (*estimator.Estimator, er
 	return newEstimator(o.ModelFn, opts)
 }
 
-// linear is a linear model as a body, or as a part of one.
+// linear is a linear model: a body, or a part of one.
 type linear struct {
 	inputs    []feature.Input
 	optimizer choice

@@ -50,7 +50,7 @@ type body interface {
 	minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp
 }
 
-// dataTrained is a body whose training reads columns that its loss does not.
+// dataTrained is a body that reads more columns for training than for its loss.
 type dataTrained interface {
 	train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp
 }
@@ -60,12 +60,12 @@ type sampled interface {
 	training(mc *estimator.ModelContext, m *Model, f models.Features, labels models.Labels) (*estimator.Spec, error)
 }
 
-// checked is a body that refuses some results of the columns.
+// checked is a body that checks the results of the columns.
 type checked interface {
 	check(ds inputs.Dataset) inputs.Dataset
 }
 
-// newModel plans the columns; the body is to be set.
+// newModel plans the columns; the caller sets the body.
 func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 	err := checkOutputs(h)
 	if err != nil {
@@ -99,8 +99,8 @@ func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labe
 	return m.head.Spec(mc, in)
 }
 
-// exampleWeights are the weights of the examples, [batch, 1] or one for each output, times those of their classes; nil
-// for none. y are the labels.
+// exampleWeights returns the weights of the examples, [batch, 1] or one for each output, times the weights of their
+// classes; nil for none. y are the labels.
 func (m *Model) exampleWeights(mc *estimator.ModelContext, f models.Features, y *G.Node) *G.Node {
 	w := f.Weights()
 	if m.weights != "" {

@@ -65,7 +65,7 @@ func age() *feature.Numeric {
 	return &feature.Numeric{Key: "age", Normalizer: feature.Normalizer{Mean: []float32{40}, Std: []float32{15}}}
 }
 
-// scratch are options of a test's Estimator: what it learns is the same in every run.
+// scratch returns options for a test's Estimator, which learns the same in every run.
 func scratch(t testing.TB, opts ...estimator.Option) []estimator.Option {
 	t.Helper()
 	return append(opts, estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1)))),
@@ -161,7 +161,7 @@ func TestBaselineWithoutFeatures(t *testing.T) {
 	}
 }
 
-// The names are the names in tf.estimator's checkpoints.
+// The names equal those in tf.estimator's checkpoints.
 func TestVariablesAndSlots(t *testing.T) {
 	deep := []feature.Column{age(), &feature.Embedding{Of: trade(), Dimension: 4}}
 	e := ok(canned.DNNLinearCombinedClassifier{HiddenUnits: []int{8}, BatchNorm: true, Linear: []feature.Column{trade()}, DNN: deep}.New(scratch(t)...))

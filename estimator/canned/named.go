@@ -43,12 +43,12 @@ func Names() []string { return makers.Names() }
 
 // Named makes the model that a config file names. Parameters have the names of
 // tf.estimator's arguments; feature_columns, linear_feature_columns and
-// dnn_feature_columns are names of columns of set.
+// dnn_feature_columns are names of columns in set.
 //
-// An optimizer is one of tf.estimator's names (Adagrad, Adam, Ftrl, RMSProp, SGD),
-// with tf.estimator's learning rate for the model. Or it is a map of a name and
-// hyper-parameters, as for optimizers.New. Models under any head (..._estimator)
-// have the parameters of heads.FromParams.
+// An optimizer is either one of tf.estimator's names (Adagrad, Adam, Ftrl, RMSProp,
+// SGD), with tf.estimator's learning rate for the model, or a map of a name and
+// hyper-parameters, as for optimizers.New. Models under any head (..._estimator) have
+// the parameters of heads.FromParams.
 //
 // All errors are reported together; each names its parameter.
 func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn, error) {

@@ -12,10 +12,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// batchNormMomentum is tf.estimator's, which differs from the layer's.
+// batchNormMomentum is tf.estimator's, which differs from the layer's default.
 const batchNormMomentum = 0.999
 
-// dnn is fully connected layers as a body, or as a part of one.
+// dnn is fully connected layers: a body, or a part of one.
 type dnn struct {
 	inputs     []feature.Input
 	hidden     []int
@@ -35,7 +35,7 @@ func (d *dnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 	return x
 }
 
-// hiddenLayers are the layers before the logits.
+// hiddenLayers returns the output of the layers before the logits.
 func (d *dnn) hiddenLayers(mc *estimator.ModelContext, x *G.Node) *G.Node {
 	for i, n := range d.hidden {
 		name := fmt.Sprintf("dnn/hiddenlayer_%d", i)

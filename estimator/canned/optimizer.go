@@ -25,9 +25,9 @@ var kerasRules = map[string]string{
 	"Adagrad": "keras_adagrad", "Adam": "keras_adam", "Ftrl": "keras_ftrl", "RMSProp": "keras_rmsprop", "SGD": "keras_sgd",
 }
 
-// NewOptimizer returns an optimizer as config files give canned models one: name is one of
-// tf.estimator's (Adagrad, Adam, Ftrl, RMSProp, SGD), whose state checkpoints then name as tf.estimator's do, or of
-// optimizers.Names, and params are the parameters of optimizers.New. Without a learning rate it has the rule's own.
+// NewOptimizer returns the optimizer that a config file sets for a canned model. name is one of
+// tf.estimator's (Adagrad, Adam, Ftrl, RMSProp, SGD), with tf.estimator's names for its state in checkpoints, or one of
+// optimizers.Names. params are the parameters of optimizers.New; the learning rate is optional and defaults to the rule's.
 func NewOptimizer(name string, params map[string]any) (*optimizers.Optimizer, error) {
 	return made(name, params)
 }
@@ -35,11 +35,11 @@ func NewOptimizer(name string, params map[string]any) (*optimizers.Optimizer, er
 // choice is the optimizer of a model, or of a part of one.
 type choice struct {
 	*optimizers.Optimizer
-	given bool // in the model's options; else it is the default, which estimator.WithOptimizer replaces
+	given bool // set in the model's options; if not, it is a default that estimator.WithOptimizer replaces
 }
 
-// in returns the optimizer in a context. One that is given does not ask for the Estimator's, so that
-// to have both is an error.
+// in returns the optimizer for a context. If it is given, the Estimator's is not used, so that having
+// both is an error.
 func (c choice) in(mc *estimator.ModelContext) *optimizers.Optimizer {
 	if c.given {
 		return c.Optimizer
@@ -47,14 +47,14 @@ func (c choice) in(mc *estimator.ModelContext) *optimizers.Optimizer {
 	return mc.OptimizerOr(c.Optimizer)
 }
 
-// refuseOptimizer fails where the Estimator has an optimizer for a model that none trains.
+// refuseOptimizer fails if the Estimator has an optimizer but the model does not use one.
 func refuseOptimizer(mc *estimator.ModelContext, model string) {
 	if mc.OptimizerOr(nil) != nil {
 		mc.Failf("%s are trained by a step of their own, not by an optimizer: leave WithOptimizer out", model)
 	}
 }
 
-// named returns an optimizer of tf.estimator's name or of one of optimizers.Names.
+// named returns an optimizer with a name of tf.estimator's or of optimizers.Names.
 func named(name string, rate float64) (*optimizers.Optimizer, error) {
 	params := map[string]any{}
 	if rate != ownRate {
@@ -63,8 +63,8 @@ func named(name string, rate float64) (*optimizers.Optimizer, error) {
 	return made(name, params)
 }
 
-// made returns an optimizer with parameters. Keras rules name their state as Keras
-// does, unless slot_names says otherwise.
+// made returns an optimizer with parameters. Unless slot_names says otherwise, Keras
+// rules name their state as Keras does.
 func made(name string, params map[string]any) (*optimizers.Optimizer, error) {
 	rule, ok := kerasRules[name]
 	if !ok {

@@ -17,7 +17,7 @@ type maker interface {
 	New(opts ...estimator.Option) (*estimator.Estimator, error)
 }
 
-// optimized are models by an optimizer in their options; nil: none is there.
+// optimized are functions that make models with an optimizer in their options; nil: none.
 func optimized(o *optimizers.Optimizer) map[string]maker {
 	deep, wide := []feature.Column{age(), &feature.Indicator{Of: trade()}}, []feature.Column{trade(), age()}
 	return map[string]maker{
@@ -36,7 +36,7 @@ func dataOf(model string) estimator.InputFn {
 	return someone.of("rich")
 }
 
-// trained are the variables after some steps, by name.
+// trained returns the variables after some steps, by name.
 func trained(t *testing.T, model string, m maker, opts ...estimator.Option) map[string][]byte {
 	t.Helper()
 	e := ok(m.New(scratch(t, opts...)...))
@@ -49,7 +49,7 @@ func trained(t *testing.T, model string, m maker, opts ...estimator.Option) map[
 	return out
 }
 
-// TestWithOptimizer: the Estimator's optimizer trains a canned model as one of its options does.
+// TestWithOptimizer: the Estimator's optimizer trains a canned model as an optimizer in its options does.
 func TestWithOptimizer(t *testing.T) {
 	testkit.NotConcurrent(t)
 	o := optimizers.Adam(0.1)
@@ -80,7 +80,7 @@ func TestWithOptimizer(t *testing.T) {
 	}
 }
 
-// TestWithOptimizerRefused: models that no optimizer trains say so.
+// TestWithOptimizerRefused: models that no optimizer trains refuse one.
 func TestWithOptimizerRefused(t *testing.T) {
 	sdca := &canned.LinearSDCA{ExampleIDColumn: "trade"}
 	for name, m := range map[string]maker{

@@ -22,17 +22,17 @@ func (r *paramReader) text(name string) string {
 	return params.Get(r.Reader, name, "text", "", params.Text)
 }
 
-// wholes is a list of whole numbers, or one.
+// wholes reads a whole number or a list of them.
 func (r *paramReader) wholes(name string) []int {
 	return params.Get(r.Reader, name, "a list of whole numbers", nil, func(x any) ([]int, bool) { return params.OneOrMore(x, params.Integer) })
 }
 
-// whole is a whole number.
+// whole reads a whole number.
 func (r *paramReader) whole(name string, def int) int {
 	return params.Get(r.Reader, name, "a whole number", def, params.Integer)
 }
 
-// count is a whole number of at least 1, 0 where it is not given.
+// count reads a whole number of at least 1; it is 0 if absent.
 func (r *paramReader) count(name string) int {
 	n := r.whole(name, 0)
 	if r.Has(name) && n < 1 {
@@ -41,7 +41,7 @@ func (r *paramReader) count(name string) int {
 	return n
 }
 
-// columns are declared columns by name.
+// columns reads names and returns the declared columns.
 func (r *paramReader) columns(name string) []feature.Column {
 	names := r.Words(name)
 	if len(names) == 0 {
@@ -58,8 +58,8 @@ func (r *paramReader) columns(name string) []feature.Column {
 	return c
 }
 
-// optimizer is a name, whose learning rate is then rate, or a map of a name and its
-// hyper-parameters; nil where it is absent.
+// optimizer reads a name, which gets the learning rate rate, or a map of a name and
+// hyper-parameters; it is nil if absent.
 func (r *paramReader) optimizer(name string, rate float64) *optimizers.Optimizer {
 	var o *optimizers.Optimizer
 	var err error
@@ -113,8 +113,8 @@ const (
 	anyHead                      // head and its parameters
 )
 
-// head makes the head; the parameters are as of heads.FromParams, but that
-// the number of classes has tf.estimator's name.
+// head makes the head. The parameters are those of heads.FromParams, except that the
+// number of classes has tf.estimator's name.
 func (r *paramReader) head(k kindOfHead) heads.Head {
 	p := estimator.Params{}
 	names := []string{"metrics"}

@@ -15,18 +15,18 @@ import (
 // sequence columns, for two or more classes.
 type RNNClassifier struct {
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
-	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
-	Units           []int            // units of each layer; names are as of tf.estimator's list, also where it has one number
+	ContextColumns  []feature.Column // context_feature_columns: dense columns, repeated at every step
+	Units           []int            // units of each layer; variables are named as for a list in tf.estimator, even a list of one
 	CellType        layers.CellType  // "": layers.SimpleRNN
 	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
-	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
+	ReturnSequences bool             // a prediction and a label for each step: labels are a ragged column
 	Classes         int              // n_classes; 0: 2
 	WeightColumn    string           // the feature that weighs the examples, or the steps; "": none
 	LabelVocabulary []string         // labels are words; nil: they are ids
-	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
+	// Optimizer; nil: Adagrad with learning rate 0.05 and gradient norms clipped to 5.
 	Optimizer     *optimizers.Optimizer
 	LossReduction losses.Reduction // "": losses.SumOverBatchSize
-	// SequenceMask names the prediction of the steps that are present, with
+	// SequenceMask names the prediction that says which steps are present, with
 	// ReturnSequences; "": sequence_mask.
 	SequenceMask string
 }
@@ -56,13 +56,13 @@ func (o RNNClassifier) New(opts ...estimator.Option) (*estimator.Estimator, erro
 type RNNEstimator struct {
 	Head            heads.Head       // with ReturnSequences a heads.Sequential
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
-	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
+	ContextColumns  []feature.Column // context_feature_columns: dense columns, repeated at every step
 	WeightColumn    string           // the feature that the head's weight column names; "": none
-	Units           []int            // units of each layer; names are as of tf.estimator's list, also where it has one number
+	Units           []int            // units of each layer; variables are named as for a list in tf.estimator, even a list of one
 	CellType        layers.CellType  // "": layers.SimpleRNN
 	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
-	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
-	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
+	ReturnSequences bool             // a prediction and a label for each step: labels are a ragged column
+	// Optimizer; nil: Adagrad with learning rate 0.05 and gradient norms clipped to 5.
 	Optimizer *optimizers.Optimizer
 }
 
@@ -158,7 +158,7 @@ func (r *rnn) complete(m *Model) (err error) {
 	return err
 }
 
-// clipped bounds the norm of each gradient.
+// clipped returns o with the norm of each gradient clipped.
 func clipped(o *optimizers.Optimizer) *optimizers.Optimizer {
 	c := *o
 	c.Transforms = []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: rnnClip}}

@@ -57,7 +57,7 @@ func TestRNNOfCells(t *testing.T) {
 	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {
 		t.Run(s.Name, func(t *testing.T) {
 			dir := t.TempDir()
-			for _, to := range []int64{10, 150} { // and on from a checkpoint
+			for _, to := range []int64{10, 150} { // the second continues from a checkpoint
 				e := ok(canned.RNNClassifier{SequenceColumns: []feature.Column{bitsColumn()}, Cells: cells,
 					Optimizer: ok(optimizers.New("adam", map[string]any{"learning_rate": 0.02}))}.New(estimator.WithLogger(slog.New(slog.DiscardHandler)),
 					estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(s))))))
@@ -113,8 +113,8 @@ func TestRNNCellsThatAreWrong(t *testing.T) {
 	}
 }
 
-// minimal is the minimal gated unit of Zhou et al. 2016: with the input x and the output
-// h of the step before, f = s(x*Wf + h*Uf), h' = (1-f)*h + f*tanh(x*W + (f*h)*U).
+// minimal is the minimal gated unit of Zhou et al. 2016: with the input x and the previous
+// output h, f = s(x*Wf + h*Uf), h' = (1-f)*h + f*tanh(x*W + (f*h)*U).
 type minimal struct{ units int }
 
 func (minimal) Name() string { return "minimal_cell" }

@@ -12,13 +12,13 @@ import (
 
 // stepped is a column that has values for each step of a sequence.
 type stepped struct {
-	name string // for the reader
+	name string // in error messages
 	at   int    // in the schema
 	step int    // values of a step
 }
 
-// check refuses examples whose sequences differ in length; labels and weights
-// too, where each step has one.
+// check refuses examples whose sequences differ in length, including labels and weights
+// if each step has one.
 func (r *rnn) check(ds inputs.Dataset) inputs.Dataset {
 	s := ds.Schema()
 	var columns []stepped

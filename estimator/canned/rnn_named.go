@@ -28,7 +28,7 @@ func rnnOf(k kindOfHead) maker {
 	}
 }
 
-// sequential is a head for every step, with RNNClassifier's name of the mask unless mask is another.
+// sequential returns a head for every step. The mask is named as in RNNClassifier unless mask is set.
 func sequential(h heads.Head, mask string) (heads.Head, error) {
 	if mask == "" {
 		mask = "sequence_mask"

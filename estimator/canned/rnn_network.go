@@ -15,19 +15,19 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// rnn is recurrent layers as a body.
+// rnn is a body of recurrent layers.
 type rnn struct {
 	sequence, context []feature.Input
 	cells             []layers.Cell
 	optimizer         choice
 
 	sequences bool   // a prediction for each step
-	weights   string // then the weight column, and
-	labels    int    // the numbers of a step's label
+	weights   string // with sequences: the weight column, and
+	labels    int    // the number of values of a step's label
 }
 
-// logits builds the layers along the steps, and a dense layer on the last output
-// or, for sequences, on every step's: [batch, T, units].
+// logits builds the layers along the steps, and a dense layer on the last step's output
+// or, for sequences, on every step's output: [batch, T, units].
 func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
 	s := columns.SequenceInput(mc, f, r.sequence, columns.SequenceScope)
 	if mc.Failed() {
@@ -52,7 +52,7 @@ func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 	return layers.Dense(mc, x, units, layers.Weights{Name: "rnn_model/logits"})
 }
 
-// scopes are the scopes of the layers' variables: several of one name are numbered.
+// scopes returns the scopes of the layers' variables. Repeated names are numbered.
 func (r *rnn) scopes() []string {
 	parent := "rnn_model/rnn/"
 	if len(r.cells) > 1 {
@@ -74,7 +74,7 @@ func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.Tra
 	return r.optimizer.in(mc).Minimize(mc, loss)
 }
 
-// maskedHead passes a head of steps the mask of the steps that are present.
+// maskedHead passes the mask of the steps that are present to a head of steps.
 type maskedHead struct {
 	heads.SequentialHead
 	sequence []feature.Input

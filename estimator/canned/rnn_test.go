@@ -93,7 +93,7 @@ func appendColumn(b array.Builder, column any) {
 	}
 }
 
-// bits are sequences of zeros and ones of up to longest steps; the label is the last.
+// bits are sequences of zeros and ones of up to longest steps; the label is the last one.
 func bits(n, longest int) sequences {
 	r := rand.New(rand.NewPCG(1, 2))
 	seqs, labels := make([][]int64, n), make([]int64, n)
@@ -186,7 +186,7 @@ func TestRNNLearnsParityAtEachStep(t *testing.T) {
 	}
 }
 
-// TestRNNBLEU: the BLEU of an evaluation is that of the sentences that are predicted, of their own lengths.
+// TestRNNBLEU: an evaluation's BLEU is that of the predicted sentences, each with its own length.
 func TestRNNBLEU(t *testing.T) {
 	set := ok(feature.Build([]feature.Spec{{Name: "bits", Type: "identity", Key: "bits", Buckets: 2, Sequence: true}, {Name: "bits_vector", Type: "embedding", Of: "bits", Dimension: 2}}))
 	params := estimator.Params{"sequence_feature_columns": "bits_vector", "units": 4, "return_sequences": true,

@@ -174,8 +174,8 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 	return &optimizers.TrainOp{Loss: loss, Step: op}
 }
 
-// dualityGap bounds the distance of the objective from its minimum, per example, as far as the
-// examples' state is up to date. vars are weights and unshrunk weights in turn.
+// dualityGap bounds the distance of the objective from its minimum, per example, provided that
+// the examples' state is up to date. vars are alternately weights and unshrunk weights.
 func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, totals *G.Node) *G.Node {
 	number := func(x float64) *G.Node { return ops.Scalar(mc, tensor.Float32, x) }
 	sums := ops.Cast(mc, totals, tensor.Float32)
@@ -189,7 +189,7 @@ func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, t
 	return ops.DivNoNan(mc, gap, part(2))
 }
 
-// labels returns one number an example: of classes 0 or 1.
+// labels returns one number per example; for classes, 0 or 1.
 func (s *sdca) labels(mc *estimator.ModelContext, labels models.Labels) *G.Node {
 	n := labels.Only()
 	if mc.Failed() {
@@ -211,7 +211,7 @@ func (s *sdca) labels(mc *estimator.ModelContext, labels models.Labels) *G.Node 
 	}})
 }
 
-// exampleWeights returns one number an example.
+// exampleWeights returns one number per example.
 func (s *sdca) exampleWeights(mc *estimator.ModelContext, in heads.Inputs) *G.Node {
 	w := in.Features.Weights()
 	if s.weights != "" {

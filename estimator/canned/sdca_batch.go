@@ -26,7 +26,7 @@ type sdcaBatch struct {
 // sdcaArgs are the arguments of a column.
 type sdcaArgs struct {
 	sdcaColumn
-	at      int // of its weights in the sums
+	at      int // where its weights begin in the sums
 	dense   []float32
 	values  any // []int64 or []int32
 	offsets []int64
@@ -69,8 +69,8 @@ func (s *sdcaStep) batch(vars optimizers.StepVariables, args []*tensor.Tensor, t
 	return b, nil
 }
 
-// random returns a generator that depends only on the seed, the batch and the
-// present weights.
+// random returns a generator that depends only on the seed, the batch and the current
+// weights.
 func (b *sdcaBatch) random() *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write(appendFloats(nil, b.unshrunk[max(len(b.unshrunk)-64, 0):])) // never fails
@@ -81,7 +81,7 @@ func (b *sdcaBatch) random() *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(b.step.Seed)^h.Sum64(), uint64(first)))
 }
 
-// label returns a label in the form of the loss.
+// label returns a label in the form that the loss takes.
 func (b *sdcaBatch) label(i int) (float64, error) {
 	y := float64(b.labels[i])
 	if b.step.Loss == squaredLoss {
@@ -96,8 +96,8 @@ func (b *sdcaBatch) label(i int) (float64, error) {
 	return 2*y - 1, nil
 }
 
-// features returns the features of an example that are not 0, each once; valid until the
-// next call. Ids that the column does not have are unknown words, and not features.
+// features returns the nonzero features of an example, each once. The result is valid
+// until the next call. Ids that the column does not have, for unknown words, are ignored.
 func (b *sdcaBatch) features(i int) []nonzero {
 	b.row = b.row[:0]
 	for _, c := range b.columns {

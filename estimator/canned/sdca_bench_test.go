@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/inputs/feature"
 )
 
-// BenchmarkSDCA trains a logistic regression by SDCA, 128 examples a step; the
-// number is that of num_examples: a step should not cost more for a larger one.
+// BenchmarkSDCA trains a logistic regression by SDCA, 128 examples per step. Its names
+// have num_examples: a step should not cost more if it is larger.
 func BenchmarkSDCA(b *testing.B) {
 	const n, batch = 8192, 128
 	r := rand.New(rand.NewPCG(1, 2))

@@ -11,7 +11,7 @@ import (
 type exampleState struct {
 	id                       int64
 	old, dual                float64 // the dual variable before and after
-	primal, dualLoss, weight float64 // as of before, for the duality gap
+	primal, dualLoss, weight float64 // before the step, for the duality gap
 }
 
 // stateBytes is the length of a record.
@@ -25,7 +25,7 @@ func (x exampleState) append(b []byte) []byte {
 	return b
 }
 
-// take reads a record and returns the remaining ones.
+// take reads a record and returns the remaining records.
 func (x *exampleState) take(b []byte) ([]byte, error) {
 	if len(b) < stateBytes {
 		return nil, errors.New("a record of an example is too short")
@@ -37,14 +37,14 @@ func (x *exampleState) take(b []byte) ([]byte, error) {
 	return b[stateBytes:], nil
 }
 
-// exampleTable is a hash table with open addressing in two variables: the
-// fingerprint of each example, and four numbers of it.
+// exampleTable is a hash table with open addressing in two variables: the fingerprint
+// of each example, and four numbers for it.
 type exampleTable struct {
 	ids   []int64
 	state []float32
 }
 
-// place returns where an example is, or is to be; false where the table is full.
+// place returns where an example is, or is to be; false if the table is full.
 func (t exampleTable) place(id int64) (int, bool) {
 	n := uint64(len(t.ids))
 	for i := range n {
@@ -65,7 +65,7 @@ func (t exampleTable) dual(id int64) float64 {
 	return float64(t.state[4*at])
 }
 
-// room returns an example's place, or an error where the table is full.
+// room returns an example's place, or an error if the table is full.
 func (t exampleTable) room(id int64) (int, error) {
 	at, ok := t.place(id)
 	if !ok {
@@ -74,10 +74,10 @@ func (t exampleTable) room(id int64) (int, error) {
 	return at, nil
 }
 
-// add stores an example's new state. The dual variable changes by as much as it did
-// for the replica that worked on it, as the weights do. Their relation holds even
-// where two replicas worked on one example concurrently. totals are the totals of the
-// losses and the weight.
+// add stores an example's new state. It adds the change that the replica made to the
+// dual variable, as is done for the weights. So they stay consistent even if two
+// replicas worked on one example concurrently. totals are the totals of the losses and
+// the weight.
 func (t exampleTable) add(at int, x exampleState, totals []float64) {
 	t.ids[at] = x.id
 	s := t.state[4*at : 4*at+4]

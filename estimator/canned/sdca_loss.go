@@ -2,9 +2,9 @@ package canned
 
 import "math"
 
-// dualLoss is a loss by its conjugate, of one example with weight 1: label y,
-// prediction wx, dual variable a. Formulas of Shalev-Shwartz and Zhang 2013; norm
-// is partitions * weight * |x|^2 / l2.
+// dualLoss is the loss of one example with weight 1, and its conjugate: label y,
+// prediction wx, dual variable a. The formulas are from Shalev-Shwartz and Zhang 2013;
+// norm is partitions * weight * |x|^2 / l2.
 type dualLoss interface {
 	// updated maximises the dual objective over this example's variable.
 	updated(y, wx, a, norm float64) float64

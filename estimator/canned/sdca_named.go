@@ -2,7 +2,7 @@ package canned
 
 import "github.com/goestimator/goestimator/internal/platform/params"
 
-// sdca reads an optimizer {name: sdca, ...}; nil where the optimizer is another.
+// sdca reads an optimizer {name: sdca, ...}; nil for any other optimizer.
 func (r *paramReader) sdca(name string, k kindOfHead) *sdca {
 	v := r.Any(name)
 	hyper, _ := v.(map[string]any)

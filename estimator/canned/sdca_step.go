@@ -10,7 +10,7 @@ import (
 )
 
 // The variables that hold the state of the examples: fingerprints, 0 for a free place, and for each
-// example the dual variable, the losses and the weight. The totals are in a variable of their own.
+// example the dual variable, the losses and the weight. Another variable holds their totals.
 const (
 	sdcaIDs    = "sdca/example_ids"
 	sdcaState  = "sdca/example_state"
@@ -37,7 +37,7 @@ type sdcaColumn struct {
 	Rows     int
 	Dense    bool // an argument [batch, Rows]
 	Bias     bool // no argument: 1 for each example
-	Weighted bool // of ids: values, offsets and weights, else values and offsets
+	Weighted bool // ids with weights: values, offsets and weights, else values and offsets
 }
 
 func init() {
@@ -61,7 +61,7 @@ func init() {
 	})
 }
 
-// nonzero is one feature of an example: a weight, by its place in the sums, and its value.
+// nonzero is one feature of an example: its value, and the place of its weight in the sums.
 type nonzero struct {
 	at    int
 	value float64
@@ -71,7 +71,7 @@ func (s *sdcaStep) shrink(w float64) float64 {
 	return math.Copysign(max(math.Abs(w)-s.L1/s.L2, 0), w)
 }
 
-// Begin has one stamp: additions to the weights are valid also when other workers added since.
+// Begin always returns the same stamp: additions to the weights stay valid if other workers add theirs first.
 func (s *sdcaStep) Begin(optimizers.StepVariables) (sums int, stamp int64, err error) {
 	for _, c := range s.Columns {
 		sums += c.Rows
@@ -134,8 +134,9 @@ func (s *sdcaStep) Collect(vars optimizers.StepVariables, args []*tensor.Tensor,
 	return nil
 }
 
-// order is random and different in each pass. If adaptive, it is as many draws, by
-// the distance of each dual variable from its optimum at the present prediction.
+// order returns the order of the examples, random and different in each pass. If
+// adaptive, it draws as many examples by the distance of each dual variable from its
+// optimum at the current prediction.
 func (s *sdcaStep) order(b *sdcaBatch) ([]int, error) {
 	r := b.random()
 	out := r.Perm(len(b.ids))

@@ -127,8 +127,8 @@ func (g sdcaGolden) slope(c sdcaCase, w []float64) (gradient []float64, objectiv
 	return gradient, objective
 }
 
-// distance is how far weights are from satisfying the conditions of the optimum,
-// of a sum over examples whose weights are 100 together.
+// distance returns how far weights are from satisfying the conditions of the optimum, for
+// examples whose weights sum to 100.
 func (g sdcaGolden) distance(c sdcaCase, w []float64) float64 {
 	gradient, _ := g.slope(c, w)
 	worst := 0.0
@@ -142,8 +142,8 @@ func (g sdcaGolden) distance(c sdcaCase, w []float64) float64 {
 	return worst
 }
 
-// TestSDCAFindsTheOptimum: it finds the optimum of the regularised problem, as
-// TensorFlow does, under several strategies, and adaptively.
+// TestSDCAFindsTheOptimum: SDCA finds the optimum of the regularised problem, as TensorFlow
+// does, under several strategies, and adaptively.
 func TestSDCAFindsTheOptimum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains to the optimum: too long under the race detector")
@@ -192,7 +192,7 @@ func TestSDCADualityGap(t *testing.T) {
 		for _, pass := range []int64{1, 3, 12} {
 			train(t, e, g.input(c.Label), 4*pass)
 			w := sdcaWeights(t, e)
-			// The dual objective at the present dual variables, from the table.
+			// The dual objective at the current dual variables, from the table.
 			ids, state := tensor.Values[int64](value(t, e, "sdca/example_ids")), tensor.Values[float32](value(t, e, "sdca/example_state"))
 			seen := 0
 			for _, id := range ids {
@@ -237,7 +237,7 @@ func TestSDCADualityGap(t *testing.T) {
 	}
 }
 
-// TestSDCAResumes: training in pieces gives the bits of training in one.
+// TestSDCAResumes: training in pieces is bit-identical to training in one go.
 func TestSDCAResumes(t *testing.T) {
 	g := readSDCAGolden(t)
 	whole := newTestEstimator(t, g.model(t, "class", canned.LinearSDCA{Examples: 100}))

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// startingPoints replaces folders of checkpoints, which embeddings start from,
-// by their newest checkpoint.
+// startingPoints replaces the folders of checkpoints that embeddings start from by
+// their newest checkpoints.
 func startingPoints(in []feature.Input) ([]feature.Input, error) {
 	out := slices.Clone(in)
 	for i, input := range out {

@@ -8,7 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// summarizeLayer shows a layer's output, by the name of its scope.
+// summarizeLayer adds summaries of a layer's output, named by its scope.
 func summarizeLayer(mc *estimator.ModelContext, scope string, x *G.Node) {
 	if mc.Failed() || !mc.Training() {
 		return
@@ -17,7 +17,7 @@ func summarizeLayer(mc *estimator.ModelContext, scope string, x *G.Node) {
 	mc.Summarize(models.HistogramSummary, scope+"/activation", x)
 }
 
-// zerosOf returns which part of the variables' elements is zero.
+// zerosOf returns the fraction of the variables' elements that is zero.
 func zerosOf(mc *estimator.ModelContext, vars []*models.Variable) *G.Node {
 	var sum *G.Node
 	total := 0

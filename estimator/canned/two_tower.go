@@ -17,11 +17,11 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TwoTower finds, for a query of dense feature columns, one of many candidates, the classes of its head. Queries and candidates have vectors
-// of length 1; a score is their product divided by the temperature. Training takes the other candidates of a batch for negatives, so that a step does
-// not depend on how many candidates there are, and the mean loss over the batch; evaluation and prediction score all candidates. tf.estimator has no model of this kind.
+// TwoTower finds one of many candidates, the classes of its head, for a query of dense feature columns. Queries and candidates have vectors of length 1.
+// A score is their dot product divided by the temperature. Training takes the mean loss over the batch, with the batch's other candidates as negatives, so
+// that the cost of a step does not depend on the number of candidates. Evaluation and prediction score all candidates. tf.estimator has no such model.
 type TwoTower struct {
-	Head        heads.MultiClassHead  // of the candidates; training takes the loss above in place of the head's
+	Head        heads.MultiClassHead  // of the candidates; training uses the loss above instead of the head's
 	Columns     []feature.Column      // of the queries
 	Embedding   int                   // width of the candidates' embedding; 0: 32
 	HiddenUnits []int                 // units of each hidden layer of both towers, with ReLU; none: no hidden layer
@@ -81,7 +81,7 @@ func (o TwoTower) New(opts ...estimator.Option) (*estimator.Estimator, error) {
 	return newEstimator(o.ModelFn, opts)
 }
 
-// twoTower is a body whose training sees the candidates of a batch alone.
+// twoTower is a body whose training sees only the candidates of a batch.
 type twoTower struct {
 	net         networks.TwoTower
 	temperature float64
@@ -95,7 +95,7 @@ func (t *twoTower) query(mc *estimator.ModelContext, f models.Features) *G.Node 
 	return t.net.QueryOf(mc, columns.InputLayer(mc, f, t.inputs, feature.DenseScope))
 }
 
-// logits are the scores of all candidates. The vector of the query is among the predictions.
+// logits returns the scores of all candidates. The predictions include the vector of the query.
 func (t *twoTower) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
 	query := t.query(mc, f)
 	mc.AddPrediction("query", query)
@@ -107,7 +107,7 @@ func (t *twoTower) logits(mc *estimator.ModelContext, f models.Features, units i
 	return ops.Div(mc, ops.MatMulT(mc, query, all, false, true), ops.Scalar(mc, mc.DType(), t.temperature))
 }
 
-// training minimises the loss of finding each query's candidate among those of the batch.
+// training minimises the loss of finding each query's candidate among the candidates of the batch.
 func (t *twoTower) training(mc *estimator.ModelContext, m *Model, f models.Features, labels models.Labels) (*estimator.Spec, error) {
 	ids, err := heads.LabelsOf(mc, m.head, labels)
 	if err != nil {

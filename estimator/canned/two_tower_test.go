@@ -18,13 +18,13 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A query of a topic is for each candidate of its own: those whose number leaves the topic.
+// A query of a topic matches each of its candidates: number modulo topics is the topic.
 const (
 	topics          = 4
 	candidatesOfOne = 3
 )
 
-// visits are a query of each topic for each of its candidates, whose words are the labels.
+// visits has, for each topic, a query for each of its candidates, whose words are the labels.
 func visits(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 	var topic, seen []string
 	for i := range topics * candidatesOfOne {
@@ -54,7 +54,7 @@ func twoTowers(t *testing.T, params estimator.Params) *estimator.Estimator {
 	return e
 }
 
-// TestTwoTower: the candidates of a query's own topic get the highest scores, all of them alike.
+// TestTwoTower: the candidates of a query's own topic get the highest scores, all about equal.
 func TestTwoTower(t *testing.T) {
 	e, in := twoTowers(t, nil), estimator.InputFunc(visits)
 	before, _ := ok(e.Evaluate(t.Context(), in)).Scalar("top_k")
@@ -108,7 +108,7 @@ func TestTwoTowerTemperature(t *testing.T) {
 	}
 }
 
-// TestTwoTowerClassWeights: classes of the weight 0 have no part in the loss.
+// TestTwoTowerClassWeights: classes of weight 0 do not contribute to the loss.
 func TestTwoTowerClassWeights(t *testing.T) {
 	for _, of := range []float64{1, 0} {
 		weights := []any{1.0}

@@ -14,12 +14,12 @@ import (
 // model.
 type Weight struct {
 	Column string    `json:"column"` // TensorFlow's name, "bias" for the bias
-	Value  string    `json:"value"`  // the vocabulary's entry, "[30, 50)", "bucket 7", "oov 0", or the place of a number; "" for the bias
+	Value  string    `json:"value"`  // the vocabulary's entry, "[30, 50)", "bucket 7", "oov 0", or the index of a number; "" for the bias
 	Weight []float64 `json:"weight"` // for each logit
 }
 
-// LinearWeights names the weights of the linear part, in the order of the
-// columns; those that are all zero are left out. read gives a variable's value, as
+// LinearWeights returns the named weights of the linear part, in the order of the
+// columns, without weights that are all zero. read returns a variable's value, as
 // Estimator.VariableValue does. Without a linear part there are none.
 func (m *Model) LinearWeights(read func(variable string) (*tensor.Tensor, error)) ([]Weight, error) {
 	in, err := m.plan.Linear(m.head.LogitsDimension())
@@ -104,7 +104,7 @@ func entryName(words []string) func(int) string {
 	}
 }
 
-// interval is the bucket of a row; a second number's buckets follow the first's.
+// interval returns the bucket of a row. The buckets of a second number follow those of the first.
 func interval(boundaries []float64, row int) string {
 	i := row % (len(boundaries) + 1)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestLinearWeights names the rows of every kind of column; row i of a column weighs i+1.
+// TestLinearWeights names the rows of every kind of column; row i of a column has the weight i+1.
 func TestLinearWeights(t *testing.T) {
 	m := ok(canned.LinearRegressor{Columns: []feature.Column{
 		trade(),

@@ -42,7 +42,7 @@ func (h BinaryClassHead) Spec(mc *estimator.ModelContext, in Inputs) (*estimator
 	return spec(mc, h, in)
 }
 
-// Mean returns what logits of any shape predict: the probability of the second class.
+// Mean returns the prediction for logits of any shape: the probability of the second class.
 func (h BinaryClassHead) Mean(c models.Context, logits *G.Node) *G.Node {
 	return ops.Sigmoid(c, logits)
 }

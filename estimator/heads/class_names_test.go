@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestClassNames: where labels are ids, predictions have the names beside them, and the labels stay ids.
+// TestClassNames: if labels are ids, predictions have names in addition, and labels stay ids.
 func TestClassNames(t *testing.T) {
 	two, three := heads.WithClassNames("no", "yes"), heads.WithClassNames("3", "4", "8")
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestClassNamesOfSeveralHeads(t *testing.T) {
 	}
 }
 
-// TestClassMetricsByClassName: metrics of single classes have the names.
+// TestClassMetricsByClassName: metrics of single classes have the names of the classes.
 func TestClassMetricsByClassName(t *testing.T) {
 	h := made(heads.MultiLabel(2, heads.WithClassNames("cat", "dog"), heads.WithClassMetricsByName("dog")))
 	res, err := openHead(t, h).Evaluate(context.Background(), batchesOf(2, inputs.Slice("logits", inputs.Feature, []float32{0, 0, 0, 0}, 2),

@@ -11,13 +11,13 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// WithClassWeights weighs the examples of each class in the loss of training, by the ids of the classes, as Keras' class_weight does:
-// evaluation is not weighed by them. With weights of examples, their products count.
+// WithClassWeights weighs the examples of each class, by class id, in the training loss, as Keras' class_weight does. Evaluation ignores
+// class weights. They are multiplied with weights of examples.
 func WithClassWeights(w ...float64) Option {
 	return Option{"class_weights", func(o *options) { o.classWeights = slices.Clone(w) }}
 }
 
-// checkClassWeights reports weights for another number of classes than n, or that are no weights.
+// checkClassWeights reports invalid weights, or weights for another number of classes than n.
 func (o options) checkClassWeights(n int) error {
 	if o.classWeights == nil {
 		return nil
@@ -38,7 +38,7 @@ func (o options) checkClassWeights(n int) error {
 	return nil
 }
 
-// weighed returns the weights of examples in the loss, in training times the weights of their classes. labels are ids, [batch, 1].
+// weighed returns the weights of examples in the loss. In training they are multiplied by the class weights. labels are ids, [batch, 1].
 func (b base) weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.Node {
 	if b.classWeights == nil || !mc.Training() || mc.Failed() {
 		return weights
@@ -55,8 +55,8 @@ func (b base) weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.No
 	return ops.Mul(mc, weights, each)
 }
 
-// Weighed returns the weights of examples, [batch, 1] or nil for none, times the weights of their classes where the head has
-// them and mc trains. labels come from LabelsOf.
+// Weighed returns the weights of examples, [batch, 1] or nil for none, multiplied by the class weights if the head has
+// any and mc trains. labels come from LabelsOf.
 func Weighed(mc *estimator.ModelContext, h Head, labels, weights *G.Node) *G.Node {
 	w, ok := h.(interface {
 		weighed(mc *estimator.ModelContext, labels, weights *G.Node) *G.Node

@@ -8,8 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ForClasses returns what tf.estimator's canned classifiers take for n classes:
-// BinaryClass for 2, else MultiClass.
+// ForClasses returns the head that tf.estimator's canned classifiers use for n
+// classes: BinaryClass for 2, else MultiClass.
 func ForClasses(n int, opts ...Option) Head {
 	if n == 2 {
 		return BinaryClass(opts...)
@@ -27,8 +27,8 @@ func allClassIDs(mc *estimator.ModelContext, logits *G.Node, n int) *G.Node {
 	return ops.Cast(mc, ops.Add(mc, ops.ZerosLike(mc, logits), ops.Constant(mc, row)), tensor.Int32)
 }
 
-// classifying completes a part of a classifier: the words of its predictions, and
-// its signatures. ids are the predicted classes, nil where there are no single ones.
+// classifying adds words and signatures to a classifier's part. ids are the predicted
+// classes, nil if an example may have several.
 func (b base) classifying(p *Part, ids, all *G.Node) {
 	words := estimator.Text{IDs: all, Vocabulary: b.classWords()}
 	if ids == nil {
@@ -46,7 +46,7 @@ func (b base) classifying(p *Part, ids, all *G.Node) {
 	}
 }
 
-// regressing is the signature of predicted values.
+// regressing returns the signature of predicted values.
 func regressing(value *G.Node) estimator.ExportOutput {
 	return estimator.ExportOutput{Kind: estimator.ExportRegress, Outputs: estimator.Nodes{"outputs": value}}
 }

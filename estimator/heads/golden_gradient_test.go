@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// checkGradient trains one step of rate 1 and sees by how much it moved the
-// weights, which begin as the identity: that is inputs' · gradient of the logits.
+// checkGradient trains one step with rate 1 from weights that are the identity. It
+// checks the change of the weights, which is inputs' · gradient of the logits.
 func (k goldenCase) checkGradient(t *testing.T) {
 	t.Helper()
 	e := k.estimator(t, nil)
@@ -48,7 +48,7 @@ func (k goldenCase) checkGradient(t *testing.T) {
 	}
 }
 
-// logitsOf are the logits among predictions; with several heads, all in order.
+// logitsOf returns the logits among predictions; of several heads, all in order.
 func logitsOf(p estimator.Prediction) []float64 {
 	var out []float64
 	for _, keys := range [][]string{{"logits", "predictions"}, {"kind/logits"}, {"size/predictions"}, {"sold/logits"}} {

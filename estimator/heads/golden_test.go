@@ -123,7 +123,7 @@ func (o goldenOptions) head() heads.Head {
 	return heads.Multi(kind, size, sold).Weighted(o.HeadWeights...)
 }
 
-// columns are the data of some batches, one after the other.
+// columns returns the data of some batches, concatenated.
 func (k goldenCase) columns(t *testing.T, from, to int) []inputs.NamedTensor {
 	t.Helper()
 	out := []inputs.NamedTensor{flat("logits", inputs.Feature, slices.Concat(k.Logits[from:to]...))}
@@ -195,7 +195,7 @@ func unmarshal(t *testing.T, data []byte, v any) {
 	}
 }
 
-// estimator returns one whose logits are the feature of that name, and sees the Specs.
+// estimator returns an Estimator whose logits are the feature of that name. It passes on the Specs.
 func (k goldenCase) estimator(t *testing.T, see func(*estimator.Spec)) *estimator.Estimator {
 	t.Helper()
 	h := k.Options.head()
@@ -223,7 +223,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// near reports whether two numbers differ by 1e-6, relatively where they are above 1.
+// near reports whether two numbers differ by at most 1e-6, relatively if they are above 1.
 func near(got, want float64) bool { return testkit.Near(got, want, 1e-6*math.Max(1, math.Abs(want))) }
 
 func (k goldenCase) checkMetrics(t *testing.T) {
@@ -284,7 +284,7 @@ func (k goldenCase) checkPredictions(t *testing.T) {
 	}
 }
 
-// listed is a prediction as JSON has it.
+// listed returns a prediction in the form of the JSON.
 func listed(x *tensor.Tensor) any {
 	var out []any
 	for i := range x.Len() {

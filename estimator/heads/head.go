@@ -15,13 +15,13 @@ import (
 
 // A Head makes the Spec of a model out of its logits.
 type Head interface {
-	// Name is what its metrics are suffixed with, "" for none.
+	// Name is the suffix of the head's metrics, "" for none.
 	Name() string
-	// LogitsDimension is the number of logits that it needs per example.
+	// LogitsDimension is the number of logits that the head needs per example.
 	LogitsDimension() int
-	// LossReduction is how the losses of the examples become one number.
+	// LossReduction says how the losses of the examples become one number.
 	LossReduction() losses.Reduction
-	// Part returns what the head makes of the logits in mc's mode.
+	// Part returns what the head computes from the logits in mc's mode.
 	Part(mc *estimator.ModelContext, in Inputs) (*Part, error)
 	// Spec returns the Spec of mc's mode; in.Labels is empty when predicting.
 	Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error)
@@ -33,7 +33,7 @@ type Inputs struct {
 	Labels   models.Labels
 	// Logits are [batch, LogitsDimension].
 	Logits *G.Node
-	// HeadLogits are the logits of each head of a MultiHead by its name, in place of Logits.
+	// HeadLogits, in place of Logits, are the logits of each head of a MultiHead, by its name.
 	HeadLogits map[string]*G.Node
 	// Optimizer minimises the loss when training; nil: the Estimator's.
 	Optimizer *optimizers.Optimizer
@@ -41,7 +41,7 @@ type Inputs struct {
 	TrainOp func(loss *G.Node) *optimizers.TrainOp
 }
 
-// Part is what a head makes of logits, before regularization and training.
+// Part is what a head computes from logits, before regularization and training.
 type Part struct {
 	Predictions   estimator.Nodes
 	Texts         estimator.Texts
@@ -50,7 +50,7 @@ type Part struct {
 	Metrics       estimator.Metrics
 }
 
-// base is what the heads have in common: their options and the logits that they need.
+// base is what the heads have in common: options and the number of logits.
 type base struct {
 	options
 	dimension int
@@ -60,16 +60,16 @@ type base struct {
 // Err returns what is wrong with the options that the constructor was given.
 func (b base) Err() error { return b.err }
 
-// Name is the name of WithName, "" without.
+// Name is the name that WithName has set, "" for none.
 func (b base) Name() string { return b.name }
 
 // LogitsDimension is the number of logits per example.
 func (b base) LogitsDimension() int { return b.dimension }
 
-// LossReduction is what WithLossReduction has set.
+// LossReduction is the reduction that WithLossReduction has set, or the default.
 func (b base) LossReduction() losses.Reduction { return b.reduction }
 
-// checkLogits reports wrong options and logits of another shape than [batch, dimension].
+// checkLogits reports wrong options, and logits whose shape is not [batch, dimension].
 func (b base) checkLogits(logits *G.Node) error {
 	if b.err != nil {
 		return b.err
@@ -83,7 +83,7 @@ func (b base) checkLogits(logits *G.Node) error {
 	return nil
 }
 
-// loss reduces the losses of examples; without loss_fn they are what own makes.
+// loss reduces the losses of examples, which loss_fn computes or, without one, own.
 func (b base) loss(mc *estimator.ModelContext, in LossInputs, weights *G.Node, width int, own func(losses.Options) *G.Node) (each, total *G.Node, err error) {
 	reduced := losses.Options{Weights: weights, Reduction: b.reduction}
 	if b.lossFn == nil {
@@ -106,7 +106,7 @@ func shapeOf(n *G.Node) any {
 	return n.Shape()
 }
 
-// spec makes a Spec of a head's part: what its mode needs of the loss besides.
+// spec turns a head's part into the Spec of mc's mode.
 func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error) {
 	p, err := h.Part(mc, in)
 	if err != nil {
@@ -133,7 +133,7 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 		return s, mc.Err()
 	}
 	if n := mc.ReplicasInSync(); n > 1 && h.LossReduction() == losses.Sum {
-		// The mean over replicas, which strategies take, is to be their sum.
+		// Strategies take the mean over replicas, but this loss is summed.
 		s.Loss = ops.Mul(mc, s.Loss, ops.Scalar(mc, models.GraphType(s.Loss.Dtype()), float64(n)))
 	}
 	if s.TrainOp, err = trainOp(mc, in, s.Loss); err != nil {
@@ -142,7 +142,7 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 	return s, mc.Err()
 }
 
-// addPredictions adds the network's predictions to a Spec and its signature of predictions.
+// addPredictions adds the network's predictions to a Spec and to its predict signature.
 func addPredictions(s *estimator.Spec, added map[string]*G.Node) error {
 	for name, x := range added {
 		_, word := s.Texts[name]
@@ -171,7 +171,7 @@ func trainOp(mc *estimator.ModelContext, in Inputs, loss *G.Node) (*optimizers.T
 	return nil, errors.New("train_op_fn and optimizer cannot both be nil: give the Estimator an optimizer, by WithOptimizer")
 }
 
-// summarize shows a loss of a training step; "loss" itself the training loop shows.
+// summarize adds a summary of a training loss, except of "loss", which the training loop has.
 func summarize(mc *estimator.ModelContext, h Head, key string, n *G.Node) {
 	tag := suffixed(key, h.Name())
 	if _, ok := h.(MultiHead); ok {
@@ -182,7 +182,7 @@ func summarize(mc *estimator.ModelContext, h Head, key string, n *G.Node) {
 	}
 }
 
-// suffixed is a metric's name in a head of that name.
+// suffixed returns a metric's name in a head of that name.
 func suffixed(key, name string) string {
 	if name == "" {
 		return key

@@ -12,14 +12,14 @@ import (
 // labelScale says that logits are (label - mean) / std. Its zero value does nothing.
 type labelScale struct{ mean, std float64 }
 
-// WithLabelScale says that the logits of a regression stand for (label - mean) / std: a network learns labels of any size by the
-// usual learning rates. Predictions, rmse and mae are in the unit of the labels, the losses in the unit of the logits.
-// std is finite and above 0.
+// WithLabelScale says that the logits of a regression stand for (label - mean) / std, so that a network learns labels of any size
+// with the usual learning rates. Predictions, rmse and mae are in the unit of the labels, losses in the unit of the logits.
+// std must be finite and above 0.
 func WithLabelScale(mean, std float64) Option {
 	return Option{"label_scale", func(o *options) { o.scale = &labelScale{mean, std} }}
 }
 
-// checkScale reports a scale that cannot be undone.
+// checkScale reports a scale that cannot be inverted.
 func (o options) checkScale() error {
 	if o.scale == nil {
 		return nil
@@ -36,7 +36,7 @@ func (o options) checkScale() error {
 	return nil
 }
 
-// scaled returns labels as logits stand for them.
+// scaled returns labels in the scale of the logits.
 func (o options) scaled(c models.Context, labels *G.Node) *G.Node {
 	if o.scale == nil || c.Core().Failed() {
 		return labels
@@ -45,7 +45,7 @@ func (o options) scaled(c models.Context, labels *G.Node) *G.Node {
 	return ops.Div(c, ops.Sub(c, labels, ops.Scalar(c, d, o.scale.mean)), ops.Scalar(c, d, o.scale.std))
 }
 
-// unscaled returns what logits stand for.
+// unscaled returns logits in the scale of the labels.
 func (o options) unscaled(c models.Context, logits *G.Node) *G.Node {
 	if o.scale == nil || c.Core().Failed() {
 		return logits

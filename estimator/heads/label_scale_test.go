@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestLabelScale: logits stand for (label - mean) / std: the loss is theirs, rmse and mae are in the unit of the label.
+// TestLabelScale: logits stand for (label - mean) / std. The loss is in their unit, rmse and mae in the unit of the label.
 func TestLabelScale(t *testing.T) {
 	h, rest, err := heads.FromParams(estimator.Params{"label_dimension": 1, "label_mean": 100, "label_std": 20})
 	if err != nil || len(rest) > 0 {
@@ -27,7 +27,7 @@ func TestLabelScale(t *testing.T) {
 	}
 }
 
-// TestClassWeights: the loss of training is that of weighted examples, evaluation's is not weighed.
+// TestClassWeights: the training loss is weighed, the loss of evaluation is not.
 func TestClassWeights(t *testing.T) {
 	for _, c := range []struct {
 		classes int

@@ -15,11 +15,11 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// errNoLabels is tf.estimator's.
+// errNoLabels has tf.estimator's text.
 var errNoLabels = errors.New("you must provide a labels tensor. Given: none. Suggested troubleshooting steps: check that your data " +
 	"contains your label feature, a column with the role label, and that your input_fn returns it")
 
-// target is the label of a head: its node, of the values where it is ragged.
+// target is the label of a head. If it is ragged, its node has the values.
 type target struct {
 	name   string
 	node   *G.Node
@@ -42,7 +42,7 @@ func only(mc *estimator.ModelContext, labels models.Labels) (target, error) {
 	return target{name: labels.Names()[0], node: n}, nil
 }
 
-// mistakef is an error of labels that the same configuration brings again.
+// mistakef returns an error of labels that happens again with the same configuration.
 func mistakef(format string, args ...any) error {
 	return runconfig.Mistake(fmt.Errorf(format, args...))
 }
@@ -52,7 +52,7 @@ func (t target) dtype() tensor.DType { return models.GraphType(t.node.Dtype()) }
 // whole reports whether the labels are whole numbers.
 func whole(d tensor.DType) bool { return d != tensor.String && !d.Float() }
 
-// dense checks that a label has shape [batch, dimension], or [batch] where dimension is 1.
+// dense checks that a label has shape [batch, dimension], or [batch] if dimension is 1.
 func (t target) dense(dimension int) error {
 	if t.ragged {
 		return mistakef("SparseTensor labels are not supported. Label %s is ragged: expected shape [batch %d]", t.name, dimension)
@@ -65,7 +65,7 @@ func (t target) dense(dimension int) error {
 		"check your n_classes argument to the estimator and/or the shape of your label. Otherwise, check the shape of label %s", dimension, exampleShape(s), t.name)
 }
 
-// exampleShape is a shape with its first dimension called what it stands for.
+// exampleShape formats a shape with its first dimension named batch.
 func exampleShape(s gtensor.Shape) string {
 	text := "[batch"
 	for _, d := range s[min(1, len(s)):] {
@@ -74,7 +74,7 @@ func exampleShape(s gtensor.Shape) string {
 	return text + "]"
 }
 
-// numbers returns labels of numbers as floats [batch, dimension].
+// numbers returns numeric labels as floats [batch, dimension].
 func (t target) numbers(mc *estimator.ModelContext, dimension int) *G.Node {
 	n := ops.Cast(mc, t.node, mc.DType())
 	if mc.Failed() || len(n.Shape()) == 2 {
@@ -83,8 +83,8 @@ func (t target) numbers(mc *estimator.ModelContext, dimension int) *G.Node {
 	return ops.ExpandDims(mc, n, -1)
 }
 
-// LabelsOf returns labels as the loss of a head takes them: words are ids, numbers are scaled, and what the head refuses is an error that names
-// the row.
+// LabelsOf returns labels in the form that a head's loss takes: words as ids, numbers scaled. A label that the head refuses is an error that
+// names the row.
 func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node, error) {
 	l, ok := h.(interface {
 		labels(*estimator.ModelContext, models.Labels) (*G.Node, error)
@@ -99,7 +99,7 @@ func LabelsOf(mc *estimator.ModelContext, h Head, labels models.Labels) (*G.Node
 	return y, err
 }
 
-// encoding says what values labels may have and what they become.
+// encoding says which values labels may have, and how they are encoded.
 type encoding struct {
 	dtype tensor.DType
 	shape []int               // of an example
@@ -107,8 +107,8 @@ type encoding struct {
 	words []string            // nil: labels are numbers
 }
 
-// encode returns the labels as e makes them. Numbers that the model computed,
-// rather than took from the input, are only cast.
+// encode returns the encoded labels. Numbers that the model computed, rather than took
+// from the input, are only cast.
 func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 	if !mc.IsColumn(t.node) {
 		n := ops.Cast(mc, t.node, e.dtype)
@@ -138,7 +138,7 @@ func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 	}})
 }
 
-// multiHot returns labels that are lists of ids or words as 0 and 1 for each of n classes.
+// multiHot turns labels that are lists of ids or words into 0 or 1 for each of n classes.
 func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.Node {
 	ids := make(map[string]float64, len(words))
 	for i, w := range words {
@@ -167,7 +167,7 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 	}})
 }
 
-// value is element i of a label as a number, by the vocabulary where it is a word.
+// value returns element i of a label as a number. Words become ids.
 func value(t *tensor.Tensor, i int, ids map[string]float64) (float64, error) {
 	if t.DType != tensor.String {
 		return t.Float(i), nil
@@ -179,19 +179,19 @@ func value(t *tensor.Tensor, i int, ids map[string]float64) (float64, error) {
 	return id, nil
 }
 
-// UnknownWord is the error of a label that is not one of the label_vocabulary's words.
+// UnknownWord returns the error for a label that is not in the label_vocabulary, which has that many words.
 func UnknownWord(label []byte, words int) error {
 	return fmt.Errorf("label %q is not in the label_vocabulary of %d words: correct it, or add the word, which is one class more", label, words)
 }
 
-// badValue is the error of a label or a weight: element i of a row of its batch.
+// badValue returns the error for a label or weight: element i of a row of its batch.
 func badValue(c inputs.NamedTensor, row, i int, err error) error {
 	return &inputs.RowError{Column: c.Name, Row: int64(row), InBatch: true, Element: i, Err: err}
 }
 
 const correctOrLeaveOut = "correct it, or leave such rows out"
 
-// inRange checks a number against [0, n-1].
+// inRange returns a check that a number is in [0, n-1].
 func inRange(n int) func(float64) error {
 	return func(v float64) error {
 		switch {
@@ -206,9 +206,9 @@ func inRange(n int) func(float64) error {
 	}
 }
 
-// moreClasses proposes as many classes as a label needs that is too high.
+// moreClasses proposes enough classes for a label that is too high.
 func moreClasses(v float64) string {
-	const most = 1 << 20 // a higher one is hardly meant
+	const most = 1 << 20 // a higher number is probably a mistake
 	if !(v >= 0 && v < most) || v != math.Trunc(v) {
 		return ", or leave such rows out"
 	}

@@ -195,8 +195,8 @@ func TestLabelForms(t *testing.T) {
 	}
 }
 
-// TestComputedLabels: labels need not be columns of the input. Labels of one number may have a dimension for
-// it or none.
+// TestComputedLabels: labels need not be columns of the input. Labels of one number may have a dimension of 1 or
+// none.
 func TestComputedLabels(t *testing.T) {
 	logits := []float32{1, -1, 2, 3, 0, -2}
 	for name, c := range map[string]struct {

@@ -1,16 +1,16 @@
 package heads
 
-// LossKind says which loss a head has, for those who need more of it than its
-// first derivative.
+// LossKind says which loss a head has, for callers that need more than its first
+// derivative.
 type LossKind string
 
 // The kinds of losses.
 const (
-	OtherLoss   LossKind = ""            // of WithLossFn or WithLabelScale, or of several heads
+	OtherLoss   LossKind = ""            // set by WithLossFn, scaled by WithLabelScale, or of several heads
 	SquaredLoss LossKind = "squared"     // the squared difference
 	SigmoidLoss LossKind = "sigmoid"     // sigmoid cross-entropy of each logit
 	SoftmaxLoss LossKind = "softmax"     // softmax cross-entropy over the logits
-	PoissonLoss LossKind = "log_poisson" // exp(logit) - label*logit, and what depends on the label alone
+	PoissonLoss LossKind = "log_poisson" // exp(logit) - label*logit, plus a term of the label alone
 )
 
 // KindOfLoss returns the kind of a head's loss.
@@ -23,7 +23,7 @@ func KindOfLoss(h Head) LossKind {
 	case MultiClassHead:
 		return h.kindUnless(SoftmaxLoss)
 	case RegressionHead:
-		switch { // by what its labels may be
+		switch { // by the check of its labels
 		case h.own == nil:
 			return h.kindUnless(SquaredLoss)
 		case h.check(2) != nil:
@@ -34,7 +34,7 @@ func KindOfLoss(h Head) LossKind {
 	return OtherLoss
 }
 
-// kindUnless is k where there is no loss_fn.
+// kindUnless returns k unless there is a loss_fn.
 func (b base) kindUnless(k LossKind) LossKind {
 	if b.lossFn != nil {
 		return OtherLoss

@@ -8,8 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// metricSet collects the metrics of a head: their names get its name, their
-// operands the weights.
+// metricSet collects the metrics of a head. It adds the head's name to their names, and
+// the weights to their operands.
 type metricSet struct {
 	name    string
 	weights *G.Node
@@ -20,7 +20,7 @@ func (b base) newMetrics(weights *G.Node) *metricSet {
 	return &metricSet{b.name, weights, estimator.Metrics{}}
 }
 
-// add adds the metric that kind registers, of labels and predictions or of values.
+// add adds the registered metric kind, of labels and predictions or of values.
 func (s *metricSet) add(key, kind string, args []*G.Node, params ...metrics.Param) {
 	if s.weights != nil {
 		args = append(args[:len(args):len(args)], s.weights)
@@ -43,5 +43,5 @@ func (s *metricSet) addAUC(suffix string, labels, probabilities *G.Node) {
 	s.add("auc_precision_recall"+suffix, "auc_precision_recall", []*G.Node{labels, probabilities})
 }
 
-// meanOf is the unweighted mean of a node.
+// meanOf returns the unweighted mean of a node.
 func meanOf(n *G.Node) estimator.Metric { return estimator.NewMetric("mean", n) }

@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// ModelFn is the model_fn of a network with a head, trained by an optimizer; nil:
+// ModelFn returns the model_fn of a network with a head. An optimizer trains it; nil:
 // the Estimator's (estimator.WithOptimizer).
 func ModelFn(n networks.Network, h Head, o *optimizers.Optimizer) estimator.ModelFn {
 	return model{n, h, o}
@@ -42,8 +42,8 @@ func (m model) Model(mc *estimator.ModelContext, features models.Features, label
 	return m.head.Spec(mc, Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: m.optimizer})
 }
 
-// Check returns what is wrong with a head: that it is nil, or the error of a
-// constructor of this package, which the head has kept.
+// Check returns what is wrong with a head: that it is nil, or was made with wrong
+// options.
 func Check(h Head) error {
 	if h == nil {
 		return errors.New("the head is nil")

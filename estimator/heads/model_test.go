@@ -41,7 +41,7 @@ func TestModelOfWrongParts(t *testing.T) {
 	}
 }
 
-// TestEstimatorsOptimizer: it trains a head that was given none.
+// TestEstimatorsOptimizer: the Estimator's optimizer trains a head without one.
 func TestEstimatorsOptimizer(t *testing.T) {
 	in := batchesOf(2, inputs.Slice("logits", inputs.Feature, []float32{0, 1}, 1), inputs.Slice("y", inputs.Label, []float32{1, 0}, 1))
 	train := func(opts ...estimator.Option) error {

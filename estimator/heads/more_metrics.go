@@ -10,11 +10,11 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A NamedMetric is a metric that evaluations have besides the head's own.
+// A NamedMetric is a metric that evaluations have in addition to the head's own.
 type NamedMetric struct {
-	Kind   string          // as metrics.New takes it
+	Kind   string          // the name that metrics.New takes
 	Name   string          // in results and events; "": the kind
-	Params []metrics.Param // the head gives the number of classes, of outputs, and from_logits
+	Params []metrics.Param // the head sets the number of classes and of outputs, and from_logits
 }
 
 // key is the metric's name in results.
@@ -25,15 +25,15 @@ func (m NamedMetric) key() string {
 	return m.Kind
 }
 
-// WithMetrics adds metrics to evaluations. Heads of two classes and of labels take metrics of probabilities (f1, precision, ...),
-// heads of classes take metrics of class ids (f1_macro, confusion_matrix, iou, ...), and with more than two classes metrics of scores
-// (top_k, perplexity). Heads of labels take averages of F1 scores, and regressions metrics of numbers (r2, mape, ...). Heads of classes that Sequential
-// takes may have metrics of sequences (bleu).
+// WithMetrics adds metrics to evaluations. Which metrics a head takes depends on what it predicts. BinaryClass and MultiLabel take metrics
+// of probabilities (f1, precision, ...). BinaryClass and MultiClass take metrics of class ids (f1_macro, confusion_matrix, iou, ...), and in a
+// Sequential head metrics of sequences (bleu). MultiClass takes metrics of scores (top_k, perplexity). MultiLabel takes averages of F1 scores.
+// Regressions and reconstructions take metrics of numbers (r2, mape, ...).
 func WithMetrics(ms ...NamedMetric) Option {
 	return Option{"metrics", func(o *options) { o.metrics = slices.Clone(ms) }}
 }
 
-// operand is what a metric is updated with besides weights.
+// operand is what a metric is updated with, apart from weights.
 type operand string
 
 const (
@@ -45,7 +45,7 @@ const (
 	ofSequences     operand = "class ids of the steps of sequences"
 )
 
-// operandOf says what the metrics that heads take are updated with.
+// operandOf has the operand of each metric that heads take.
 var operandOf = func() map[string]operand {
 	all := map[string]operand{}
 	for operand, kinds := range map[operand][]string{
@@ -65,7 +65,7 @@ var operandOf = func() map[string]operand {
 	return all
 }()
 
-// takenAs is the operand of a metric in a head, "" where the head has no such operand.
+// takenAs returns the operand of a metric, "" if a head with these operands cannot have it.
 func takenAs(kind string, has []operand) operand {
 	of := operandOf[kind]
 	switch {
@@ -77,12 +77,12 @@ func takenAs(kind string, has []operand) operand {
 	return ""
 }
 
-// metricsFor are the metrics that a head with such operands takes, sorted.
+// metricsFor returns the metrics that a head with these operands takes, sorted.
 func metricsFor(has []operand) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(operandOf)), func(kind string) bool { return takenAs(kind, has) == "" })
 }
 
-// params are the metric's parameters with those that the head knows.
+// metricParams returns the metric's parameters and those that the head sets.
 func (b base) metricParams(m NamedMetric, of operand) []metrics.Param {
 	var own []metrics.Param
 	switch {
@@ -98,7 +98,7 @@ func (b base) metricParams(m NamedMetric, of operand) []metrics.Param {
 	return append(own, m.Params...)
 }
 
-// checkMetrics reports metrics that a head with such operands cannot have.
+// checkMetrics reports metrics that a head with these operands cannot have.
 func (b *base) checkMetrics(has ...operand) error {
 	seen := map[string]bool{}
 	for _, m := range b.metrics {
@@ -117,7 +117,7 @@ func (b *base) checkMetrics(has ...operand) error {
 	return nil
 }
 
-// checkClassMetrics is checkMetrics for a head of classes, whose metrics of sequences wait for Sequential.
+// checkClassMetrics is checkMetrics for a head of classes. It sets metrics of sequences aside for Sequential.
 func (b *base) checkClassMetrics(has ...operand) error {
 	if err := b.checkMetrics(append(has, ofSequences)...); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (b *base) checkClassMetrics(has ...operand) error {
 	return nil
 }
 
-// checkSteps reports metrics of sequences in a head of single examples.
+// checkSteps reports metrics of sequences in a head that is not Sequential.
 func (b base) checkSteps() error {
 	if len(b.sequences) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func (b base) checkSteps() error {
 	return fmt.Errorf("%w: metrics: %s is of the steps of sequences: expected a head that predicts each step, as rnn_classifier with return_sequences has it", ErrOption, b.sequences[0].Kind)
 }
 
-// addMore adds the metrics of WithMetrics, updated with what the head has.
+// addMore adds the metrics of WithMetrics, with the head's operands.
 func (s *metricSet) addMore(b base, args map[operand][]*G.Node) error {
 	has := slices.Collect(maps.Keys(args))
 	for _, m := range b.metrics {

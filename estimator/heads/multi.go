@@ -13,9 +13,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// MultiHead is several heads over one model: its loss is the weighted sum of theirs
-// (tf.estimator.MultiHead). The label of each is the one of its name; a reconstruction needs none. Metrics are
-// loss/<head> and theirs; a prediction's name is <head>/<key>.
+// MultiHead is several heads over one model (tf.estimator.MultiHead). Its loss is the
+// weighted sum of the heads' losses. Each head has the label of its name; a
+// reconstruction needs none. Metrics are loss/<head> and the metrics of the heads; a
+// prediction's name is <head>/<key>.
 type MultiHead struct {
 	heads   []Head
 	weights []float64
@@ -24,11 +25,11 @@ type MultiHead struct {
 
 var _ Head = MultiHead{}
 
-// Multi returns the head of several, all named and of one loss reduction; the
-// first is the default when serving.
+// Multi returns the MultiHead of several heads, which must all have names and the same
+// loss reduction. The first is the default when serving.
 func Multi(hs ...Head) MultiHead { return MultiHead{heads: slices.Clone(hs), err: checkHeads(hs)} }
 
-// Weighted returns the head with weights of the heads' losses, one each; none weighs all 1.
+// Weighted returns the head with one weight for each head's loss; without any, all are 1.
 func (m MultiHead) Weighted(headWeights ...float64) MultiHead {
 	if n := len(headWeights); n > 0 && n != len(m.heads) && m.err == nil {
 		m.err = fmt.Errorf("%w: heads and head_weights must have the same size. Given len(heads): %d. Given len(head_weights): %d", ErrOption, len(m.heads), n)
@@ -48,7 +49,7 @@ func (m MultiHead) Err() error {
 	return m.err
 }
 
-// checkHeads reports heads that cannot be together.
+// checkHeads reports heads that cannot be combined.
 func checkHeads(hs []Head) error {
 	if len(hs) == 0 {
 		return fmt.Errorf("%w: must specify heads. Given: %v", ErrOption, hs)
@@ -76,7 +77,7 @@ func checkHeads(hs []Head) error {
 	return nil
 }
 
-// Name is the names of the heads, joined by "_".
+// Name returns the names of the heads, joined by "_".
 func (m MultiHead) Name() string { return strings.Join(m.names(), "_") }
 
 func (m MultiHead) names() []string {
@@ -154,7 +155,7 @@ func (m MultiHead) weight(i int) float64 {
 	return m.weights[i]
 }
 
-// addPredictions adds what a head predicts, and its signatures.
+// addPredictions adds a head's predictions and signatures.
 func (p *Part) addPredictions(head string, of *Part) {
 	for k, n := range of.Predictions {
 		p.Predictions[head+"/"+k] = n
@@ -171,7 +172,7 @@ func (p *Part) addPredictions(head string, of *Part) {
 	}
 }
 
-// addLoss adds a head's weighted loss, and its metrics.
+// addLoss adds a head's weighted loss and metrics.
 func (p *Part) addLoss(mc *estimator.ModelContext, head string, of *Part, weight float64) {
 	p.Metrics["loss/"+head] = meanOf(of.Loss)
 	for k, m := range of.Metrics {
@@ -213,7 +214,7 @@ func (m MultiHead) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, erro
 	return out, mc.Err()
 }
 
-// labels returns the label of each head, none when predicting, and none of a reconstruction.
+// labels returns the label of each head; none when predicting, or for a reconstruction.
 func (m MultiHead) labels(mc *estimator.ModelContext, labels models.Labels) ([]models.Labels, error) {
 	out := make([]models.Labels, len(m.heads))
 	if mc.Mode() == models.Predict {

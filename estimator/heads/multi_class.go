@@ -15,8 +15,8 @@ import (
 // MultiClassHead classifies each example into one of three or more classes: softmax
 // cross-entropy over class ids (tf.estimator.MultiClassHead). Predictions are
 // logits, probabilities, class_ids, classes, all_class_ids and all_classes;
-// metrics are accuracy and average_loss. Labels may be the probabilities of the classes, floats [batch, classes], in place of class ids: metrics
-// then compare the most probable one.
+// metrics are accuracy and average_loss. Labels may also be the probabilities of the
+// classes, floats [batch, classes]; metrics then take the most probable class.
 type MultiClassHead struct{ base }
 
 var _ Head = MultiClassHead{}

@@ -13,11 +13,11 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// MultiLabelHead says of each of several classes whether an example is in it: the
-// mean over the classes of sigmoid cross-entropy (tf.estimator.MultiLabelHead).
-// Labels are 0 or 1 per class, [batch, n_classes], or lists of class ids or words, ragged
-// or (words) of a fixed length. Predictions are logits, probabilities and
-// classes, which are all classes.
+// MultiLabelHead predicts for each of several classes whether an example is in it, by
+// sigmoid cross-entropy averaged over the classes (tf.estimator.MultiLabelHead). Labels
+// are 0 or 1 per class, [batch, n_classes], or lists of class ids or words. Lists are
+// ragged; lists of words may also have a fixed length. Predictions are logits,
+// probabilities and classes, which lists all classes.
 type MultiLabelHead struct{ base }
 
 var _ Head = MultiLabelHead{}
@@ -46,7 +46,7 @@ func MultiLabel(n int, opts ...Option) MultiLabelHead {
 // Of returns the model_fn of a network with this head; the Estimator's optimizer trains it.
 func (h MultiLabelHead) Of(n networks.Network) estimator.ModelFn { return ModelFn(n, h, nil) }
 
-// resolveClasses checks the classes that have metrics of their own and turns names into ids.
+// resolveClasses checks the classes with metrics of their own, and turns names into ids.
 func (o *options) resolveClasses(n int) error {
 	words := o.classWords()
 	if len(o.classNames) > 0 && words == nil {
@@ -153,7 +153,7 @@ func (h MultiLabelHead) measured(mc *estimator.ModelContext, weights, each, labe
 	return m.all, err
 }
 
-// column is the part of x [batch, ...] of some columns.
+// column returns width columns of x [batch, ...], beginning with from.
 func column(mc *estimator.ModelContext, x *G.Node, from, width int) *G.Node {
 	return ops.Slice(mc, x, []int{0, from}, []int{-1, width})
 }

@@ -15,7 +15,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// unreduced are the losses of examples.
+// unreduced asks for the losses of single examples.
 var unreduced = losses.Options{Reduction: losses.None}
 
 // namedLosses are the losses that the parameter loss can name, by the kind of head.
@@ -43,10 +43,10 @@ var namedLosses = map[string]map[string]func(p *params.Reader) LossFn{
 	}},
 }
 
-// crossEntropy is a loss of logits whose sigmoid is predicted.
+// crossEntropy is a loss of logits whose sigmoid is the prediction.
 const crossEntropy = "cross_entropy"
 
-// lossFn reads the parameter loss of a head of some kind: a name, or a map of the name and the loss's parameters.
+// lossFn reads the parameter loss for a kind of head: a name, or a map of the name and the loss's parameters.
 func (r paramReader) lossFn(kind string) []Option {
 	given := r.Any(paramLoss)
 	if given == nil {
@@ -85,7 +85,7 @@ func readFocal(p *params.Reader) losses.Focal {
 	return losses.Focal{Gamma: p.FloatIn("gamma", 2, 0, 1e6), Alpha: p.FloatIn("alpha", 0, 0, 1)}
 }
 
-// sigmoidFocal is the mean over the classes.
+// sigmoidFocal is the focal loss, averaged over the classes.
 func sigmoidFocal(p *params.Reader) LossFn {
 	f := readFocal(p)
 	return func(mc *estimator.ModelContext, in LossInputs) *G.Node {
@@ -138,7 +138,7 @@ func quantile(p *params.Reader) LossFn {
 	}
 }
 
-// cosineSimilarity gives each number of a label the similarity of all of it.
+// cosineSimilarity returns the similarity of a whole label, repeated for each of its numbers.
 func cosineSimilarity(mc *estimator.ModelContext, in LossInputs) *G.Node {
 	each := ops.ExpandDims(mc, losses.CosineSimilarity(mc, in.Labels, in.Logits, unreduced), 1)
 	return ops.Add(mc, ops.ZerosLike(mc, in.Logits), each)

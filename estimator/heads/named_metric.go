@@ -54,7 +54,7 @@ func readMetric(item any) (NamedMetric, error) {
 	return m, p.Done()
 }
 
-// metricParameters are those that are given of all that metrics have.
+// metricParameters returns the metric parameters that p has.
 func metricParameters(p *params.Reader) []metrics.Param {
 	var out []metrics.Param
 	add := func(name string, param metrics.Param) {

@@ -12,22 +12,22 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ErrOption is wrapped by the errors of constructors that were given an option
-// that the head does not take, or one out of its range.
+// ErrOption is wrapped by errors of constructors for an option that the head does not
+// take, or that is out of range.
 var ErrOption = errors.New("invalid option of a head")
 
-// LossFn makes the losses of examples, [batch, 1] for classification and
-// [batch, label_dimension] for regression; the head weighs and reduces them.
+// LossFn returns the losses of examples, [batch, 1] for classification and
+// [batch, label_dimension] for regression. The head weighs and reduces them.
 type LossFn func(mc *estimator.ModelContext, in LossInputs) *G.Node
 
-// LossInputs are what a LossFn works on. Labels are ids [batch, 1], numbers
+// LossInputs are the inputs of a LossFn. Labels are ids [batch, 1], numbers
 // [batch, label_dimension], or 0 and 1 [batch, n_classes].
 type LossInputs struct {
 	Labels, Logits *G.Node
 	Features       models.Features
 }
 
-// An Option sets one option of a head; its name is tf.estimator's argument's.
+// An Option sets one option of a head. It is named after tf.estimator's argument.
 type Option struct {
 	name string
 	set  func(*options)
@@ -39,7 +39,7 @@ type options struct {
 	weightColumn string
 	thresholds   []float64
 	vocabulary   []string // labels are words
-	names        []string // of the classes, where labels are ids
+	names        []string // of the classes, if labels are ids
 	reduction    losses.Reduction
 	lossFn       LossFn
 	inverseLink  func(c models.Context, logits *G.Node) *G.Node
@@ -47,7 +47,7 @@ type options struct {
 	classNames   []string
 	shortLoss    bool
 	metrics      []NamedMetric
-	sequences    []NamedMetric // of the steps of sequences
+	sequences    []NamedMetric // metrics of sequences, for Sequential
 	scale        *labelScale   // of the labels of a regression; nil: none
 	classWeights []float64     // by ids; nil: none
 }
@@ -55,9 +55,9 @@ type options struct {
 // WithName names the head: "/name" is appended to its metrics. A head of a MultiHead needs one.
 func WithName(name string) Option { return Option{"name", func(o *options) { o.name = name }} }
 
-// WithWeightColumn names the feature that weighs the examples, [batch] or
-// [batch, 1], for regression also [batch, label_dimension]. Default: the input's column
-// of the role weight, where it has one.
+// WithWeightColumn names the feature that weighs the examples: [batch] or [batch, 1],
+// or for regression also [batch, label_dimension]. The default is the input's column
+// of the role weight, if there is one.
 func WithWeightColumn(feature string) Option {
 	return Option{"weight_column", func(o *options) { o.weightColumn = feature }}
 }
@@ -67,19 +67,19 @@ func WithThresholds(ts ...float64) Option {
 	return Option{"thresholds", func(o *options) { o.thresholds = slices.Clone(ts) }}
 }
 
-// WithLabelVocabulary says that labels are words; the id of a word is its place.
+// WithLabelVocabulary says that labels are words; the id of a word is its index.
 func WithLabelVocabulary(words ...string) Option {
 	return Option{"label_vocabulary", func(o *options) { o.vocabulary = append([]string{}, words...) }}
 }
 
-// WithClassNames names the classes in predictions, by their ids, where labels are ids: those
-// that an input made by a label column's vocabulary, for example.
+// WithClassNames names the classes in predictions, in the order of their ids. Labels are
+// ids, for example from the vocabulary of an input's label column.
 func WithClassNames(names ...string) Option {
 	return Option{"class_names", func(o *options) { o.names = append([]string{}, names...) }}
 }
 
-// WithLossReduction says how the losses of examples become one. Default
-// losses.SumOverBatchSize; tf.compat.v1's canned estimators take losses.Sum.
+// WithLossReduction says how the losses of examples become one. The default is
+// losses.SumOverBatchSize; tf.compat.v1's canned estimators use losses.Sum.
 func WithLossReduction(r losses.Reduction) Option {
 	return Option{"loss_reduction", func(o *options) { o.reduction = r }}
 }
@@ -87,13 +87,13 @@ func WithLossReduction(r losses.Reduction) Option {
 // WithLossFn replaces the head's own loss.
 func WithLossFn(fn LossFn) Option { return Option{"loss_fn", func(o *options) { o.lossFn = fn }} }
 
-// WithInverseLink makes predictions of the logits of a regression. Default: the logits.
+// WithInverseLink sets the function that turns the logits of a regression into predictions. The default is the identity.
 func WithInverseLink(fn func(c models.Context, logits *G.Node) *G.Node) Option {
 	return Option{"inverse_link_fn", func(o *options) { o.inverseLink = fn }}
 }
 
-// WithClassMetrics adds probability_mean, auc and auc_precision_recall of
-// single classes (classes_for_class_based_metrics), by their ids.
+// WithClassMetrics adds probability_mean, auc and auc_precision_recall for single
+// classes (classes_for_class_based_metrics), given by their ids.
 func WithClassMetrics(ids ...int) Option {
 	return Option{"classes_for_class_based_metrics", func(o *options) { o.classMetrics = slices.Clone(ids) }}
 }
@@ -108,8 +108,8 @@ func WithFullLoss(on bool) Option {
 	return Option{"compute_full_loss", func(o *options) { o.shortLoss = !on }}
 }
 
-// newOptions applies the options of a head that takes those named, and checks what
-// does not depend on the number of classes.
+// newOptions applies the options of a head, which accepts the names in takes, and
+// checks what does not depend on the number of classes.
 func newOptions(head string, takes []string, opts []Option) (options, error) {
 	o := options{reduction: losses.SumOverBatchSize}
 	takes = append(append([]string{"name", "weight_column", "loss_reduction"}, takes...), "metrics")
@@ -130,7 +130,7 @@ func newOptions(head string, takes []string, opts []Option) (options, error) {
 	return o, nil
 }
 
-// classWords are what the classes are called, nil where nothing says it.
+// classWords returns the names of the classes, nil if they have none.
 func (o options) classWords() []string {
 	if o.vocabulary != nil {
 		return o.vocabulary
@@ -138,7 +138,7 @@ func (o options) classWords() []string {
 	return o.names
 }
 
-// checkClasses reports words for another number of classes than n, and one that stands for two of them.
+// checkClasses reports words for another number of classes than n, and duplicate words.
 func (o options) checkClasses(n int) error {
 	if o.vocabulary != nil && o.names != nil {
 		return fmt.Errorf("%w: both label_vocabulary and class_names: give the first where labels are words, the second where they are ids", ErrOption)

@@ -30,15 +30,21 @@ const (
 
 // FromParams makes the head that a model's parameters ask for, and returns the
 // parameters that it leaves to the network. The parameter head names the kind:
-// binary, multi_class, multi_label, regression, poisson, logistic or reconstruction; without it,
-// classes (ForClasses) or label_dimension (regression) tell. The others are the
-// options label_vocabulary, class_names, weight_column, loss_reduction and thresholds, and loss: another loss than the
-// head's own, by its name or as a map of the name and its parameters. Heads of two classes have focal (gamma 2, alpha 0:
-// no weight of classes) and hinge, of more classes focal, of labels focal and dice (smooth 1), regressions huber (delta 1),
-// quantile (quantile 0.5), mean_absolute_error and cosine_similarity, reconstructions huber, mean_absolute_error and cross_entropy
-// (of numbers in 0..1). Regressions take label_mean and label_std (WithLabelScale), classes class_weights. metrics is a list of
-// metrics besides the head's own (WithMetrics): names, or maps of the name, the name in results (as) and parameters, as
+// binary, multi_class, multi_label, regression, poisson, logistic or reconstruction. Without it,
+// classes (ForClasses) or label_dimension (regression) decide.
+//
+// The options label_vocabulary, class_names, weight_column, loss_reduction and thresholds have parameters of these names.
+// Regressions also take label_mean and label_std (WithLabelScale), classifiers class_weights. metrics is a list of metrics in
+// addition to the head's own (WithMetrics): names, or maps of the name, the name in results (as) and parameters, such as
 // {name: top_k, k: 5}.
+//
+// loss replaces the head's own loss, by a name or as a map of the name and its parameters:
+//
+//	binary          focal (gamma 2, alpha 0: classes are not weighed), hinge
+//	multi_class     focal
+//	multi_label     focal, dice (smooth 1)
+//	regression      huber (delta 1), quantile (quantile 0.5), mean_absolute_error, cosine_similarity
+//	reconstruction  huber, mean_absolute_error, cross_entropy (of numbers in 0..1)
 func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	r := paramReader{params.Read("", p)}
 	opts := r.options()
@@ -55,7 +61,7 @@ func FromParams(p estimator.Params) (Head, map[string]any, error) {
 	return h, r.Rest(), err
 }
 
-// kindOf is the kind of a head for classes.
+// kindOf returns the kind of a head for that many classes.
 func kindOf(kind string, classes int) string {
 	switch {
 	case kind != "classes":
@@ -99,7 +105,7 @@ func newHead(kind string, classes, dimension int, opts []Option) (h Head, err er
 // paramReader reads a head's parameters.
 type paramReader struct{ *params.Reader }
 
-// kind is the kind of head that is named or meant.
+// kind returns the kind of head that the parameters name or imply.
 func (r paramReader) kind() string {
 	kind := r.text(paramHead)
 	switch classes, dimension := r.Has(paramClasses), r.Has(paramDimension); {
@@ -128,7 +134,7 @@ func (r paramReader) checkCounts(kind string, classes, dimension bool) {
 	}
 }
 
-// misspelt says which parameter may have been meant for one that a head needs.
+// misspelt names a parameter that may be a misspelling of one that a head needs.
 func (r paramReader) misspelt() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Rest())) {
 		if near := spelling.Nearest(name, []string{paramClasses, "n_" + paramClasses, paramDimension}); near != "" {
@@ -146,7 +152,7 @@ func (r paramReader) text(name string) string {
 	return params.Get(r.Reader, name, "text", "", params.Text)
 }
 
-// options are those options that have a parameter.
+// options returns the options that parameters set.
 func (r paramReader) options() []Option {
 	var opts []Option
 	if name := r.text(paramWeight); r.Has(paramWeight) {

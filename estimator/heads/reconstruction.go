@@ -11,15 +11,15 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ReconstructionHead is for networks that make the numbers of their features again, such as autoencoders. The features are the labels; a
-// label of the input does not count. Predictions are "reconstruction", "logits" where there is an inverse link, and "error": the mean squared
-// error of an example, which is large where it is unlike the training examples. Metrics are average_loss, rmse and mae.
+// ReconstructionHead is for networks that reproduce their features, such as autoencoders. The features are the labels; labels of the input
+// are ignored. Predictions are "reconstruction", "logits" if there is an inverse link, and "error": the mean squared error of an example,
+// which is large if the example is unlike the training examples. Metrics are average_loss, rmse and mae.
 type ReconstructionHead struct{ base }
 
 var _ Head = ReconstructionHead{}
 
-// Reconstruction returns a head for n numbers; 0 is as many as the features have, for networks that find out themselves. It takes WithName,
-// WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink and WithMetrics.
+// Reconstruction returns a head for n numbers; 0 means as many as the features have, for networks that find out themselves. It takes
+// WithName, WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink and WithMetrics.
 func Reconstruction(n int, opts ...Option) ReconstructionHead {
 	o, err := newOptions("reconstruction", []string{"loss_fn", "inverse_link_fn"}, opts)
 	if n < 0 {

@@ -49,7 +49,7 @@ func TestReconstruction(t *testing.T) {
 	}
 }
 
-// TestNetworkPredicts: what a network adds is predicted and exported.
+// TestNetworkPredicts: predictions that a network adds are yielded and exported.
 func TestNetworkPredicts(t *testing.T) {
 	for name, want := range map[string]string{"sum": "", "error": `the network's prediction "error": the head has one of that name`} {
 		net := func(c models.Context, f models.Features, n int) *G.Node {
@@ -121,7 +121,7 @@ func TestReconstructionParams(t *testing.T) {
 	}
 }
 
-// TestReconstructionBesides: among several heads, it needs no label.
+// TestReconstructionBesides: among several heads, a reconstruction needs no label.
 func TestReconstructionBesides(t *testing.T) {
 	net := func(c models.Context, f models.Features, n int) *G.Node {
 		x := networks.Vector(c, f)

@@ -13,10 +13,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// RegressionHead predicts real values: squared error (tf.estimator.RegressionHead),
-// or the losses of Poisson and Logistic. The prediction is "predictions",
-// and "logits" where there is an inverse link; metrics are average_loss,
-// prediction/mean, label/mean and, of squared error, rmse and mae.
+// RegressionHead predicts real values, with squared error (tf.estimator.RegressionHead)
+// or the losses of Poisson and Logistic. Predictions are "predictions" and, with an
+// inverse link, "logits". Metrics are average_loss, prediction/mean, label/mean and, for
+// squared error, rmse and mae.
 type RegressionHead struct {
 	base
 	own   func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node // nil: squared error
@@ -29,7 +29,7 @@ var _ Head = RegressionHead{}
 // WithName, WithWeightColumn, WithLossReduction, WithLossFn, WithInverseLink, WithLabelScale and WithMetrics.
 func Regression(n int, opts ...Option) RegressionHead {
 	h := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn", "label_scale"}, opts)
-	if h.lossFn == nil { // which may give such numbers a meaning
+	if h.lossFn == nil { // loss_fn may allow such numbers
 		h.check = func(v float64) error {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("label %v: labels must be finite: %s", v, correctOrLeaveOut)
@@ -59,8 +59,8 @@ func Poisson(n int, opts ...Option) RegressionHead {
 }
 
 // Logistic returns a head for labels in [0, 1], whose logits are log-odds
-// (tf.estimator.LogisticRegressionHead). It takes WithName, WithWeightColumn and
-// WithLossReduction, and WithMetrics.
+// (tf.estimator.LogisticRegressionHead). It takes WithName, WithWeightColumn,
+// WithLossReduction and WithMetrics.
 func Logistic(opts ...Option) RegressionHead {
 	h := newRegression("logistic", 1, nil, opts)
 	h.inverseLink = ops.Sigmoid
@@ -149,7 +149,7 @@ func (h RegressionHead) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
 	return p
 }
 
-// Mean returns what logits of any shape predict: the inverse link of them, or their scale undone.
+// Mean returns the prediction for logits of any shape: the inverse link, or the inverse of the label scale, applied to them.
 func (h RegressionHead) Mean(c models.Context, logits *G.Node) *G.Node {
 	if h.inverseLink == nil {
 		return h.unscaled(c, logits)

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestReplicas: a step of two replicas with a batch each is one of both batches together, whether losses
-// are summed or averaged.
+// TestReplicas: a step of two replicas with a batch each equals a step with both batches together, whether
+// losses are summed or averaged.
 func TestReplicas(t *testing.T) {
 	columns := []inputs.NamedTensor{inputs.Slice("logits", inputs.Feature, []float32{1, -2, 0.5, 3, -1, 2}, 1),
 		inputs.Slice("y", inputs.Label, []int64{1, 1, 0, 0, 1, 0})}

@@ -20,7 +20,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// passThrough is a network whose logits are the feature "logits" times a weight that begins as 1.
+// passThrough is a network whose logits are the feature "logits" times a weight that starts at 1.
 func passThrough(c models.Context, f models.Features, units int) *G.Node {
 	x := f.Dense("logits")
 	if c.Core().Failed() || x.Shape()[1] != units {
@@ -44,7 +44,7 @@ func open(t testing.TB, fn estimator.ModelFunc) *estimator.Estimator {
 	return e
 }
 
-// openHead is open of a head whose logits pass through.
+// openHead is open for a head on passThrough.
 func openHead(t testing.TB, h heads.Head) *estimator.Estimator {
 	t.Helper()
 	return open(t, heads.ModelFn(passThrough, h, sgd(0.1)).Model)

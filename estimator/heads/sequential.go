@@ -14,14 +14,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// SequentialHead makes a prediction for every step of a sequence by another head
-// (tf.estimator's SequentialHeadWrapper). Logits are [batch, T, LogitsDimension].
-// The label, and the weight column if the head has one, are ragged features with as
-// many values as the example has steps, times the label's dimension.
+// SequentialHead applies another head to every step of a sequence (tf.estimator's
+// SequentialHeadWrapper). Logits are [batch, T, LogitsDimension]. The label, and the
+// weight column if the head has one, are ragged features. They have as many values as
+// the example has steps, times the label's dimension.
 //
-// A dense feature, bool [batch, T], masks the steps that are present; only these
-// count in the loss and in the metrics. Predictions are the head's with a dimension
-// of T after the batch, and that mask.
+// A dense feature, bool [batch, T], marks the steps that are present; only these count
+// in the loss and the metrics. Predictions are that mask, and the head's predictions
+// with a dimension T after the batch.
 type SequentialHead struct {
 	static Head
 	mask   string
@@ -59,7 +59,7 @@ func (h SequentialHead) Err() error {
 	return h.err
 }
 
-// step is the head of each step, some head where there is none.
+// step returns the head of each step, or some head if there is none.
 func (h SequentialHead) step() Head {
 	if h.static == nil {
 		return BinaryClass()
@@ -76,7 +76,7 @@ func (h SequentialHead) LabelDimension() int {
 	return own.dimension
 }
 
-// Name is the head's with the suffix _sequential, "" where it has none.
+// Name is the head's name with the suffix _sequential, "" if the head has none.
 func (h SequentialHead) Name() string {
 	if h.step().Name() == "" {
 		return ""
@@ -87,7 +87,7 @@ func (h SequentialHead) Name() string {
 // LogitsDimension is the number of logits per step.
 func (h SequentialHead) LogitsDimension() int { return h.step().LogitsDimension() }
 
-// LossReduction is the head's.
+// LossReduction is the head's reduction.
 func (h SequentialHead) LossReduction() losses.Reduction { return h.step().LossReduction() }
 
 // Spec returns the Spec of mc's mode.
@@ -122,14 +122,14 @@ func (h SequentialHead) Part(mc *estimator.ModelContext, in Inputs) (*Part, erro
 	s.addMetrics(mc, p, each.Labels, static.Name(), own.sequences)
 	p.Predictions[h.mask] = s.mask
 	if p.Loss != nil && h.LossReduction() == losses.SumOverBatchSize {
-		// The head has divided by all steps, those that are not there too.
+		// The head has divided by all steps, including absent ones.
 		all := ops.Sum(mc, ops.OnesLike(mc, s.there))
 		p.Loss = ops.Mul(mc, p.Loss, ops.DivNoNan(mc, all, ops.Sum(mc, s.there)))
 	}
 	return p, mc.Err()
 }
 
-// withoutWords returns the head for labels that are ids already, and what it makes of them.
+// withoutWords returns the head for labels that are ids already, and how labels become ids.
 func withoutWords(static Head) (Head, stepLabels) {
 	switch h := static.(type) {
 	case BinaryClassHead:
@@ -150,7 +150,7 @@ func withoutWords(static Head) (Head, stepLabels) {
 	return static, stepLabels{}
 }
 
-// stepsOf is the steps of all examples as examples of their own.
+// stepsOf treats the steps of all examples as examples.
 type stepsOf struct {
 	shape  []int   // [batch, T]
 	logits *G.Node // [batch*T, dimension]
@@ -182,7 +182,7 @@ func (s stepsOf) flat(mc *estimator.ModelContext, x *G.Node, width int) *G.Node 
 	return ops.Reshape(mc, x, -1, width)
 }
 
-// addMetrics adds metrics of the ids of labels and predictions, [batch, T], which are -1 where there is no step.
+// addMetrics adds metrics of the ids of labels and predictions, [batch, T], which are -1 for absent steps.
 func (s stepsOf) addMetrics(mc *estimator.ModelContext, p *Part, labels models.Labels, name string, all []NamedMetric) {
 	if len(all) == 0 || p.Metrics == nil || mc.Failed() {
 		return
@@ -198,8 +198,8 @@ func (s stepsOf) addMetrics(mc *estimator.ModelContext, p *Part, labels models.L
 	}
 }
 
-// unflatten gives the predictions their steps again, and the words, in an order
-// that is the same in every build.
+// unflatten gives predictions and words their step dimension back. The order of the
+// nodes is the same in every build.
 func (s stepsOf) unflatten(mc *estimator.ModelContext, p *Part, words []string) {
 	made := map[*G.Node]*G.Node{}
 	one := func(n *G.Node) *G.Node {

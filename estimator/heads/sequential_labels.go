@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stepLabels says what the labels of steps may be and what they become.
+// stepLabels says which values the labels of steps may have, and how they are encoded.
 type stepLabels struct {
 	options
 	encoding
@@ -20,7 +20,7 @@ type stepLabels struct {
 	ids       bool
 }
 
-// labels returns the label of every step, [batch*T, dimension], 0 where there is no step.
+// labels returns the label of every step, [batch*T, dimension], 0 for absent steps.
 func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own stepLabels) (models.Labels, error) {
 	t, err := only(mc, labels)
 	if err != nil {
@@ -44,9 +44,9 @@ func (s stepsOf) labels(mc *estimator.ModelContext, labels models.Labels, own st
 	return models.NewLabels(mc, models.Feature{Name: t.name, Dense: x}), mc.Err()
 }
 
-// encode writes the labels of all steps to dst [batch, T, dimension]. A step of a
-// sequence without a label gets one that makes the loss NaN; for a longer label the
-// program is built again with the sequence.
+// encode writes the labels of all steps to dst [batch, T, dimension]. A step without a
+// label gets one that makes the loss NaN. If there are more labels than steps, the
+// program is built again for longer sequences.
 func (own stepLabels) encode(dst *tensor.Tensor, c inputs.NamedTensor) error {
 	ids := make(map[string]float64, len(own.words))
 	for i, w := range own.words {
@@ -77,7 +77,7 @@ func (own stepLabels) encode(dst *tensor.Tensor, c inputs.NamedTensor) error {
 	return nil
 }
 
-// features returns the weights of the steps, 0 where there is none, as the head's weight column.
+// features returns the weights of the steps, 0 for absent steps, as the head's weight column.
 func (s stepsOf) features(mc *estimator.ModelContext, f models.Features, weightColumn string) (models.Features, error) {
 	weights := s.there
 	if weightColumn != "" {

@@ -13,14 +13,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// soft returns labels that are the probabilities of the classes, as mixup makes them, [batch, classes]; nil for class ids.
+// soft returns labels that are probabilities of the classes, [batch, classes], for example from mixup; nil if they are class ids.
 func (h MultiClassHead) soft(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
 	t, err := only(mc, labels)
 	if err != nil || t.ragged || !t.dtype().Float() {
 		return nil, err
 	}
 	if s := t.node.Shape(); len(s) != 2 || s[1] != h.dimension {
-		return nil, nil // which the labels of class ids refuse
+		return nil, nil // refused as class ids
 	}
 	if h.lossFn != nil {
 		return nil, mistakef("label %s holds the probabilities of %d classes: a loss_fn takes class ids, so leave mixup and cutmix out", t.name, h.dimension)
@@ -48,7 +48,7 @@ func (h MultiClassHead) soft(mc *estimator.ModelContext, labels models.Labels) (
 	}}), mc.Err()
 }
 
-// crossEntropy returns the class ids that metrics compare, [batch, 1], and the loss by its options.
+// crossEntropy returns the class ids for metrics, [batch, 1], and a function that computes the loss.
 func (h MultiClassHead) crossEntropy(mc *estimator.ModelContext, in Inputs) (column *G.Node, loss func(losses.Options) *G.Node, err error) {
 	z := in.Logits
 	soft, err := h.soft(mc, in.Labels)

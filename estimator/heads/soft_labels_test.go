@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// TestSoftLabels: probabilities that are 0 and 1 give the loss of class ids, others the mean of the losses; what is no distribution is refused.
+// TestSoftLabels: probabilities of 0 and 1 give the loss of class ids, others the mean of the losses. Labels that are no distribution are refused.
 func TestSoftLabels(t *testing.T) {
 	logits := inputs.Slice("logits", inputs.Feature, []float32{1, 2, 3, 0, 1, 0, 2, 0, 0}, 3)
 	loss := func(labels inputs.NamedTensor) (float64, error) {

@@ -13,8 +13,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// weights returns the weights of the examples as floats [batch, 1], or, where
-// allowed, [batch, width]; nil where there are none.
+// weights returns the weights of the examples as floats [batch, 1] or, if perLogit,
+// [batch, width]; nil for none.
 func (b base) weights(mc *estimator.ModelContext, f models.Features, perLogit bool) (*G.Node, error) {
 	w := f.Weights()
 	if b.weightColumn != "" {
@@ -44,10 +44,10 @@ func (b base) weights(mc *estimator.ModelContext, f models.Features, perLogit bo
 	return w, mc.Err()
 }
 
-// CheckedWeights returns the weights of examples, numbers of any type and shape,
-// as type d. A batch in which one is negative or not finite is an error that names
-// the column, the row and the weight. Weights that the model computed, rather than
-// took from the input, are only cast.
+// CheckedWeights returns the weights of examples, numbers of any type and shape, as
+// type d. If one is negative or not finite, the batch is an error that names column, row
+// and weight. Weights that the model computed, rather than took from the input, are only
+// cast.
 func CheckedWeights(mc *estimator.ModelContext, w *G.Node, d tensor.DType) *G.Node {
 	if !mc.IsColumn(w) {
 		return ops.Cast(mc, w, d)
@@ -73,8 +73,8 @@ func checkWeight(v float64) error {
 	return nil
 }
 
-// stepWeights returns a ragged column of weights as [batch, steps] of mc's type,
-// checked as CheckedWeights are; 0 where there is no step.
+// stepWeights returns a ragged column of weights as [batch, steps] of mc's type, checked
+// as by CheckedWeights; 0 for absent steps.
 func stepWeights(mc *estimator.ModelContext, r *models.Ragged, steps int) *G.Node {
 	return mc.Encode(r.Values, estimator.Encoder{DType: mc.DType(), Shape: []int{steps}, Encode: func(dst *tensor.Tensor, c inputs.NamedTensor) error {
 		out := cellsOf(dst)

@@ -11,26 +11,26 @@ import (
 // Checkpointer is a Run that can save: a training loop on the chief.
 type Checkpointer interface {
 	// SaveCheckpoint writes a checkpoint of the state after the last step and
-	// returns its prefix. Saving a step that is on disk already does nothing.
+	// returns its prefix. It does nothing if that step is already saved.
 	SaveCheckpoint(ctx context.Context) (prefix string, err error)
 }
 
-// Tensorless hooks take no tensors: they also run after steps of other tasks in
-// which this one has had no data yet, so that tensors have no values.
+// Tensorless hooks read no tensors: they also run after steps for which this task had
+// no data, so that tensors have no values.
 type Tensorless interface {
 	Hook
 	Tensorless()
 }
 
-// Selective hooks read tensors only in some steps. A step whose tensors no hook reads may still be under way, on a GPU, when
+// Selective hooks read tensors only in some steps. If no hook reads a step's tensors, the step may still run on a GPU when
 // AfterRun is called; see Unread. Hooks that are neither Selective nor Tensorless read tensors of every step.
 type Selective interface {
 	Hook
-	// Reads reports whether AfterRun will read tensors of the step that comes, which raises r.GlobalStep() by one.
+	// Reads reports whether AfterRun will read tensors of the next step, number r.GlobalStep()+1.
 	Reads(r Run) bool
 }
 
-// Unread reports whether the last step has no values of tensors, since no hook was to read any: see Selective.
+// Unread reports whether tensors have no values after the last step, since no hook asked to read any: see Selective.
 func Unread(r Run) bool {
 	u, ok := r.(interface{ Unread() bool })
 	return ok && u.Unread()
@@ -38,7 +38,7 @@ func Unread(r Run) bool {
 
 // Summarizer is a Run that has an event file: training on the chief.
 type Summarizer interface {
-	// Events is the event file; nil where this task writes none.
+	// Events is the event file; nil if this task writes none.
 	Events() EventWriter
 }
 
@@ -50,12 +50,12 @@ type EventWriter interface {
 	Values(step int64, values ...*summarypb.Summary_Value) error
 }
 
-// SummaryTensor is a summary that a model_fn asked for, with the name to Fetch its value by.
+// SummaryTensor is a summary that a model_fn asked for, with the name by which to Fetch its value.
 type SummaryTensor struct {
 	Tag       string
 	Kind      models.SummaryKind
 	Fetch     string
-	MaxImages int // of an image summary: how many of the batch; 0 is 1
+	MaxImages int // of an image summary: the number of images of the batch; 0: 1
 }
 
 // SummarySource is a Setup that knows the model's summaries: a training loop.
@@ -73,6 +73,6 @@ type VariableInfo struct {
 
 // VariableLister is a Run that knows the model's variables: a training loop.
 type VariableLister interface {
-	// Variables lists them in the order of their making, without an optimizer's slots.
+	// Variables lists them in the order of their creation, without an optimizer's slots.
 	Variables() []VariableInfo
 }

@@ -11,14 +11,14 @@ type CheckpointListener interface {
 	Begin() error
 	// BeforeSave is called before a checkpoint of that step is written.
 	BeforeSave(ctx context.Context, step int64) error
-	// AfterSave is called after; returning true ends training.
+	// AfterSave is called after it is written. Returning true ends training.
 	AfterSave(ctx context.Context, prefix string, step int64) (stop bool, err error)
 	// End is called when training ended at that step, after the last save.
 	End(ctx context.Context, step int64) error
 }
 
-// CheckpointSaver writes a checkpoint when training begins, every so many steps
-// or seconds, and when it ends, unless the step is saved already.
+// CheckpointSaver writes a checkpoint when training begins, at intervals of steps or
+// seconds, and when training ends, unless the step is saved already.
 type CheckpointSaver struct {
 	Base
 	timer     *Timer
@@ -41,7 +41,7 @@ func NewCheckpointSaver(every Every, listeners ...CheckpointListener) (*Checkpoi
 	return &CheckpointSaver{timer: NewTimer(every), listeners: listeners, saved: -1}, nil
 }
 
-// With returns a saver with further listeners; h stays as it is.
+// With returns a saver with further listeners; h does not change.
 func (h *CheckpointSaver) With(ls ...CheckpointListener) *CheckpointSaver {
 	c := *h
 	c.timer = NewTimer(h.timer.every)
@@ -49,16 +49,16 @@ func (h *CheckpointSaver) With(ls ...CheckpointListener) *CheckpointSaver {
 	return &c
 }
 
-// Priority is the last: what other hooks keep is saved as of this step.
+// Priority is PrioritySave: other hooks come first, so that their state is saved as of this step.
 func (h *CheckpointSaver) Priority() int { return PrioritySave }
 
-// Tensorless marks that only variables are saved.
+// Tensorless says that the saver reads no tensors, only variables.
 func (h *CheckpointSaver) Tensorless() {}
 
-// Reads reports whether the next step is saved: guards look at it first.
+// Reads reports whether the next step is saved, since guards must look at it first.
 func (h *CheckpointSaver) Reads(r Run) bool { return h.timer.ShouldTrigger(r.GlobalStep() + 1) }
 
-// Begin tells the listeners.
+// Begin calls the listeners.
 func (h *CheckpointSaver) Begin(Setup) error {
 	for _, l := range h.listeners {
 		if err := l.Begin(); err != nil {
@@ -82,7 +82,7 @@ func (h *CheckpointSaver) AfterCreateSession(ctx context.Context, r Run) error {
 // AfterRun saves if it is time.
 func (h *CheckpointSaver) AfterRun(ctx context.Context, r Run) error {
 	step := r.GlobalStep()
-	if !h.timer.ShouldTrigger(step) || Unread(r) { // the next step is read, then
+	if !h.timer.ShouldTrigger(step) || Unread(r) { // after an unread step, the next one is read and saved
 		return nil
 	}
 	h.timer.Trigger(step)

@@ -7,41 +7,41 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 )
 
-// InputWaiter is a Run that knows what it waits for: a training loop.
+// InputWaiter is a Run that measures how long it waits for input: a training loop.
 type InputWaiter interface {
-	// InputWait is how long the loop has waited for batches so far.
+	// InputWait returns how long the loop has waited for batches so far.
 	InputWait() time.Duration
-	// InputSteps is how long the steps of the input have worked so far.
+	// InputSteps returns how long each step of the input has worked so far.
 	InputSteps() []inputs.StepTime
 }
 
 const (
-	// waitsAbove is the share of the time from which on the step of the input is named that bounds its speed.
+	// waitsAbove is the share of the time above which the bottleneck is named: the input's slowest step.
 	waitsAbove = 0.2
-	// waitsOver is the least time over which it is looked for.
+	// waitsOver is the least time over which the bottleneck is determined.
 	waitsOver = time.Second
 )
 
-// dataWait finds out what share of the time a loop waits for its input.
+// dataWait measures the share of the time that a loop waits for its input.
 type dataWait struct {
 	now    func() time.Time
-	last   waited // of the last share
-	window waited // since when the bottleneck is looked for
+	last   waited // at the last share
+	window waited // at the last look for the bottleneck
 	steps  []inputs.StepTime
 }
 
-// waited is a time, and how long a loop had waited by then.
+// waited is a time, and how long the loop had waited until then.
 type waited struct {
 	at   time.Time
 	wait time.Duration
 }
 
-// share is the part of the time from one waited to the next.
+// share returns the share of the time from w to next that the loop waited.
 func (w waited) share(next waited) float64 {
 	return min(float64(next.wait-w.wait)/float64(max(next.at.Sub(w.at), 1)), 1)
 }
 
-// begin starts with a loop as it is now.
+// begin starts to measure a loop.
 func (d *dataWait) begin(r Run) {
 	if w, ok := r.(InputWaiter); ok {
 		d.last = waited{d.now(), w.InputWait()}
@@ -49,8 +49,8 @@ func (d *dataWait) begin(r Run) {
 	}
 }
 
-// since is the share of the time since the call before, from 0 to 1; false where that is not known. bottleneck is the step of the
-// input that bounds its speed, where the loop waited for much of the last second or more, else "".
+// since returns the share of the time since the previous call, from 0 to 1; false if it is not known. If the loop waited for much
+// of the last second or more, bottleneck names the step of the input that limits its speed.
 func (d *dataWait) since(r Run) (share float64, bottleneck string, ok bool) {
 	w, ok := r.(InputWaiter)
 	if !ok || d.last.at.IsZero() {

@@ -18,7 +18,7 @@ type waitingRun struct {
 func (r *waitingRun) InputWait() time.Duration      { return r.wait }
 func (r *waitingRun) InputSteps() []inputs.StepTime { return r.steps }
 
-// TestDataWait: the share is of each interval, the step of the input that is to blame of the last second or more.
+// TestDataWait: the share is over each interval, the bottleneck over the last second or more.
 func TestDataWait(t *testing.T) {
 	at := time.Unix(100, 0)
 	d, r := dataWait{now: func() time.Time { return at }}, &waitingRun{}
@@ -34,7 +34,7 @@ func TestDataWait(t *testing.T) {
 		after, wait, source, shuffle time.Duration
 		want                         string
 	}{
-		{500, 250, 100, 50, "0.5 "}, {500, 0, 100, 50, "0 shuffle"}, // a quarter of the second; what is to blame worked before
+		{500, 250, 100, 50, "0.5 "}, {500, 0, 100, 50, "0 shuffle"}, // a quarter of the second; the bottleneck worked before
 		{1000, 200, 100, 500, "0.2 "}, {1000, 201, 600, 500, "0.201 source"}, {2000, 2500, 600, 501, "1 shuffle"}, {0, 0, 600, 501, "0 "},
 	} {
 		at, r.wait = at.Add(c.after*time.Millisecond), r.wait+c.wait*time.Millisecond

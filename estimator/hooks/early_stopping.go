@@ -9,11 +9,11 @@ import (
 	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// EarlyStopping ends training when a condition holds; the condition is looked
-// at when training begins and then at intervals.
+// EarlyStopping ends training when a condition holds. It checks the condition when
+// training begins and then at intervals.
 type EarlyStopping struct {
 	Base
-	condition func() (reason string, err error) // "" to go on
+	condition func() (reason string, err error) // "": continue
 	timer     *Timer
 	watch     *Watch // nil: the condition is the caller's own
 }
@@ -24,10 +24,10 @@ var (
 	_ Prioritized = (*EarlyStopping)(nil)
 )
 
-// defaultLook is how often a condition is looked at where nothing else is said, as in tf.estimator.
+// defaultLook is how often a condition is checked by default, as in tf.estimator.
 var defaultLook = Every{Secs: 60}
 
-// NewEarlyStopping ends training, with its reason, once condition returns one. It looks each 60 seconds where every is zero.
+// NewEarlyStopping returns a hook that ends training with the reason that condition returns, once it is not "". The default of every is 60 seconds.
 func NewEarlyStopping(every Every, condition func() (reason string, err error)) (*EarlyStopping, error) {
 	if err := every.Validate(); err != nil {
 		return nil, fmt.Errorf("early stopping: %w", err)
@@ -38,16 +38,16 @@ func NewEarlyStopping(every Every, condition func() (reason string, err error)) 
 	return &EarlyStopping{condition: condition, timer: NewTimer(every)}, nil
 }
 
-// Priority is behind evaluators and checkpoints: the condition sees the evaluation of its own step.
+// Priority is PriorityStop: the condition comes after evaluators and checkpoints, and so sees the evaluation of the same step.
 func (h *EarlyStopping) Priority() int { return PriorityStop }
 
-// AfterCreateSession looks at the condition: a restarted run may have stopped before.
+// AfterCreateSession checks the condition: a restarted run may have stopped before.
 func (h *EarlyStopping) AfterCreateSession(_ context.Context, r Run) error { return h.check(r) }
 
 // Reads is false: conditions look at evaluations.
 func (h *EarlyStopping) Reads(Run) bool { return false }
 
-// AfterRun looks at the condition if it is time.
+// AfterRun checks the condition if it is time.
 func (h *EarlyStopping) AfterRun(_ context.Context, r Run) error {
 	if !h.timer.ShouldTrigger(r.GlobalStep()) {
 		return nil
@@ -55,7 +55,7 @@ func (h *EarlyStopping) AfterRun(_ context.Context, r Run) error {
 	return h.check(r)
 }
 
-// Watches returns the metric that the condition looks at, where it is known.
+// Watches returns the metric that the condition depends on, if known.
 func (h *EarlyStopping) Watches() (Watch, bool) {
 	if h.watch == nil {
 		return Watch{}, false
@@ -81,7 +81,7 @@ type Watch struct {
 	Metric         string
 	HigherIsBetter bool
 	MinSteps       int64 // evaluations of earlier steps do not count
-	Every          Every // how often to look; zero: each 60 seconds
+	Every          Every // how often to look; zero: every 60 seconds
 }
 
 // Watcher is a hook that may use a metric of evaluations.
@@ -91,7 +91,7 @@ type Watcher interface {
 	Watches() (Watch, bool)
 }
 
-// stopWhen returns the hook that looks at the metric's evaluations.
+// stopWhen returns the hook for a condition on the metric's evaluations.
 func (w Watch) stopWhen(condition func() (reason string, err error)) (*EarlyStopping, error) {
 	h, err := NewEarlyStopping(w.Every, condition)
 	if err != nil {
@@ -101,8 +101,8 @@ func (w Watch) stopWhen(condition func() (reason string, err error)) (*EarlyStop
 	return h, nil
 }
 
-// NewStopIfBetter ends training once any evaluation was better than the
-// threshold: above it, or below it, strictly.
+// NewStopIfBetter returns a hook that ends training once any evaluation is strictly
+// better than the threshold: above it, or below it if lower is better.
 func NewStopIfBetter(w Watch, threshold float64) (*EarlyStopping, error) {
 	return w.stopWhen(func() (string, error) {
 		for _, e := range w.history() {
@@ -114,7 +114,7 @@ func NewStopIfBetter(w Watch, threshold float64) (*EarlyStopping, error) {
 	})
 }
 
-// NewStopIfNoImprovement ends training once the best evaluation is maxSteps steps old.
+// NewStopIfNoImprovement returns a hook that ends training once the best evaluation is maxSteps steps old.
 func NewStopIfNoImprovement(w Watch, maxSteps int64) (*EarlyStopping, error) {
 	if maxSteps <= 0 {
 		return nil, fmt.Errorf("early stopping: max steps without improvement must be > 0, given: %d", maxSteps)
@@ -146,7 +146,7 @@ type evaluated struct {
 func (w Watch) history() []evaluated {
 	all, err := summary.ReadScalars(w.EvalDir)
 	if err != nil {
-		// What could be read still counts: a crash may have cut a file short.
+		// Use what could be read: a crash may have truncated a file.
 		slog.Warn("early stopping: some evaluations could not be read", "dir", w.EvalDir, "error", err)
 	}
 	var out []evaluated

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// countdown is a hook of a user's: it embeds Base and has the methods that matter.
+// countdown is a user's hook: it embeds Base and implements only the methods it needs.
 type countdown struct {
 	hooks.Base
 	left int

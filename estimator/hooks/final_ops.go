@@ -32,7 +32,7 @@ func (h *FinalOps) Begin(s Setup) error {
 	return nil
 }
 
-// End copies the values; there are none where no step was made.
+// End copies the values; without a step there are none.
 func (h *FinalOps) End(_ context.Context, r Run) error {
 	h.values = map[string]*tensor.Tensor{}
 	if r.BatchSize() == 0 {

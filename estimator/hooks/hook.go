@@ -7,9 +7,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A Hook is called at fixed points of a training, evaluation or prediction
-// loop; the points are tf.estimator.SessionRunHook's. Embed Base for
-// those that do not matter.
+// A Hook is called at fixed points of a training, evaluation or prediction loop,
+// the same as tf.estimator.SessionRunHook. Embed Base to implement only some
+// methods.
 type Hook interface {
 	// Begin is called once, before the program is compiled: request tensors here.
 	Begin(s Setup) error
@@ -27,7 +27,7 @@ type Hook interface {
 type Setup interface {
 	// Fetch asks for a tensor in every step: "loss", "learning_rate", or the
 	// TensorFlow name of an output ("dense/Relu:0", or "dense/Relu" for output 0).
-	// It fails where there is no such tensor.
+	// It fails if there is no such tensor.
 	Fetch(name string) error
 	// Mode is "train", "eval" or "infer".
 	Mode() string
@@ -39,12 +39,12 @@ type Setup interface {
 type Run interface {
 	// GlobalStep returns the number of training steps done, over all runs of the model.
 	GlobalStep() int64
-	// Value returns a tensor that was requested in Begin, as of the last step.
-	// It is valid until the next step begins.
+	// Value returns the value in the last step of a tensor that was requested in
+	// Begin. It is valid until the next step begins.
 	Value(name string) (*tensor.Tensor, error)
 	// BatchSize returns the number of examples of the last step.
 	BatchSize() int
-	// RequestStop ends the loop after this step; the first reason is reported.
+	// RequestStop ends the loop after this step; the loop reports the first reason.
 	RequestStop(reason string)
 	// StopRequested reports whether the loop is about to end.
 	StopRequested() bool
@@ -68,7 +68,7 @@ func (Base) AfterRun(context.Context, Run) error { return nil }
 // End does nothing.
 func (Base) End(context.Context, Run) error { return nil }
 
-// Prioritized is a Hook that does not run at PriorityDefault.
+// Prioritized is a Hook with another priority than PriorityDefault.
 type Prioritized interface{ Priority() int }
 
 // The priorities of the framework's own hooks.
@@ -80,8 +80,8 @@ const (
 	PriorityStop    = 300 // what evaluations decide, last
 )
 
-// Stateful is a Hook whose state is kept in checkpoints under its name, and
-// given back before AfterCreateSession when training resumes.
+// Stateful is a Hook whose state is saved in checkpoints under its StateKey, and
+// restored before AfterCreateSession when training resumes.
 type Stateful interface {
 	StateKey() string
 	MarshalBinary() ([]byte, error)

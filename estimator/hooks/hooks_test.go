@@ -147,7 +147,7 @@ func TestNaN(t *testing.T) {
 	}
 }
 
-// TestLoggingOfEvaluation: the global step stands still, so batches are counted.
+// TestLoggingOfEvaluation: the global step does not change, so batches are counted.
 func TestLoggingOfEvaluation(t *testing.T) {
 	for _, step := range []int64{6, 7} {
 		var b bytes.Buffer

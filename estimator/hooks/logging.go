@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Logging writes a line every so many steps: the step, the values of scalar
-// tensors, examples per second, the share of the time in which the loop waited for its
-// input, and the learning rate, for example
-// "step=500 loss=0.3412 examples/sec=51234 data_wait=0.012 learning_rate=0.001". Where it waited
-// for more than a fifth of the last second or more, bottleneck is the step of the input that is to blame.
+// Logging writes a line at intervals of steps: the step, the values of scalar tensors,
+// examples per second, the share of the time that the loop waited for its input, and
+// the learning rate, for example
+// "step=500 loss=0.3412 examples/sec=51234 data_wait=0.012 learning_rate=0.001". If the loop
+// waited for more than a fifth of the last second or more, bottleneck names the input's slowest step.
 type Logging struct {
 	Base
 	log     *slog.Logger
@@ -24,7 +24,7 @@ type Logging struct {
 	now     func() time.Time
 
 	mode     string
-	runs     int64 // in evaluation and prediction, where the global step stands still
+	runs     int64 // counts steps in evaluation and prediction, where the global step does not change
 	begun    bool
 	examples int64
 	since    time.Time
@@ -37,19 +37,19 @@ var (
 	_ Selective   = (*Logging)(nil)
 )
 
-// NewLogging returns a hook that logs the first step and then every n-th.
+// NewLogging returns a hook that logs the first step and then every n-th one.
 func NewLogging(log *slog.Logger, every int64, tensors ...string) *Logging {
 	return &Logging{log: log, tensors: tensors, every: every, now: time.Now, waits: dataWait{now: time.Now}}
 }
 
-// Structured makes lines for programs: the message is the loop's mode ("train"),
+// Structured makes h log for programs: the message is the loop's mode ("train"), and
 // the step and the values are attributes.
 func (h *Logging) Structured() *Logging {
 	h.attrs = true
 	return h
 }
 
-// Priority is the writers'.
+// Priority is PriorityWrite.
 func (h *Logging) Priority() int { return PriorityWrite }
 
 // Begin asks for the tensors and, in training, for the learning rate.
@@ -126,7 +126,7 @@ func (h *Logging) line(r Run) error {
 	return nil
 }
 
-// Line is a line of values for a person, numbers with four significant digits: "step=500 loss=0.3412".
+// Line formats values as a line for a human reader, numbers with four significant digits: "step=500 loss=0.3412".
 func Line(values []slog.Attr) string {
 	var parts []string
 	for _, v := range values {
@@ -139,5 +139,5 @@ func Line(values []slog.Attr) string {
 	return strings.Join(parts, " ")
 }
 
-// number formats a value for a person: four significant digits.
+// number formats a value with four significant digits.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// NaNLossError tells that a tensor, the loss usually, became NaN.
+// NaNLossError reports that a tensor, usually the loss, became NaN.
 type NaNLossError struct {
 	Tensor string
 	Step   int64
-	Cause  error // the value of the input that is to blame; nil where none is known
-	// Skipped is how many updates in a row were left out, this one included, before training ended; 0: none is left out.
+	Cause  error // the value of the input that caused it; nil: unknown
+	// Skipped is the number of consecutive updates that were skipped before training ended, this one included; 0: none.
 	Skipped int64
 }
 
-// Error begins as TensorFlow's NanLossDuringTrainingError.
+// Error begins like the text of TensorFlow's NanLossDuringTrainingError.
 func (e *NaNLossError) Error() string {
 	text := fmt.Sprintf("NaN loss during training: %s is NaN at step %d: ", e.Tensor, e.Step)
 	if e.Skipped > 0 {
@@ -30,14 +30,14 @@ func (e *NaNLossError) Error() string {
 // Unwrap returns the cause.
 func (e *NaNLossError) Unwrap() error { return e.Cause }
 
-// StopNaNLoss is the reason that a NaN guard gives which does not fail.
+// StopNaNLoss is the reason for which a NaN guard without FailOnNaN stops training.
 const StopNaNLoss = "nan_loss"
 
-// NaN guards a scalar tensor: a NaN, not an infinity, ends training with a
-// NaNLossError or, where FailOnNaN is false, without an error. On a GPU it looks
-// when other hooks read tensors, before checkpoints, and every hundred steps.
-// Where the optimizer leaves out updates that are not finite, only more of them in
-// a row than its limit end training, whatever the tensor is.
+// NaN guards a scalar tensor: a NaN, but not an infinity, ends training with a
+// NaNLossError or, if FailOnNaN is false, without an error. On a GPU it looks when
+// other hooks read tensors, before checkpoints, and every hundred steps. If the
+// optimizer skips updates that are not finite, training ends only when it has skipped
+// more of them in a row than its limit, whatever the tensor is.
 type NaN struct {
 	Base
 	Tensor    string
@@ -50,16 +50,16 @@ var (
 	_ Selective   = (*NaN)(nil)
 )
 
-// NewNaN returns a guard that fails.
+// NewNaN returns a guard with FailOnNaN set.
 func NewNaN(tensor string) *NaN { return &NaN{Tensor: tensor, FailOnNaN: true} }
 
-// Priority is the guards': nothing is written of a step that failed.
+// Priority is PriorityGuard: nothing is written for a step that failed.
 func (h *NaN) Priority() int { return PriorityGuard }
 
 // Begin asks for the tensor.
 func (h *NaN) Begin(s Setup) error { return s.Fetch(h.Tensor) }
 
-// Reads leaves it to others: a NaN stays.
+// Reads is false: a NaN persists until other hooks read tensors.
 func (h *NaN) Reads(Run) bool { return false }
 
 // AfterRun looks at the tensor.

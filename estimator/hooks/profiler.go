@@ -14,32 +14,32 @@ type NodeTime struct {
 	Node, Op string
 	Count    int // how often it ran
 	Total    time.Duration
-	// Flops are floating-point operations of matrix products and convolutions,
-	// Bytes the bytes of operands, results and variables, each time it ran.
+	// Flops are the floating-point operations of matrix products and convolutions, and
+	// Bytes the bytes of operands, results and variables, of each run.
 	Flops, Bytes int64
 }
 
-// NodeProfiler is a Setup and Run that can time the nodes of its program: ask
-// in Begin, read after steps.
+// NodeProfiler is a Setup and Run that can time the nodes of its program: ask for
+// times in Begin, read them after steps.
 type NodeProfiler interface {
 	ProfileNodes()
 	NodeTimes() []NodeTime
 }
 
-// Profiler writes timeline-<step>.json every so many steps or seconds: what the
-// time of that step went to, in Chrome's trace format, which chrome://tracing
-// and Perfetto open. The first step is left out.
+// Profiler writes timeline-<step>.json at intervals of steps or seconds: how that step
+// spent its time, in Chrome's trace format, which chrome://tracing and Perfetto open. It
+// skips the first step.
 type Profiler struct {
 	Base
 	dir   string
 	timer *Timer
 	trace *Trace    // of the step that is profiled; nil for other steps
-	last  time.Time // end of the step before
+	last  time.Time // end of the previous step
 }
 
 var _ Hook = (*Profiler)(nil)
 
-// NewProfiler returns a hook that writes to dir, which it makes where necessary.
+// NewProfiler returns a hook that writes to dir, and creates it if necessary.
 func NewProfiler(dir string, every Every) (*Profiler, error) {
 	if err := every.Validate(); err != nil {
 		return nil, fmt.Errorf("profiler: %w", err)
@@ -58,7 +58,7 @@ func (h *Profiler) Begin(s Setup) error {
 	return nil
 }
 
-// AfterCreateSession starts the clock, so that the first step is left out.
+// AfterCreateSession starts the timer, so that the first step is skipped.
 func (h *Profiler) AfterCreateSession(_ context.Context, r Run) error {
 	h.timer.Trigger(r.GlobalStep() + 1)
 	h.last = time.Now()

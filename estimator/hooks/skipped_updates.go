@@ -5,27 +5,27 @@ import (
 	"log/slog"
 )
 
-// Skipped counts the updates that a training left out since their gradients or loss were not finite.
+// Skipped counts the updates that a training skipped since their gradients or loss were not finite.
 type Skipped struct {
-	Limit  int64 // how many in a row are left out; 0: none is
+	Limit  int64 // the most updates that are skipped in a row; 0: none
 	InARow int64 // since the last update that was made
 	Total  int64 // over all runs
 }
 
-// UpdateSkipper is a Run whose optimizer may leave updates out: a training loop.
+// UpdateSkipper is a Run whose optimizer may skip updates: a training loop.
 type UpdateSkipper interface {
-	// SkippedUpdates are those after the last step.
+	// SkippedUpdates returns the counts after the last step.
 	SkippedUpdates() (Skipped, error)
 }
 
-// SkippedUpdates logs updates that were left out, the first of a row and each time that the row has doubled, and writes their
-// number as the summary "skipped_updates". It looks where a step is read: several may have been left out since.
+// SkippedUpdates logs skipped updates: the first one of a row, and each time that the row has doubled. It writes their number
+// as the summary "skipped_updates". It looks only after steps that are read, so it may find several at once.
 type SkippedUpdates struct {
 	Base
 	log   *slog.Logger
-	total int64 // that was written, -1 for none
+	total int64 // the total written last, -1 for none
 	row   int64 // Skipped.InARow then
-	told  int64 // how many of the row the log has, 0 for none
+	told  int64 // the length of the row when it was logged last, 0 for none
 }
 
 var (
@@ -37,20 +37,20 @@ var (
 // NewSkippedUpdates returns a hook that logs to log.
 func NewSkippedUpdates(log *slog.Logger) *SkippedUpdates { return &SkippedUpdates{log: log, total: -1} }
 
-// Priority is the writers'.
+// Priority is PriorityWrite.
 func (h *SkippedUpdates) Priority() int { return PriorityWrite }
 
-// Reads is false: the count stays.
+// Reads is false: counts stay until a step is read.
 func (h *SkippedUpdates) Reads(Run) bool { return false }
 
-// AfterCreateSession takes over the number of earlier runs.
+// AfterCreateSession reads the counts of earlier runs.
 func (h *SkippedUpdates) AfterCreateSession(_ context.Context, r Run) error {
 	s, err := skipped(r)
 	h.total, h.row, h.told = s.Total, s.InARow, 0
 	return err
 }
 
-// AfterRun reports updates that were left out since the last time.
+// AfterRun reports updates that were skipped since the last report.
 func (h *SkippedUpdates) AfterRun(_ context.Context, r Run) error {
 	if Unread(r) {
 		return nil
@@ -77,7 +77,7 @@ func (h *SkippedUpdates) AfterRun(_ context.Context, r Run) error {
 	return nil
 }
 
-// skipped are the updates that a loop left out; of one that leaves none out, the zero Skipped.
+// skipped returns the counts of a loop; the zero Skipped if it skips no updates.
 func skipped(r Run) (Skipped, error) {
 	s, ok := r.(UpdateSkipper)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
-// skipping is a loop whose optimizer left updates out.
+// skipping is a loop whose optimizer has skipped updates.
 type skipping struct {
 	*loop
 	skipped hooks.Skipped
@@ -16,7 +16,7 @@ type skipping struct {
 
 func (l skipping) SkippedUpdates() (hooks.Skipped, error) { return l.skipped, nil }
 
-// TestSkippedUpdatesSeldomRead: rows are told by their doublings, whatever steps the count is read at.
+// TestSkippedUpdatesSeldomRead: a row is logged each time it has doubled, no matter at which steps the count is read.
 func TestSkippedUpdatesSeldomRead(t *testing.T) {
 	var log bytes.Buffer
 	h := hooks.NewSkippedUpdates(slog.New(slog.NewTextHandler(&log, nil)))

@@ -7,8 +7,9 @@ import (
 	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// StepCounter writes the summaries "global_step/sec" and, of training, "data_wait", the share of the time in which the loop
-// waited for its input, and "step_time/...", the shares of what else it did (StepTimes). Where that is much, the text "data_wait/bottleneck" names the step of the input that is to blame.
+// StepCounter writes the summary "global_step/sec". In training it also writes "data_wait", the share of the time that the
+// loop waited for its input, and "step_time/...", the shares of its other work (StepTimes). If the loop waits long, the text
+// "data_wait/bottleneck" names the input's slowest step.
 type StepCounter struct {
 	Base
 	timer *Timer
@@ -27,7 +28,7 @@ func NewStepCounter(every int64) *StepCounter {
 	return &StepCounter{timer: NewTimer(Every{Steps: every}), waits: dataWait{now: time.Now}}
 }
 
-// Priority is the writers'.
+// Priority is PriorityWrite.
 func (h *StepCounter) Priority() int { return PriorityWrite }
 
 // AfterCreateSession begins to measure.

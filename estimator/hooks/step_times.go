@@ -7,34 +7,34 @@ import (
 	"github.com/goestimator/goestimator/internal/format/summary"
 )
 
-// StepTimes is what a training loop has spent its time on so far, besides waiting for its input (InputWaiter). What is left of the
-// time goes to other hooks and to staging batches.
+// StepTimes is what a training loop has spent its time on so far, apart from waiting for its input (InputWaiter). The
+// rest of the time goes to other hooks and to staging batches.
 type StepTimes struct {
-	Compute     time.Duration // running the program: gradients, exchange with other tasks, update
+	Compute     time.Duration // running the program: gradients, communication with other tasks, update
 	Checkpoints time.Duration // writing them
-	Summaries   time.Duration // reading values for summaries and log lines, and writing these
+	Summaries   time.Duration // reading values for summaries and log lines, and writing them
 	Evaluations time.Duration // between steps, in this process
 }
 
-// StepTimer is a Run that knows what it spends its time on: a training loop.
+// StepTimer is a Run that measures what it spends its time on: a training loop.
 type StepTimer interface {
 	StepTimes() StepTimes
 }
 
-// spent finds out what shares of the time a loop spends on what.
+// spent measures the shares of the time that a loop spends on each kind of work.
 type spent struct {
 	at   time.Time
 	last StepTimes
 }
 
-// begin starts with a loop as it is now.
+// begin starts to measure a loop.
 func (s *spent) begin(r Run, now time.Time) {
 	if t, ok := r.(StepTimer); ok {
 		s.at, s.last = now, t.StepTimes()
 	}
 }
 
-// since are the shares of the time since the call before, from 0 to 1; none where they are not known.
+// since returns the shares of the time since the previous call, from 0 to 1; none if they are not known.
 func (s *spent) since(r Run, now time.Time) []*summary.Value {
 	t, ok := r.(StepTimer)
 	if !ok || s.at.IsZero() {

@@ -13,7 +13,7 @@ type timedRun struct {
 
 func (r *timedRun) StepTimes() StepTimes { return r.times }
 
-// TestStepTimeShares: shares of the time since the last look, never outside of 0 to 1; none of a loop that does not know.
+// TestStepTimeShares: shares are of the time since the last look, and always from 0 to 1. A loop without times has none.
 func TestStepTimeShares(t *testing.T) {
 	r, at := &timedRun{times: StepTimes{Compute: time.Hour}}, time.Unix(100, 0)
 	var s spent
@@ -23,7 +23,7 @@ func TestStepTimeShares(t *testing.T) {
 	s.begin(r, at)
 	r.times.Compute += 3 * time.Second
 	r.times.Checkpoints += 2 * time.Second
-	r.times.Summaries -= time.Millisecond // the saver's time less an evaluation's, say
+	r.times.Summaries -= time.Millisecond // as when an evaluation's time is subtracted from the saver's
 	r.times.Evaluations += time.Minute
 	at = at.Add(10 * time.Second)
 	want := map[string]float32{"step_time/compute": 0.3, "step_time/checkpoints": 0.2, "step_time/summaries": 0, "step_time/evaluations": 1}

@@ -5,11 +5,11 @@ import "context"
 // stopMaxSteps is the reason that StopAtStep gives.
 const stopMaxSteps = "max_steps"
 
-// StopAtStep ends training at a global step.
+// StopAtStep ends training at a given global step.
 type StopAtStep struct {
 	Base
 	last  int64
-	extra int64 // set instead of last: steps after the first AfterCreateSession
+	extra int64 // instead of last: steps after the first AfterCreateSession
 }
 
 var (
@@ -17,13 +17,13 @@ var (
 	_ Selective  = (*StopAtStep)(nil)
 )
 
-// NewStopAtStep ends training when the global step reaches last.
+// NewStopAtStep returns a hook that ends training when the global step reaches last.
 func NewStopAtStep(last int64) *StopAtStep { return &StopAtStep{last: last} }
 
-// NewStopAfterSteps ends training n steps after it begins.
+// NewStopAfterSteps returns a hook that ends training n steps after it begins.
 func NewStopAfterSteps(n int64) *StopAtStep { return &StopAtStep{extra: n} }
 
-// Tensorless marks that steps are only counted.
+// Tensorless says that the hook reads no tensors.
 func (h *StopAtStep) Tensorless() {}
 
 // AfterCreateSession fixes the last step, the first time.
@@ -35,7 +35,7 @@ func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
 	return nil
 }
 
-// Reads reports whether the next step is the last, which other hooks report.
+// Reads reports whether the next step is the last: other hooks report its tensors.
 func (h *StopAtStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// SummarySaver writes loss, learning rate and the model's summaries to the
-// event file every so many steps, beginning with the first.
+// SummarySaver writes loss, learning rate and the model's summaries to the event file
+// at intervals of steps, beginning with the first step.
 type SummarySaver struct {
 	Base
 	timer     *Timer
@@ -28,7 +28,7 @@ func NewSummarySaver(every int64) *SummarySaver {
 	return &SummarySaver{timer: NewTimer(Every{Steps: every})}
 }
 
-// Priority is the writers'.
+// Priority is PriorityWrite.
 func (h *SummarySaver) Priority() int { return PriorityWrite }
 
 // Begin asks for everything that will be written.
@@ -72,7 +72,7 @@ func (h *SummarySaver) AfterRun(_ context.Context, r Run) error {
 	return s.Events().Values(step, values...)
 }
 
-// values turns a tensor into what the event file holds.
+// values turns a tensor into values of a summary event.
 func (t SummaryTensor) values(v *tensor.Tensor) ([]*summary.Value, error) {
 	switch t.Kind {
 	case models.HistogramSummary:

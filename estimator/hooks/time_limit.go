@@ -9,12 +9,12 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// noteEvery is how often the time spent is written, so that a run that is killed
-// again and again comes to its end too.
+// noteEvery is how often the time spent is written, so that even a run that is killed
+// repeatedly comes to its end.
 const noteEvery = 30 * time.Second
 
-// TimeLimit ends training after some time of training, counted over restarts:
-// the time spent is kept in model_dir/state.json.
+// TimeLimit ends training after some time. It counts the time of earlier runs: the time
+// spent is stored in model_dir/state.json.
 type TimeLimit struct {
 	Base
 	dir   string
@@ -39,10 +39,10 @@ func NewTimeLimit(dir string, limit time.Duration) (*TimeLimit, error) {
 	return &TimeLimit{dir: dir, limit: limit, now: time.Now}, nil
 }
 
-// Priority is before the checkpoint saver: what it notes belongs to the same step.
+// Priority is PriorityWrite: the hook comes before the checkpoint saver, so that the time that it writes belongs to the same step.
 func (h *TimeLimit) Priority() int { return PriorityWrite }
 
-// AfterCreateSession reads the time that earlier runs took.
+// AfterCreateSession reads the time that earlier runs have spent.
 func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, h.dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
 	return h.check(r)
 }
 
-// Reads is false: it looks at the clock.
+// Reads is false: the hook looks only at the clock.
 func (h *TimeLimit) Reads(Run) bool { return false }
 
 // AfterRun asks to stop when the time is up.
@@ -73,7 +73,7 @@ func (h *TimeLimit) check(r Run) error {
 	return h.note()
 }
 
-// End notes the time spent.
+// End writes the time spent.
 func (h *TimeLimit) End(context.Context, Run) error { return h.note() }
 
 func (h *TimeLimit) note() error {

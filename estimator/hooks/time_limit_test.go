@@ -9,7 +9,7 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// asked is a Run that notes why it has to stop.
+// asked is a Run that records the reason to stop.
 type asked struct {
 	Run
 	reason string
@@ -17,7 +17,7 @@ type asked struct {
 
 func (a *asked) RequestStop(reason string) { a.reason = reason }
 
-// TestTimeLimit moves the clock: the time is noted every 30 seconds, and is up at the limit.
+// TestTimeLimit moves the clock: the time is written every 30 seconds, and training stops at the limit.
 func TestTimeLimit(t *testing.T) {
 	dir := t.TempDir()
 	h, err := NewTimeLimit(dir, 90*time.Second)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every says how often something happens: every so many steps or seconds, one
-// of the two; the zero Every means never.
+// Every says how often something happens, in steps or in seconds. The zero Every means
+// never.
 type Every struct {
 	Steps int64
 	Secs  float64
@@ -23,9 +23,8 @@ func (e Every) Validate() error {
 	return nil
 }
 
-// Timer is TensorFlow's SecondOrStepTimer: it triggers the first time, then
-// once the interval has passed since it was last triggered, and never twice for
-// one step.
+// Timer is TensorFlow's SecondOrStepTimer: it triggers the first time, then whenever
+// the interval has passed since it was last triggered, but never twice for one step.
 type Timer struct {
 	every Every
 	now   func() time.Time
@@ -52,8 +51,8 @@ func (t *Timer) ShouldTrigger(step int64) bool {
 	return t.now().Sub(t.at).Seconds() >= t.every.Secs
 }
 
-// Trigger records that it happened at that step and returns what passed since
-// the last time: no steps and no time at the first.
+// Trigger records a trigger at that step, and returns the steps and the time that
+// passed since the last one: 0 for the first.
 func (t *Timer) Trigger(step int64) (steps int64, elapsed time.Duration) {
 	now := t.now()
 	if t.armed {

@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Trace is what the time of one step went to, node by node. It is for a loop
-// whose nodes are timed: see NodeProfiler.
+// Trace records how one step spent its time, node by node. The loop must time its
+// nodes: see NodeProfiler.
 type Trace struct {
-	before map[string]time.Duration // of the nodes
+	before map[string]time.Duration // times of the nodes
 	begun  time.Time
 	events []traceEvent
 }
 
-// BeginTrace begins the trace of the step that comes next. The time since the
-// end of the step before is shown as the time of input and hooks.
+// BeginTrace begins the trace of the next step. The time since last, the end of the
+// previous step, is shown as the time of input and hooks.
 func BeginTrace(r Run, last time.Time) *Trace {
 	t := &Trace{before: map[string]time.Duration{}}
 	for _, n := range nodeTimes(r) {
@@ -45,8 +45,8 @@ func (t *Trace) End(r Run) {
 	}
 }
 
-// WriteFile writes the trace in Chrome's trace format, which chrome://tracing
-// and Perfetto open, to a file whose folder it makes where necessary.
+// WriteFile writes the trace in Chrome's trace format, which chrome://tracing and
+// Perfetto open. It creates the file's folder if necessary.
 func (t *Trace) WriteFile(path string) error {
 	b, err := json.Marshal(map[string]any{"traceEvents": t.events, "displayTimeUnit": "ms"})
 	if err != nil {

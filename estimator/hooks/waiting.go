@@ -8,8 +8,8 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// StopAtCheckpointStep ends training when the global step reaches a step; tasks
-// that are not chief then wait until a checkpoint of at least that step is on disk.
+// StopAtCheckpointStep ends training when the global step reaches a given step. Tasks
+// other than the chief then wait until a checkpoint of at least that step is on disk.
 type StopAtCheckpointStep struct {
 	Base
 	dir   string
@@ -26,15 +26,15 @@ func NewStopAtCheckpointStep(dir string, last int64, poll time.Duration) *StopAt
 	return &StopAtCheckpointStep{dir: dir, last: last, poll: poll}
 }
 
-// Begin remembers whether this task writes the checkpoint itself.
+// Begin records whether this task writes the checkpoint itself.
 func (h *StopAtCheckpointStep) Begin(s Setup) error { h.chief = s.IsChief(); return nil }
 
-// AfterCreateSession asks to stop where the step has been reached.
+// AfterCreateSession asks to stop if the step has been reached.
 func (h *StopAtCheckpointStep) AfterCreateSession(ctx context.Context, r Run) error {
 	return h.AfterRun(ctx, r)
 }
 
-// Reads reports whether the next step is the last, which other hooks report.
+// Reads reports whether the next step is the last: other hooks report its tensors.
 func (h *StopAtCheckpointStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.
@@ -60,8 +60,8 @@ func (h *StopAtCheckpointStep) saved() bool {
 	return ok && step >= h.last
 }
 
-// GlobalStepWaiter delays the first step until the model in dir has a
-// checkpoint of a step: a worker's delayed start.
+// GlobalStepWaiter delays the first step until the model in dir has a checkpoint of at
+// least a given step: a worker's delayed start.
 type GlobalStepWaiter struct {
 	Base
 	until *StopAtCheckpointStep
@@ -70,7 +70,7 @@ type GlobalStepWaiter struct {
 
 var _ Selective = (*GlobalStepWaiter)(nil)
 
-// NewGlobalStepWaiter returns a hook that waits for the step, looking every poll.
+// NewGlobalStepWaiter returns a hook that waits for the step, and looks every poll.
 func NewGlobalStepWaiter(dir string, step int64, poll time.Duration) *GlobalStepWaiter {
 	return &GlobalStepWaiter{until: NewStopAtCheckpointStep(dir, step, poll)}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// WorkerStep is the time that a step takes one worker by itself.
+// WorkerStep is the time that a step takes one worker, without waiting for others.
 type WorkerStep struct {
 	Worker string // "worker_1"
 	Secs   float64
@@ -19,12 +19,12 @@ type WorkerStep struct {
 
 // WorkerTimer is a Run that several workers share: training in a cluster.
 type WorkerTimer interface {
-	// WorkerSteps returns the times of the workers that have reported theirs.
+	// WorkerSteps returns the times that workers have reported.
 	WorkerSteps(ctx context.Context) ([]WorkerStep, error)
 }
 
-// WorkerSteps logs, on the chief of a cluster, the seconds per step of each worker
-// without waiting for others. It names the workers that are much slower than the rest,
+// WorkerSteps logs, on the chief of a cluster, the seconds per step of each worker, not
+// counting waits for others. It names the workers that are much slower than the rest,
 // and writes the summaries "workers/step_secs/worker_1" and so on.
 type WorkerSteps struct {
 	Base
@@ -43,10 +43,10 @@ func NewWorkerSteps(log *slog.Logger, every int64) *WorkerSteps {
 	return &WorkerSteps{log: log, timer: NewTimer(Every{Steps: every})}
 }
 
-// Priority is the writers'.
+// Priority is PriorityWrite.
 func (h *WorkerSteps) Priority() int { return PriorityWrite }
 
-// Tensorless marks that steps are only timed.
+// Tensorless says that the hook reads no tensors.
 func (h *WorkerSteps) Tensorless() {}
 
 // Reads is false: it takes no tensors.
@@ -55,7 +55,7 @@ func (h *WorkerSteps) Reads(Run) bool { return false }
 // askTime bounds how long training waits for the workers' times.
 const askTime = time.Second
 
-// AfterRun tells the workers' times if it is time.
+// AfterRun reports the workers' times if it is time.
 func (h *WorkerSteps) AfterRun(ctx context.Context, r Run) error {
 	step := r.GlobalStep()
 	if !h.timer.ShouldTrigger(step) {
@@ -70,16 +70,16 @@ func (h *WorkerSteps) AfterRun(ctx context.Context, r Run) error {
 	defer cancel()
 	all, err := w.WorkerSteps(ctx)
 	if err != nil || len(all) < 2 {
-		return nil // a cluster that is in trouble is reported elsewhere
+		return nil // problems of the cluster are reported elsewhere
 	}
 	h.line(all)
 	return h.write(step, all, r)
 }
 
-// maxWorkers bounds the workers that a line names.
+// maxWorkers bounds the number of workers that a line names.
 const maxWorkers = 16
 
-// line logs the times, the greatest first where there are many.
+// line logs the times. If there are many, the greatest come first.
 func (h *WorkerSteps) line(all []WorkerStep) {
 	shown, more := all, ""
 	if n := len(all) - maxWorkers; n > 0 {
@@ -109,11 +109,11 @@ func (h *WorkerSteps) write(step int64, all []WorkerStep, r Run) error {
 	return nil
 }
 
-// stragglerFactor is how much slower than the median a straggler is.
+// stragglerFactor is how many times slower than the median a straggler is.
 const stragglerFactor = 1.5
 
-// stragglers are the workers that take more than 1.5 times the median of all that tell
-// a time, the slowest first. Of an even number the median is the lower one in the middle.
+// stragglers returns the workers that take more than 1.5 times the median of the reported
+// times, the slowest first. For an even number the median is the lower middle one.
 func stragglers(all []WorkerStep) []string {
 	var known []WorkerStep
 	for _, w := range all {

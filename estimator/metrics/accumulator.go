@@ -9,23 +9,23 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrIncompatible is wrapped by the errors of Merge and UnmarshalBinary where
-// the other side is a metric of another kind or of other parameters.
+// ErrIncompatible is wrapped by errors of Merge and UnmarshalBinary if the other
+// metric is of another kind or has other parameters.
 var ErrIncompatible = errors.New("incompatible metric state")
 
 // ErrParameter is wrapped by the errors of constructors that were given a parameter
 // outside its range.
 var ErrParameter = errors.New("invalid parameter")
 
-// An Accumulator folds batches into one metric. Merging two accumulators that
-// saw disjoint examples equals one that saw all of them.
+// An Accumulator computes a metric batch by batch. Merging two accumulators that
+// saw disjoint examples gives one that saw all of them.
 type Accumulator interface {
-	// Update folds one batch in. The constructor's comment says which tensors
-	// it takes; a nil last tensor stands for absent weights. After an error the
-	// accumulator is as it was before.
+	// Update adds one batch. The constructor's comment says which tensors it takes;
+	// a nil last tensor means no weights. After an error the accumulator is
+	// unchanged.
 	Update(args ...*tensor.Tensor) error
-	// Merge adds what other saw; other is left as it is. It fails with
-	// ErrIncompatible where other is of another kind or has other parameters.
+	// Merge adds what other saw, and does not change other. It fails with
+	// ErrIncompatible if other is of another kind or has other parameters.
 	Merge(other Accumulator) error
 	// Result returns the metric over everything seen since the last Reset.
 	Result() Value
@@ -38,7 +38,7 @@ type Accumulator interface {
 	encoding.BinaryUnmarshaler
 }
 
-// A Value is the result of a metric: a scalar, as Value{Data: []float64{0.5}} is, or a tensor such as a confusion matrix.
+// A Value is the result of a metric: a scalar, such as Value{Data: []float64{0.5}}, or a tensor, such as a confusion matrix.
 type Value struct {
 	Shape []int     // empty: a scalar
 	Data  []float64 // row-major
@@ -70,7 +70,7 @@ func (v Value) String() string {
 // scalar returns the Value of one number.
 func scalar(x float64) Value { return Value{Data: []float64{x}} }
 
-// divNoNaN is tf.math.divide_no_nan: 0 where the denominator is 0.
+// divNoNaN is tf.math.divide_no_nan: 0 if the denominator is 0.
 func divNoNaN(num, den float64) float64 {
 	if den == 0 {
 		return 0

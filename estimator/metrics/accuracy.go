@@ -32,7 +32,7 @@ func (m *Accuracy) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// BinaryAccuracy is the weighted share of probabilities on the right side of a
+// BinaryAccuracy is the weighted share of probabilities on the correct side of a
 // threshold (tf.keras.metrics.BinaryAccuracy).
 type BinaryAccuracy struct {
 	ratio

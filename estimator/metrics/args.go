@@ -7,12 +7,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// number is every element type that a metric reads as a number.
+// number has all element types that a metric reads as numbers.
 type number interface {
 	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// convert returns t's elements, which are of type From, as Go's To.
+// convert returns t's elements, which are of type From, as To.
 func convert[To, From number](t *tensor.Tensor) []To {
 	out := make([]To, t.Len())
 	for i, v := range tensor.Values[From](t) {
@@ -21,7 +21,7 @@ func convert[To, From number](t *tensor.Tensor) []To {
 	return out
 }
 
-// numbers returns t's elements as Go's To; false becomes 0 and true 1.
+// numbers returns t's elements as To; false becomes 0 and true 1.
 func numbers[To number](name string, t *tensor.Tensor) ([]To, error) {
 	if err := wellFormed(name, t); err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func wellFormed(name string, t *tensor.Tensor) error {
 	return nil
 }
 
-// classIDs returns t's elements as class ids in [0, classes), or of any value
-// where classes is 0. Floats must be whole numbers.
+// classIDs returns t's elements as class ids in [0, classes), or with any value if
+// classes is 0. Floats must be whole numbers.
 func classIDs(name string, t *tensor.Tensor, classes int) ([]int64, error) {
 	if t != nil && t.DType.Float() {
 		fs, err := numbers[float64](name, t)
@@ -180,8 +180,8 @@ func splitArgs(ts []*tensor.Tensor) (a args, weights *tensor.Tensor, err error) 
 	return a, weights, nil
 }
 
-// sameShape reports whether a and b are equal, or are so without one trailing
-// dimension of 1 of the longer one.
+// sameShape reports whether a and b are equal, possibly after dropping a trailing
+// dimension of 1 from the longer one.
 func sameShape(a, b []int) bool {
 	if len(a) > len(b) {
 		a, b = b, a

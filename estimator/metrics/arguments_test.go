@@ -58,7 +58,7 @@ func TestLabelTypes(t *testing.T) {
 	}
 }
 
-// Each error names what was expected and what came.
+// Each error names what was expected and what was given.
 func TestBadValues(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// A NaN among the values or errors shows in the result rather than vanishing.
+// A NaN among the values or errors makes the result NaN.
 func TestNaNShows(t *testing.T) {
 	for _, name := range []string{"mean", "min", "max"} {
 		a := must(metrics.New(name))

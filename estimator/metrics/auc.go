@@ -38,7 +38,7 @@ const (
 	maxThresholds     = 1 << 24
 	// edgeEpsilon puts the outer thresholds outside [0, 1], so that predictions of exactly 0 and 1 count.
 	edgeEpsilon = 1e-7
-	// ratioEpsilon is what the methods of tf.compat.v1.metrics.auc add to ratios.
+	// ratioEpsilon is added to ratios by the methods of tf.compat.v1.metrics.auc.
 	ratioEpsilon = 1e-6
 )
 
@@ -114,9 +114,9 @@ func (m *AUC) Result() Value {
 	return scalar(area)
 }
 
-// point returns where the curve is at one threshold.
+// point returns the point of the curve at one threshold.
 func (m *AUC) point(c confusion) (x, y float64) {
-	if m.options.Summation == Interpolation { // the PR curve of this method has no points
+	if m.options.Summation == Interpolation { // this method does not use points of the PR curve
 		return c.fallout(), c.recall()
 	}
 	recall := (c.tp + ratioEpsilon) / (c.tp + c.fn + ratioEpsilon)
@@ -126,7 +126,7 @@ func (m *AUC) point(c confusion) (x, y float64) {
 	return recall, (c.tp + ratioEpsilon) / (c.tp + c.fp + ratioEpsilon)
 }
 
-// height returns what stands for the curve between two of its points.
+// height returns the height that represents the curve between two of its points.
 func (m *AUC) height(y0, y1 float64) float64 {
 	switch m.options.Summation {
 	case Minoring:
@@ -137,9 +137,9 @@ func (m *AUC) height(y0, y1 float64) float64 {
 	return (y0 + y1) / 2
 }
 
-// interpolatedPR returns the area between two thresholds, a the lower one. True
-// positives are taken as linear in all positives p between them, so that
-// precision = (intercept + slope*p) / p there; its integral over recall is
+// interpolatedPR returns the area between two thresholds; a is the lower one. Between
+// them, true positives are assumed to be linear in all positives p, so that
+// precision = (intercept + slope*p) / p. Its integral over recall is
 // slope * (dTP + intercept * log(p_a/p_b)) / (tp_b + fn_b).
 func interpolatedPR(a, b confusion) float64 {
 	dtp := a.tp - b.tp

@@ -8,14 +8,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Smoothing says what stands for the number of n-grams that match where there is none, with the
-// names that sacrebleu has for it.
+// Smoothing says which number of matching n-grams counts if none matches. The names are
+// sacrebleu's.
 type Smoothing string
 
 // The smoothing methods.
 const (
 	SmoothNone Smoothing = "none" // nothing: the score is 0
-	SmoothExp  Smoothing = "exp"  // 1/2 of an n-gram, 1/4 where that happens again, and so on
+	SmoothExp  Smoothing = "exp"  // 1/2 of an n-gram, 1/4 the next time, and so on
 )
 
 // BLEUOptions are the parameters of NewBLEU; the zero value is sacrebleu's default.
@@ -25,10 +25,10 @@ type BLEUOptions struct {
 	End       *int64    // the id that ends a sentence; nil: none
 }
 
-// BLEU is the score of a corpus of translations against references (Papineni et al., 2002): the geometric mean
-// of the shares of n-grams that a reference has too, times a penalty for translations that are too short.
-// It is sacrebleu's corpus_bleu, which multiplies by 100, of sentences that are divided into tokens already. NLTK's
-// differs where sentences have fewer tokens than the longest n-grams: there each counts as one n-gram.
+// BLEU scores a corpus of translations against references (Papineni et al., 2002): the geometric mean of the
+// shares of n-grams that also occur in a reference, times a penalty for translations that are too short. It equals
+// sacrebleu's corpus_bleu for tokenized sentences, except that sacrebleu multiplies by 100. NLTK differs for sentences
+// with fewer tokens than the longest n-grams: it counts one n-gram for each.
 type BLEU struct {
 	state // matches and n-grams by length, then the lengths of translations and references
 	order int
@@ -39,10 +39,10 @@ type BLEU struct {
 // maxOrder bounds the n-grams of a BLEU.
 const maxOrder = 16
 
-// NewBLEU returns a BLEU. Update takes references and translations[, weights]: token ids, [batch, steps] each, of any number of
+// NewBLEU returns a BLEU. Update takes references, translations[, weights]: token ids, [batch, steps] each, with any number of
 // steps. A sentence ends before the first End; ids below 0 are padding and do not count. References of shape
-// [batch, references, steps] are several of one sentence; one that is all padding does not count.
-// A weight counts a sentence as often as it says.
+// [batch, references, steps] are several for each sentence; one that is all padding does not count.
+// A weight says how many times a sentence counts.
 func NewBLEU(o BLEUOptions) (*BLEU, error) {
 	if o.MaxOrder == 0 {
 		o.MaxOrder = 4
@@ -75,7 +75,7 @@ func (m *BLEU) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// references are a sentence's non-empty references; where all are empty, one of them.
+// references returns a sentence's non-empty references or, if all are empty, one of them.
 func (m *BLEU) references(c corpus, i int) [][]int64 {
 	var out [][]int64
 	for r := range c.references {
@@ -89,7 +89,7 @@ func (m *BLEU) references(c corpus, i int) [][]int64 {
 	return out
 }
 
-// tokens are what a row of ids says.
+// tokens returns the tokens of a row of ids, without end and padding.
 func (m *BLEU) tokens(row []int64) []int64 {
 	out := make([]int64, 0, len(row))
 	for _, id := range row {
@@ -106,7 +106,7 @@ func (m *BLEU) tokens(row []int64) []int64 {
 // add counts a sentence.
 func (m *BLEU) add(weight float64, translation []int64, references [][]int64) {
 	for n := 1; n <= m.order; n++ {
-		most := map[string]int{} // of each n-gram, in one reference
+		most := map[string]int{} // the most times that each n-gram occurs in one reference
 		for _, r := range references {
 			for gram, count := range ngrams(r, n) {
 				most[gram] = max(most[gram], count)
@@ -139,7 +139,7 @@ func ngrams(s []int64, n int) map[string]int {
 	return out
 }
 
-// closest is the length of a reference that differs least from n, of two such the shorter.
+// closest returns the length of the reference that differs least from n, the shorter of two.
 func closest(n int, references [][]int64) int {
 	best := len(references[0])
 	for _, r := range references[1:] {
@@ -192,7 +192,7 @@ func (c corpus) reference(i, r int) []int64 {
 	return row(c.from, i*c.references+r, c.sentences*c.references)
 }
 
-// row is one of n rows.
+// row returns row i of n.
 func row(ids []int64, i, n int) []int64 {
 	width := len(ids) / n
 	return ids[i*width : (i+1)*width]

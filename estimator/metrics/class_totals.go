@@ -6,13 +6,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// classTotals is, for each class, the weight of the examples that have it as their label and as their
-// prediction, of those that have it as their label, and of those that were predicted so. It is what
-// metrics of single classes need, and grows with the number of classes, not with its square.
+// classTotals has three weights for each class: of the examples that have it as both label and
+// prediction (hits), as their label, and as their prediction. Metrics of single classes need only
+// these, which grow linearly with the number of classes.
 type classTotals struct {
 	state     // sums: hits, labels, predictions, [classes] each
 	classes   int
-	threshold *float32 // of probabilities of each class; nil: labels and predictions are class ids
+	threshold *float32 // of the probability of each class; nil: labels and predictions are class ids
 }
 
 func newClassTotals(name string, classes int) (classTotals, error) {
@@ -62,7 +62,7 @@ func (m *classTotals) ids(a args) error {
 	return nil
 }
 
-// indicators adds examples that have any number of classes: 0 or 1, and a probability, of each.
+// indicators adds examples that have any number of classes: for each class 0 or 1, and a probability.
 func (m *classTotals) indicators(a args) error {
 	if n := len(a.labels.Shape); m.classes > 1 && (n < 2 || a.labels.Shape[n-1] != m.classes) {
 		return fmt.Errorf("labels: expected shape [batch, %d], got %v", m.classes, a.labels.Shape)
@@ -90,20 +90,20 @@ func (m *classTotals) indicators(a args) error {
 	return nil
 }
 
-// class is the totals of one class.
+// class returns the totals of one class.
 func (m *classTotals) class(c int) (hits, labels, predictions float64) {
 	return m.sums[c], m.sums[m.classes+c], m.sums[2*m.classes+c]
 }
 
 // A ClassReport says how well examples of one class are predicted.
 type ClassReport struct {
-	Precision, Recall, F1 float64 // 0 where the denominator is 0
+	Precision, Recall, F1 float64 // 0 if the denominator is 0
 	Support               float64 // the weight of the examples of the class
-	Predicted             float64 // the weight of the examples that were predicted so
+	Predicted             float64 // the weight of the examples predicted as this class
 }
 
-// PerClass returns the report of each class of a confusion matrix [classes, classes], whose element
-// [i, j] is the weight of the examples of class i that were predicted as class j. It fails for other shapes.
+// PerClass returns the report of each class from a confusion matrix [classes, classes], whose element
+// [i, j] is the weight of the examples of class i that were predicted as class j. Other shapes are an error.
 func PerClass(matrix Value) ([]ClassReport, error) {
 	if len(matrix.Shape) != 2 || matrix.Shape[0] != matrix.Shape[1] || len(matrix.Data) != matrix.Shape[0]*matrix.Shape[0] {
 		return nil, fmt.Errorf("confusion matrix: expected shape [classes, classes], got %v", matrix.Shape)
@@ -124,5 +124,5 @@ func PerClass(matrix Value) ([]ClassReport, error) {
 	return out, nil
 }
 
-// f1 is the harmonic mean of hits/predictions and hits/labels, 0 where both are 0.
+// f1 is the harmonic mean of hits/predictions and hits/labels, 0 if both are 0.
 func f1(hits, labels, predictions float64) float64 { return divNoNaN(2*hits, labels+predictions) }

@@ -13,7 +13,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// batch is one set of examples in the form in which the naive references read it.
+// batch is one set of examples in the form that the naive references read.
 type batch struct {
 	labels  []float64   // [n]
 	values  [][]float64 // [n][width]: predictions
@@ -52,7 +52,7 @@ var kinds = []kind{
 	{name: "mean", only: true, label: bit, value: real, naive: meanOf(func(_ float64, v []float64) float64 { return v[0] })},
 	{name: "accuracy_baseline", only: true, label: bit, value: bit, naive: func(b batch) []float64 {
 		m := meanOf(func(_ float64, v []float64) float64 { return v[0] })(b)[0]
-		any := meanOf(func(float64, []float64) float64 { return 1 })(b)[0] // 0 where nothing has weight
+		any := meanOf(func(float64, []float64) float64 { return 1 })(b)[0] // 0 if nothing has weight
 		return []float64{max(m, any-m)}
 	}},
 	{name: "min", only: true, label: bit, value: real, naive: extremeOf(func(a, b float64) bool { return a < b })},
@@ -173,7 +173,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// checkMerge compares the whole with the naive reference and with the merge of a random split.
+// checkMerge compares one accumulator with the naive reference and with the merge of a random split.
 func checkMerge(t *rapid.T, k kind) {
 	b := k.draw(t, rapid.IntRange(0, 24).Draw(t, "examples"))
 	whole, parts := k.open(t), []metrics.Accumulator{k.open(t), k.open(t), k.open(t)}
@@ -216,7 +216,7 @@ func checkState(t *rapid.T, k kind) {
 	equal(t, "after Reset", k.open(t).Result(), other.Result())
 }
 
-// checkBadArguments checks that wrong tensors are refused, by name, and change nothing.
+// checkBadArguments checks that wrong tensors are refused by name, and change nothing.
 func checkBadArguments(t *testing.T, k kind) {
 	good := batch{labels: []float64{0, 1, 1}, values: [][]float64{{0, 1, 0}, {1, 0, 0}, {1, 0, 0}}}
 	a := k.open(t)

@@ -11,8 +11,8 @@ import (
 // (tf.keras.metrics.CosineSimilarity).
 type CosineSimilarity struct{ ratio }
 
-// NewCosineSimilarity returns a CosineSimilarity. Update takes labels, predictions[, weights]: vectors in the
-// last dimension, [batch..., dimension]; [batch] are vectors of one number. A vector of zeros has the cosine 0.
+// NewCosineSimilarity returns a CosineSimilarity. Update takes labels, predictions[, weights]: vectors along the
+// last dimension, [batch..., dimension]; [batch] has vectors of one number. The cosine with a zero vector is 0.
 func NewCosineSimilarity() *CosineSimilarity { return &CosineSimilarity{newRatio("cosine_similarity")} }
 
 // shortest is the square of the least length that tf.math.l2_normalize divides by.
@@ -45,7 +45,7 @@ func (m *CosineSimilarity) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// vectors divides a shape into that of the examples and the size of each.
+// vectors splits a shape into the shape of the examples and the size of each.
 func vectors(shape []int) (rows []int, size int) {
 	if len(shape) < 2 {
 		return shape, 1

@@ -24,8 +24,8 @@ func NewMin() *Min { return &Min{newExtreme("min", math.Inf(1), lesser)} }
 // over anything that holds a NaN, is NaN.
 func NewMax() *Max { return &Max{newExtreme("max", math.Inf(-1), greater)} }
 
-// newExtreme returns the state that join folds from its identity; the second sum,
-// kept in the same sense, tells whether anything was seen.
+// newExtreme returns a state that join computes, starting with its identity. The second
+// value, joined in the same way, tells whether anything was seen.
 func newExtreme(kind string, identity float64, join func(a, b float64) float64) extreme {
 	return extreme{state{kind: kind, sums: []float64{identity, identity}, init: identity, join: join}}
 }

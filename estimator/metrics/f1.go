@@ -2,20 +2,20 @@ package metrics
 
 import "fmt"
 
-// Average says how the F1 scores of classes become a result (the argument average of
+// Average says how the F1 scores of classes are averaged (the argument average of
 // tf.keras.metrics.F1Score).
 type Average string
 
 // The averages.
 const (
-	Macro    Average = "macro"     // the mean over all classes, also over those without examples
+	Macro    Average = "macro"     // the mean over all classes, including classes without examples
 	Micro    Average = "micro"     // the score of the sums over all classes
 	Weighted Average = "weighted"  // the mean, weighted by the examples of each class
 	Each     Average = "per_class" // no average: [classes]
 )
 
 // NewF1 returns the harmonic mean of precision and recall of the second of two classes at each
-// threshold (tf.keras.metrics.F1Score with a threshold); arguments and result as of NewPrecision.
+// threshold (tf.keras.metrics.F1Score with a threshold). Arguments and result are as for NewPrecision.
 func NewF1(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("f1", thresholds, func(c confusion) float64 { return f1(c.tp, c.tp+c.fn, c.tp+c.fp) })
 }
@@ -24,7 +24,7 @@ func NewF1(thresholds ...float64) (*AtThresholds, error) {
 type ClassF1 struct {
 	classTotals
 	average Average
-	beta    float64 // of other scores than F1; 0: F1
+	beta    float64 // of an FBeta score; 0: F1
 }
 
 // NewClassF1 returns the F1 scores of class ids in [0, classes). Update takes labels, predictions[, weights].
@@ -45,8 +45,8 @@ func newClassF1(name string, average Average, beta float64, classes int) (*Class
 	return &ClassF1{t, average, beta}, nil
 }
 
-// NewLabelF1 returns the F1 scores of examples that have any number of classes: Update takes 0 or 1 of
-// each class, [batch, classes], and probabilities of that shape, which count where they are above the threshold.
+// NewLabelF1 returns the F1 scores of examples that have any number of classes. Update takes 0 or 1 for
+// each class, [batch, classes], and probabilities of that shape; those above the threshold count as 1.
 func NewLabelF1(average Average, classes int, threshold float64) (*ClassF1, error) {
 	return newLabelF1("f1_"+string(average), average, 0, classes, threshold)
 }
@@ -64,7 +64,7 @@ func newLabelF1(name string, average Average, beta float64, classes int, thresho
 	return m, nil
 }
 
-// score is that of a class.
+// score returns the score of a class.
 func (m *ClassF1) score(hits, labels, predictions float64) float64 {
 	if m.beta == 0 {
 		return f1(hits, labels, predictions)

@@ -7,7 +7,7 @@ import (
 
 // NewFBeta returns the F score of the second of two classes at each threshold, in which recall counts beta
 // times as much as precision: (1+beta²)·precision·recall / (beta²·precision + recall) (tf.keras.metrics.FBetaScore
-// with a threshold). With a beta of 1 it is NewF1; other arguments and the result are as of NewPrecision.
+// with a threshold). With a beta of 1 it is NewF1. Other arguments and the result are as for NewPrecision.
 func NewFBeta(beta float64, thresholds ...float64) (*AtThresholds, error) {
 	name, err := fBetaName("fbeta", beta)
 	if err != nil {
@@ -21,7 +21,7 @@ func NewFBeta(beta float64, thresholds ...float64) (*AtThresholds, error) {
 	return m, nil
 }
 
-// NewClassFBeta is NewClassF1 of F scores in which recall counts beta times as much as precision (tf.keras.metrics.FBetaScore).
+// NewClassFBeta is NewClassF1 for F scores in which recall counts beta times as much as precision (tf.keras.metrics.FBetaScore).
 func NewClassFBeta(average Average, beta float64, classes int) (*ClassF1, error) {
 	name, err := fBetaName("fbeta_"+string(average), beta)
 	if err != nil {
@@ -30,7 +30,7 @@ func NewClassFBeta(average Average, beta float64, classes int) (*ClassF1, error)
 	return newClassF1(name, average, beta, classes)
 }
 
-// NewLabelFBeta is NewLabelF1 of F scores in which recall counts beta times as much as precision.
+// NewLabelFBeta is NewLabelF1 for F scores in which recall counts beta times as much as precision.
 func NewLabelFBeta(average Average, beta float64, classes int, threshold float64) (*ClassF1, error) {
 	name, err := fBetaName("fbeta_"+string(average), beta)
 	if err != nil {
@@ -39,7 +39,7 @@ func NewLabelFBeta(average Average, beta float64, classes int, threshold float64
 	return newLabelF1(name, average, beta, classes, threshold)
 }
 
-// fBetaName is the kind of a metric with that beta: two of different ones do not mix.
+// fBetaName returns the kind of a metric with that beta: metrics with different betas cannot be merged.
 func fBetaName(name string, beta float64) (string, error) {
 	if !(beta > 0) || math.IsInf(beta, 0) { // rejects NaN too
 		return "", fmt.Errorf("%s: %w beta: expected a number > 0, got %v", name, ErrParameter, beta)

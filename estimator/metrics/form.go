@@ -2,12 +2,12 @@ package metrics
 
 import "strings"
 
-// Form is a metric of this package as data: what another implementation of it needs, such as
-// the graph of an exported model. Fields that say nothing about a kind are zero.
+// Form describes a metric of this package to other implementations of it, such as the graph
+// of an exported model. Fields that do not apply to a kind are zero.
 type Form struct {
-	Name       string    // as New takes it, or one of the names that mean the same
+	Name       string    // the name that New takes, or an equivalent one
 	Thresholds []float32 // ascending
-	Order      []int     // of the results at thresholds: the place of each in Thresholds
+	Order      []int     // the index in Thresholds of each result
 	Bound      float64
 	K          int
 	Classes    int
@@ -88,7 +88,7 @@ func FormOf(acc Accumulator) (f Form, ok bool) {
 	return f, true
 }
 
-// form is the form of a kind without parameters.
+// form returns the form of a kind without parameters.
 func (s *state) form() Form {
 	name, _, _ := strings.Cut(s.kind, "(")
 	return Form{Name: name}

@@ -15,10 +15,10 @@ type Formula struct {
 	terms, result expr.Program
 }
 
-// NewFormula returns a metric that is a function of weighted sums. Terms are what each element of
-// labels and predictions adds to the sums, times its weight. Result is the metric of these sums;
-// before the first batch they are zeros. The name distinguishes it from others. Update takes
-// labels, predictions[, weights], as NewMSE.
+// NewFormula returns a metric that is a function of weighted sums. Each element of labels and
+// predictions adds terms, times its weight, to the sums, which start at zero. result computes the
+// metric from the sums. The name distinguishes the metric from others. Update takes labels,
+// predictions[, weights], as for NewMSE.
 //
 // For example, the share of the labels' variance that predictions do not explain:
 //

@@ -7,22 +7,22 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// IoU is the intersection over union of labels and predictions of some classes: their mean, of
-// those that occur, or each of them (tf.keras.metrics.IoU).
+// IoU is the intersection over union of labels and predictions for some classes: the mean over
+// the classes that occur, or the value of each class (tf.keras.metrics.IoU).
 type IoU struct {
 	classTotals
 	targets []int
 	each    bool
 }
 
-// NewIoU returns the mean over the target classes, which are all without any, of class ids in [0, classes).
-// Update takes labels, predictions[, weights].
+// NewIoU returns the mean over the target classes; without targets, over all. Update takes labels,
+// predictions[, weights], with class ids in [0, classes).
 func NewIoU(classes int, targets ...int) (*IoU, error) {
 	return newIoU("iou", classes, targets)
 }
 
-// NewIoUPerClass returns the intersection over union of each class, 0 where a class does not occur:
-// [classes]. Update is NewIoU's.
+// NewIoUPerClass returns the intersection over union of each class, [classes], 0 for classes that do
+// not occur. Update is as for NewIoU.
 func NewIoUPerClass(classes int) (*IoU, error) {
 	m, err := newIoU("iou_per_class", classes, nil)
 	if err == nil {
@@ -70,15 +70,15 @@ func (m *IoU) Result() Value {
 	return scalar(divNoNaN(total, valid))
 }
 
-// BinaryIoU is the IoU of labels 0 and 1 and of probabilities, which are 1 from a threshold on
-// (tf.keras.metrics.BinaryIoU).
+// BinaryIoU is the IoU of labels 0 or 1 and of probabilities, which count as 1 if they reach a
+// threshold (tf.keras.metrics.BinaryIoU).
 type BinaryIoU struct {
 	IoU
 	from float32
 }
 
-// NewBinaryIoU returns the mean over the target classes, of 0 and 1, and of both without any. Update
-// takes labels (0 or 1), probabilities[, weights]. A probability that equals the threshold is 1, other than for NewF1.
+// NewBinaryIoU returns the mean over the target classes, 0 or 1; without targets, over both. Update
+// takes labels (0 or 1), probabilities[, weights]. Unlike for NewF1, a probability equal to the threshold counts as 1.
 func NewBinaryIoU(threshold float64, targets ...int) (*BinaryIoU, error) {
 	if err := checkThresholds("binary_iou", threshold); err != nil {
 		return nil, err

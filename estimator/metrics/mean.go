@@ -12,7 +12,7 @@ type ratio struct{ state }
 
 func newRatio(kind string) ratio { return ratio{newState(kind, 2)} }
 
-// Result implements Accumulator: total / weights, 0 where the weights sum to 0.
+// Result implements Accumulator: total / weights, 0 if the weights sum to 0.
 func (r *ratio) Result() Value { return scalar(divNoNaN(r.sums[0], r.sums[1])) }
 
 // fold adds n values with their weights, in order.

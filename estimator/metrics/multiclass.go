@@ -36,11 +36,11 @@ func (m *CrossEntropy) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// Perplexity is the exponential of the cross entropy: of how many classes of one probability the scores
-// are worth. As in Keras' language models weights of 0 leave out the padding.
+// Perplexity is the exponential of the cross entropy: the number of equally likely classes with that
+// uncertainty. As in Keras' language models, weights of 0 exclude padding.
 type Perplexity struct{ CrossEntropy }
 
-// NewPerplexity returns a Perplexity; arguments are NewSparseCategoricalCrossentropy's. Of no example it is 1.
+// NewPerplexity returns a Perplexity. Arguments are as for NewSparseCategoricalCrossentropy. Without examples the result is 1.
 func NewPerplexity(fromLogits bool) *Perplexity {
 	return &Perplexity{CrossEntropy{newRatio(fmt.Sprintf("perplexity(from_logits=%v)", fromLogits)), fromLogits}}
 }
@@ -48,7 +48,7 @@ func NewPerplexity(fromLogits bool) *Perplexity {
 // Result implements Accumulator.
 func (m *Perplexity) Result() Value { return scalar(math.Exp(divNoNaN(m.sums[0], m.sums[1]))) }
 
-// probabilityLoss is -log of the label's share of the clipped probabilities.
+// probabilityLoss returns -log of the label's share of the clipped probabilities.
 func probabilityLoss(row []float64, label int64) float64 {
 	sum := 0.0
 	for _, p := range row {
@@ -57,7 +57,7 @@ func probabilityLoss(row []float64, label int64) float64 {
 	return math.Log(sum) - math.Log(clip(row[label]))
 }
 
-// logitLoss is -log softmax(row)[label], shifted by the maximum so that it cannot overflow.
+// logitLoss returns -log softmax(row)[label], shifted by the maximum so that it cannot overflow.
 func logitLoss(row []float64, label int64) float64 {
 	top := math.Inf(-1)
 	for _, z := range row {
@@ -70,7 +70,7 @@ func logitLoss(row []float64, label int64) float64 {
 	return math.Log(sum) + top - row[label]
 }
 
-// TopK is the weighted share of examples whose label is among the k classes of
+// TopK is the weighted share of examples whose label is among the k classes with
 // the highest scores (tf.keras.metrics.SparseTopKCategoricalAccuracy).
 type TopK struct {
 	ratio

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// OperatingPoint is the best that one ratio can be while another keeps a bound:
-// sensitivity at specificity and its kin.
+// OperatingPoint is the greatest value of one ratio while another meets a bound, such
+// as sensitivity at specificity.
 type OperatingPoint struct {
 	histogram
 	bound                  float64
@@ -15,9 +15,9 @@ type OperatingPoint struct {
 
 // NewSensitivityAtSpecificity returns the greatest recall at any threshold whose specificity
 // is at least bound (tf.keras.metrics.SensitivityAtSpecificity). bound lies in [0, 1];
-// numThresholds (200 where it is 0) thresholds lie evenly in [0, 1]; 1 means only 0.5.
+// numThresholds thresholds (0 means 200) are spaced evenly in [0, 1]; 1 means only 0.5.
 // Update takes labels (0 or 1), predictions in [0, 1][, weights]. The result
-// is 0 where no threshold keeps the bound.
+// is 0 if no threshold meets the bound.
 func NewSensitivityAtSpecificity(bound float64, numThresholds int) (*OperatingPoint, error) {
 	m := OperatingPoint{bound: bound, constrained: confusion.specificity, dependent: confusion.recall}
 	return m.open("sensitivity_at_specificity", numThresholds)

@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// R2 is the share of the labels' variance that predictions explain, the mean over the outputs
+// R2 is the share of the labels' variance that predictions explain, averaged over outputs
 // (tf.keras.metrics.R2Score): 1 - sum((label-prediction)^2) / sum((label-mean)^2).
 type R2 struct {
-	state   // the sums of labels, of their squares, of squared errors and of weights, [outputs] each
+	state   // sums of labels, squared labels, squared errors and weights, [outputs] each
 	outputs int
 }
 
-// NewR2 returns the R2 of so many outputs. Update takes labels and predictions [batch, outputs], for one output
-// also [batch], and optionally weights. As Keras' it is NaN before the first example and where labels of
-// an output do not differ and are predicted right, and such an output counts 0 where they are not predicted right.
+// NewR2 returns an R2. Update takes labels, predictions[, weights], [batch, outputs] or, for one output, also
+// [batch]. As in Keras it is NaN before the first example. If the labels of an output are all equal, the result is NaN
+// if they are predicted exactly; otherwise that output counts as 0.
 func NewR2(outputs int) (*R2, error) {
 	if outputs < 1 || outputs > maxTotals {
 		return nil, fmt.Errorf("r2: %w: expected outputs in [1, %d], got %d", ErrParameter, maxTotals, outputs)

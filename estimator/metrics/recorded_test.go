@@ -39,7 +39,7 @@ func (r recordedTensor) tensor() *tensor.Tensor {
 	return must(tensor.FromSlice(v, r.Shape...))
 }
 
-// recordedCase is what a metric of Keras answered: see testdata/record.py.
+// recordedCase is a recorded result of a Keras metric: see testdata/record.py.
 type recordedCase struct {
 	Kind   string
 	Params struct {
@@ -120,7 +120,7 @@ func TestKeras(t *testing.T) {
 	}
 }
 
-// nearFloat32 compares with what was computed in float32.
+// nearFloat32 compares with a number that was computed in float32.
 func nearFloat32(t *testing.T, what string, want, got []float64) {
 	t.Helper()
 	rounded := make([]float64, len(got))
@@ -149,7 +149,7 @@ func padded(rows [][]int64, width int) []int64 {
 	return out
 }
 
-// TestBLEU compares with sacrebleu, and with NLTK where both agree: see testdata/bleu.py.
+// TestBLEU compares with sacrebleu, and with NLTK if both agree: see testdata/bleu.py.
 func TestBLEU(t *testing.T) {
 	type recorded struct {
 		References      [][][]int64
@@ -190,7 +190,7 @@ func TestBLEU(t *testing.T) {
 	}
 }
 
-// TestPerClass is of a class that is never predicted, one without examples, and others.
+// TestPerClass has a class that is never predicted, one without examples, and others.
 func TestPerClass(t *testing.T) {
 	got, err := metrics.PerClass(metrics.Value{Shape: []int{3, 3}, Data: []float64{
 		6, 2, 0,
@@ -253,7 +253,7 @@ func TestShapesOfClasses(t *testing.T) {
 	if err := must(metrics.New("bleu")).Update(shaped([]int{1, 1, 1, 1}, 1), dense(1)); err == nil {
 		t.Error("bleu accepted references of rank 4")
 	}
-	// No references at all are as empty ones.
+	// No references at all count as empty ones.
 	m := must(metrics.New("bleu"))
 	if err := m.Update(must(tensor.FromSlice([]int64{}, 1, 1<<40, 0)), dense(1)); err != nil {
 		t.Fatal(err)

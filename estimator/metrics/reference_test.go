@@ -267,10 +267,10 @@ func naiveMatrix(b batch) []float64 {
 	return out
 }
 
-// naiveF1 is the score and the weight of each class, example by example.
+// naiveF1 computes the score and the weight of each class, example by example.
 func naiveF1(b batch) (scores, support []float64) { return naiveFBeta(b, 1) }
 
-// naiveFBeta is naiveF1 where recall counts beta times as much as precision.
+// naiveFBeta is naiveF1 with recall counting beta times as much as precision.
 func naiveFBeta(b batch, beta float64) (scores, support []float64) {
 	for c := range 3 {
 		var hits, labels, predictions float64
@@ -285,7 +285,7 @@ func naiveFBeta(b batch, beta float64) (scores, support []float64) {
 	return scores, support
 }
 
-// naiveIoU is the intersection over union of each class, and 1 for a class that occurs.
+// naiveIoU computes the intersection over union of each class, and 1 for each class that occurs.
 func naiveIoU(b batch) (of, there []float64) {
 	for c := range 3 {
 		var both, either float64

@@ -32,56 +32,56 @@ type settings struct {
 	beta       *float64
 }
 
-// WithThresholds gives precision, recall, ... their thresholds, and binary_accuracy its one. Default 0.5.
+// WithThresholds sets the thresholds of precision, recall, ..., and the one threshold of binary_accuracy. Default 0.5.
 func WithThresholds(ts ...float64) Param {
 	return Param{"thresholds", func(s *settings) { s.thresholds = ts }}
 }
 
-// WithNumThresholds gives auc and the operating points the number of their thresholds. Default 200.
+// WithNumThresholds sets the number of thresholds of auc and the operating points. Default 200.
 func WithNumThresholds(n int) Param {
 	return Param{"num_thresholds", func(s *settings) { s.count = n }}
 }
 
-// WithSummation gives auc and auc_precision_recall their summation method. Default Interpolation.
+// WithSummation sets the summation method of auc and auc_precision_recall. Default Interpolation.
 func WithSummation(m Summation) Param {
 	return Param{"summation", func(s *settings) { s.summation = m }}
 }
 
-// WithBound gives an operating point its bound in [0, 1]; it has no default.
+// WithBound sets the bound of an operating point, in [0, 1]. There is no default.
 func WithBound(b float64) Param { return Param{"bound", func(s *settings) { s.bound = b }} }
 
-// WithK gives top_k its k; it has no default.
+// WithK sets the k of top_k. There is no default.
 func WithK(k int) Param { return Param{"k", func(s *settings) { s.k = k }} }
 
-// WithClasses gives confusion_matrix and the metrics of single classes (f1_macro, iou, ...) the number of classes; it has no default.
+// WithClasses sets the number of classes of confusion_matrix and the metrics of single classes (f1_macro, iou, ...). There is no default.
 func WithClasses(n int) Param { return Param{"classes", func(s *settings) { s.classes = n }} }
 
-// WithBeta says how many times as much as precision recall counts in fbeta, fbeta_macro, ... Default 1.
+// WithBeta sets how many times as much recall counts as precision in fbeta, fbeta_macro, ... Default 1.
 func WithBeta(beta float64) Param { return Param{"beta", func(s *settings) { s.beta = &beta }} }
 
-// WithTargets gives iou and binary_iou the classes that count. Default: all.
+// WithTargets sets the classes that iou and binary_iou count. Default: all.
 func WithTargets(classes ...int) Param {
 	return Param{"class_ids", func(s *settings) { s.targets = classes }}
 }
 
-// WithOutputs gives r2 the number of outputs. Default 1.
+// WithOutputs sets the number of outputs of r2. Default 1.
 func WithOutputs(n int) Param { return Param{"outputs", func(s *settings) { s.outputs = n }} }
 
-// WithOrder gives bleu the length of the longest n-grams. Default 4.
+// WithOrder sets the length of the longest n-grams of bleu. Default 4.
 func WithOrder(n int) Param { return Param{"max_order", func(s *settings) { s.bleu.MaxOrder = n }} }
 
-// WithSmoothing gives bleu its smoothing method. Default SmoothExp.
+// WithSmoothing sets the smoothing method of bleu. Default SmoothExp.
 func WithSmoothing(m Smoothing) Param {
 	return Param{"smoothing", func(s *settings) { s.bleu.Smoothing = m }}
 }
 
-// WithEnd gives bleu the id that ends a sentence. Default: none.
+// WithEnd sets the id that ends a sentence for bleu. Default: none.
 func WithEnd(id int64) Param { return Param{"end", func(s *settings) { s.bleu.End = &id }} }
 
 // WithLogits says whether sparse_categorical_crossentropy and perplexity take logits. Default false: probabilities.
 func WithLogits(on bool) Param { return Param{"from_logits", func(s *settings) { s.fromLogits = on }} }
 
-// maker makes one kind from the parameters that it takes; which are optional but for the first where required.
+// maker makes one kind of metric. The parameters in takes are optional, except for the first if required.
 type maker struct {
 	takes    []string
 	required bool // the first of takes must be given
@@ -146,9 +146,9 @@ var makers = registry.New("metric", map[string]maker{
 // Names returns the names that New knows, sorted.
 func Names() []string { return makers.Names() }
 
-// New returns an empty accumulator of the kind that name registers. It fails
-// with ErrUnknown for another name, and with ErrParameter for a parameter that is
-// missing, out of range, or not one of that kind.
+// New returns an empty accumulator of the kind registered as name. The error wraps
+// ErrUnknown for another name, and ErrParameter for a parameter that is missing, out
+// of range, or does not belong to that kind.
 func New(name string, params ...Param) (Accumulator, error) {
 	m, err := makers.Lookup(name)
 	if err != nil {
@@ -176,7 +176,7 @@ func takesText(names []string) string {
 	return strings.Join(names, " or ")
 }
 
-// plain is a maker without parameters.
+// plain returns a maker without parameters.
 func plain(f func() Accumulator) maker {
 	return maker{make: func(settings) (Accumulator, error) { return f(), nil }}
 }
@@ -210,7 +210,7 @@ func makeR2(s settings) (Accumulator, error) {
 	return made(NewR2(s.outputs))
 }
 
-// averaged makes F1 scores of classes; thresholds are one where examples have any number of classes.
+// averaged returns a maker of F1 scores of classes. It takes a threshold if examples may have any number of classes.
 func averaged(a Average) maker {
 	return maker{takes: []string{"classes", "thresholds"}, required: true, make: func(s settings) (Accumulator, error) {
 		if len(s.thresholds) == 0 {
@@ -224,7 +224,7 @@ func averaged(a Average) maker {
 	}}
 }
 
-// weight is the beta of an F score.
+// weight returns the beta of an F score.
 func (s settings) weight() float64 {
 	if s.beta == nil {
 		return 1
@@ -248,7 +248,7 @@ func averagedFBeta(a Average) maker {
 	}}
 }
 
-// threshold is the only threshold, by default 0.5.
+// threshold returns the only threshold, by default 0.5.
 func (s settings) threshold(name string) (float64, error) {
 	switch len(s.thresholds) {
 	case 0:

@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// MeanError is the weighted mean, over all elements, of an error of predictions:
+// MeanError is the weighted mean over all elements of a prediction error:
 // mean_squared_error, mean_absolute_error, mean_absolute_percentage_error or log_loss.
 type MeanError struct {
 	ratio
@@ -35,15 +35,15 @@ func NewMAE() *MeanError {
 }
 
 // NewMAPE returns the mean absolute error in percent of the labels
-// (tf.keras.metrics.MeanAbsolutePercentageError), which are taken for at least 1e-7. Update takes
+// (tf.keras.metrics.MeanAbsolutePercentageError). The divisor is at least 1e-7. Update takes
 // labels, predictions[, weights].
 func NewMAPE() *MeanError {
 	return &MeanError{ratio: newRatio("mape"), loss: percentageError, check: numbers[float64]}
 }
 
-// NewLogLoss returns the binary cross entropy of probabilities
-// (tf.keras.metrics.BinaryCrossentropy), which are clipped to [1e-7, 1-1e-7].
-// Update takes labels in [0, 1], predictions[, weights].
+// NewLogLoss returns the binary cross entropy of probabilities, clipped to
+// [1e-7, 1-1e-7] (tf.keras.metrics.BinaryCrossentropy). Update takes labels in [0, 1],
+// predictions[, weights].
 func NewLogLoss() *MeanError {
 	return &MeanError{ratio: newRatio("log_loss"), loss: binaryCrossentropy, check: within}
 }
@@ -86,13 +86,13 @@ func percentageError(label, prediction float64) float64 {
 	return 100 * math.Abs((label-prediction)/math.Max(math.Abs(label), clipEpsilon))
 }
 
-// clipEpsilon is Keras's backend.epsilon(), by which probabilities stay away from 0 and 1.
+// clipEpsilon is Keras's backend.epsilon(), which keeps probabilities away from 0 and 1.
 const clipEpsilon = 1e-7
 
 // clip keeps a probability within [clipEpsilon, 1-clipEpsilon]; NaN stays NaN.
 func clip(p float64) float64 { return math.Min(math.Max(p, clipEpsilon), 1-clipEpsilon) }
 
-// binaryCrossentropy is Keras's, which adds epsilon inside the logarithms besides clipping.
+// binaryCrossentropy is Keras's, which clips, and also adds epsilon inside the logarithms.
 func binaryCrossentropy(label, prediction float64) float64 {
 	p := clip(prediction)
 	return -label*math.Log(p+clipEpsilon) - (1-label)*math.Log(1-p+clipEpsilon)

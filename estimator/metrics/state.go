@@ -9,9 +9,9 @@ import (
 // stateVersion is the first byte of every marshalled state.
 const stateVersion = 1
 
-// state is what every kind embeds: sums that merge by combining element by element.
+// state is embedded in every kind: sums that merge element by element.
 type state struct {
-	kind string // the metric's name with its parameters: equal kinds can be merged
+	kind string // the metric's name and parameters: equal kinds can be merged
 	sums []float64
 	init float64                    // of every sum, the identity of join
 	join func(a, b float64) float64 // nil: addition
@@ -20,13 +20,14 @@ type state struct {
 // newState returns the state of n sums that merge by addition.
 func newState(kind string, n int) state { return state{kind: kind, sums: make([]float64, n)} }
 
-// merger is how Merge reaches the state of another accumulator of this package.
+// merger gives Merge the state of another accumulator of this package.
 type merger interface{ merged() *state }
 
 func (s *state) merged() *state { return s }
 
 // Sums returns the state of an accumulator whose states merge by addition, to be read
-// or set in place; false for others (Min, Max), and for types of other packages.
+// or modified in place. It returns false for other metrics (Min, Max) and types of other
+// packages.
 func Sums(acc Accumulator) ([]float64, bool) {
 	m, ok := acc.(merger)
 	if !ok || m.merged().join != nil {
@@ -76,8 +77,8 @@ func (s *state) MarshalBinary() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalBinary replaces the state by one that MarshalBinary wrote. It fails,
-// with the state unchanged, where data is damaged or of another kind.
+// UnmarshalBinary replaces the state by one that MarshalBinary wrote. If data is
+// damaged or of another kind, it fails and leaves the state unchanged.
 func (s *state) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != stateVersion {
 		return fmt.Errorf("state of %s: expected version %d, got %x", s.kind, stateVersion, data[:min(1, len(data))])
@@ -102,7 +103,7 @@ func (s *state) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// cutCounted splits data behind a varint count and that many elements of size bytes.
+// cutCounted splits data after a varint count and that many elements of size bytes.
 func cutCounted(data []byte, size uint64) (head, rest []byte, err error) {
 	n, used := binary.Uvarint(data)
 	if used <= 0 {

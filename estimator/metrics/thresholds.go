@@ -10,8 +10,8 @@ import (
 )
 
 // histogram is the state of every metric of binary labels at thresholds: two
-// histograms of predictions, of the labels 1 and of the labels 0. Bucket b
-// holds the weight of the predictions strictly above exactly b thresholds.
+// histograms of predictions, one for each label, 1 before 0. Bucket b holds the
+// weight of the predictions strictly above exactly b thresholds.
 type histogram struct {
 	state
 	thresholds []float32 // ascending
@@ -44,10 +44,10 @@ func (m *histogram) Update(ts ...*tensor.Tensor) error {
 	return nil
 }
 
-// confusion is the four weights of binary predictions at one threshold.
+// confusion is the confusion matrix of binary predictions at one threshold, by weight.
 type confusion struct{ tp, fp, tn, fn float64 }
 
-// confusions returns the confusion at each threshold, in ascending order.
+// confusions returns the confusion matrix at each threshold, in ascending order.
 func (m *histogram) confusions() []confusion {
 	n := len(m.thresholds)
 	positives, negatives := m.sums[:n+1], m.sums[n+1:]
@@ -67,12 +67,12 @@ func (m *histogram) confusions() []confusion {
 	return out
 }
 
-// AtThresholds is a function of the binary confusion at each of some thresholds:
-// precision, recall, specificity or one of the four counts. A prediction is
-// positive where it is strictly above the threshold.
+// AtThresholds is a function of the binary confusion matrix at each of some
+// thresholds: precision, recall, specificity, an F score or one of the four counts. A
+// prediction is positive if it is strictly above the threshold.
 type AtThresholds struct {
 	histogram
-	order []int // position of each threshold, as given, in ascending order
+	order []int // index in thresholds of each threshold as given
 	share func(confusion) float64
 	beta  float64 // of an F score other than F1
 }
@@ -84,38 +84,38 @@ func NewPrecision(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("precision", thresholds, confusion.precision)
 }
 
-// NewRecall returns tp / (tp + fn) at each threshold (tf.keras.metrics.Recall), which is also
-// the sensitivity; arguments and result as of NewPrecision.
+// NewRecall returns tp / (tp + fn) at each threshold (tf.keras.metrics.Recall), also called
+// sensitivity. Arguments and result are as for NewPrecision.
 func NewRecall(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("recall", thresholds, confusion.recall)
 }
 
-// NewSpecificity returns tn / (tn + fp) at each threshold; arguments and result
-// as of NewPrecision.
+// NewSpecificity returns tn / (tn + fp) at each threshold. Arguments and result are
+// as for NewPrecision.
 func NewSpecificity(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("specificity", thresholds, confusion.specificity)
 }
 
-// NewTruePositives returns the weight of the positives predicted so; arguments
-// and result as of NewPrecision.
+// NewTruePositives returns the weight of the positives predicted positive. Arguments
+// and result are as for NewPrecision.
 func NewTruePositives(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("true_positives", thresholds, func(c confusion) float64 { return c.tp })
 }
 
-// NewFalsePositives returns the weight of the negatives predicted positive;
-// arguments and result as of NewPrecision.
+// NewFalsePositives returns the weight of the negatives predicted positive.
+// Arguments and result are as for NewPrecision.
 func NewFalsePositives(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("false_positives", thresholds, func(c confusion) float64 { return c.fp })
 }
 
-// NewTrueNegatives returns the weight of the negatives predicted so; arguments
-// and result as of NewPrecision.
+// NewTrueNegatives returns the weight of the negatives predicted negative. Arguments
+// and result are as for NewPrecision.
 func NewTrueNegatives(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("true_negatives", thresholds, func(c confusion) float64 { return c.tn })
 }
 
-// NewFalseNegatives returns the weight of the positives predicted negative;
-// arguments and result as of NewPrecision.
+// NewFalseNegatives returns the weight of the positives predicted negative.
+// Arguments and result are as for NewPrecision.
 func NewFalseNegatives(thresholds ...float64) (*AtThresholds, error) {
 	return newAtThresholds("false_negatives", thresholds, func(c confusion) float64 { return c.fn })
 }

@@ -14,7 +14,7 @@ type weighting struct {
 
 func (w weighting) at(i int) float64 { return w.values[i/w.run] }
 
-// newWeighting broadcasts weights over elements of the given shape; nil weighs all 1.
+// newWeighting broadcasts weights over elements of the given shape; nil means all 1.
 // Weights are aligned with the leading (batch) dimensions.
 func newWeighting(t *tensor.Tensor, shape []int) (weighting, error) {
 	n := tensor.NumElements(shape)

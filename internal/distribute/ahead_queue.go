@@ -8,28 +8,28 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stepsAhead is how many batches are copied to a device beside the one that is computed there.
+// stepsAhead is the number of batches that are copied to a device ahead of the one that it computes.
 const stepsAhead = 2
 
-// aheadQueue is the batches that are on their way to the device of a program, in their order.
+// aheadQueue has the batches that are being copied to a program's device, in order.
 type aheadQueue struct {
 	program *engine.Program
-	late    int // feeds behind a batch's own, which its step adds
+	late    int // feeds after the batch's own, which the step adds
 	queue   []copied
 }
 
-// copied is a batch on its way to the accelerator.
+// copied is a batch that is being copied to the accelerator.
 type copied struct {
 	ahead *engine.Ahead
 	of    []*tensor.Tensor
 }
 
-// is reports whether the batch is b: the caller keeps the list of feeds unchanged.
+// is reports whether the batch is b. It compares lists of feeds, which callers do not change.
 func (c copied) is(b Batch) bool {
 	return len(c.of) == len(b.Feeds) && (len(c.of) == 0 || &c.of[0] == &b.Feeds[0])
 }
 
-// prefetch begins to copy the batch of a step that comes, unless nobody made the steps of those before it.
+// prefetch begins to copy the batch of a coming step, unless the steps of earlier batches were not made.
 func (q *aheadQueue) prefetch(b Batch) error {
 	if len(q.queue) > stepsAhead {
 		return nil
@@ -50,11 +50,11 @@ func (q *aheadQueue) begin(b Batch) (*engine.Ahead, error) {
 	return q.program.Ahead(b.Rows, feeds)
 }
 
-// take returns the prefetched batch, or copies the batch to the accelerator now. Batches prefetched before it
-// are dropped.
+// take returns the prefetched batch, or copies the batch to the accelerator now. It drops batches that were
+// prefetched before it.
 func (q *aheadQueue) take(b Batch) (*engine.Ahead, error) {
 	at := slices.IndexFunc(q.queue, func(c copied) bool { return c.is(b) })
-	if at < 0 { // the first step's
+	if at < 0 { // the batch of the first step
 		if err := q.drop(max(len(q.queue)-stepsAhead, 0)); err != nil {
 			return nil, err
 		}
@@ -78,5 +78,5 @@ func (q *aheadQueue) drop(n int) error {
 	return errors.Join(errs...)
 }
 
-// forget drops all.
+// forget drops all batches.
 func (q *aheadQueue) forget() error { return q.drop(len(q.queue)) }

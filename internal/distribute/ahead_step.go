@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// aheadStep is a localStepper on an accelerator: the next batches are copied to it while the present one is computed, and
-// nobody waits for a step that nobody reads.
+// aheadStep is a localStepper on an accelerator. The next batches are copied while the current one is computed, and an
+// unread step is not waited for.
 type aheadStep struct {
 	*localStepper
 	ahead  aheadQueue
-	alone  bool  // the host looks at nothing during a run
-	global int64 // step after the last one; 0: not known
+	alone  bool  // the host reads nothing during a run
+	global int64 // global step after the last step; 0: unknown
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 // Ahead implements Prefetcher.
 func (s *aheadStep) Ahead() int { return stepsAhead }
 
-// Prefetch begins to copy the batch of a step that comes.
+// Prefetch begins to copy the batch of a coming step.
 func (s *aheadStep) Prefetch(_ context.Context, batches []Batch) error {
 	if len(batches) != 1 {
 		return nil // the end of the input
@@ -34,10 +34,10 @@ func (s *aheadStep) Prefetch(_ context.Context, batches []Batch) error {
 // Forget implements Uploader.
 func (s *aheadStep) Forget() error { return s.ahead.forget() }
 
-// Enqueues reports whether the accelerator can do a step by itself.
+// Enqueues reports whether the accelerator can run a step without the host.
 func (s *aheadStep) Enqueues() bool { return s.step >= 0 && s.alone && len(s.program.HostSteps()) == 0 }
 
-// Step runs the program or, where nobody reads anything of it, leaves that to the accelerator.
+// Step runs the program or, if the step is unread, only enqueues it on the accelerator.
 func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	if len(in.Batches) != 1 {
 		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
@@ -61,7 +61,7 @@ func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	return out, nil
 }
 
-// Close frees the program when the accelerator is done with it.
+// Close frees the program once the accelerator is done with it.
 func (s *aheadStep) Close() error {
 	return errors.Join(s.Forget(), s.program.Wait(), s.localStepper.Close())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestPrefetchedBatches: each step runs on its own batch for any prefetched ones: more than there is room
-// for, some that never come, none. Prefetched batches that never came are freed with the stepper.
+// TestPrefetchedBatches: each step runs on its own batch, whatever was prefetched: more than there is room for,
+// batches whose steps never come, or none. Batches that were never used are freed with the stepper.
 func TestPrefetchedBatches(t *testing.T) {
 	steps := []struct {
 		prefetched []int // before the step

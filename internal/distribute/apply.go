@@ -14,11 +14,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// application is the program that turns reduced gradients into an update of one
-// copy of the variables, the global step included.
+// application is the program that updates one copy of the variables, including the
+// global step, by reduced gradients.
 type application struct {
 	program *engine.Program
-	step    int // fetch of the global step as it was before
+	step    int // fetch of the global step before the update
 	rate    int // fetch of the learning rate, -1 for none
 }
 
@@ -26,13 +26,14 @@ type application struct {
 type target struct {
 	dev  device.Device
 	vars *engine.Variables
-	hard bool // all on that device
+	hard bool // everything must run on that device
 
-	scaled bool // a factor of the learning rates is fed
+	scaled bool // a factor for the learning rates is fed
 }
 
-// compileApplication compiles it. Its feeds are the dense results of the layout
-// but for the loss, then rows and ids of each sparse gradient, then the factor of the rates, if there is one.
+// compileApplication compiles an application. Its feeds are the dense results of the
+// layout without the loss, then rows and ids of each sparse gradient, then the factor of
+// the rates, if there is one.
 func compileApplication(p TrainProgram, l *layout, to target) (*application, error) {
 	b := graph.NewBuilder(graph.New())
 	var dense, feeds []graph.Output
@@ -78,7 +79,7 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	return a, err
 }
 
-// gradientOf puts a gradient together of feeds: dense results, and sparse ones.
+// gradientOf assembles a gradient from feeds, dense and sparse.
 func gradientOf(b *graph.Builder, places []place, table graph.Shape, dense, sparse []graph.Output) lower.Value {
 	if at := places[0]; len(places) == 1 && !at.sparse && at.ids == nil {
 		return lower.Value{Output: dense[at.index]}
@@ -99,9 +100,9 @@ func gradientOf(b *graph.Builder, places []place, table graph.Shape, dense, spar
 	return lower.SparseValue(table, all...)
 }
 
-// Emit adds to the program's graph what a step of one task changes: the optimizer's update,
-// the assignments of Updates, and the global step. The error wraps
-// optimizers.ErrStepFunction where the optimizer is a step function.
+// Emit adds to the program's graph what a step of a single task changes: the optimizer's
+// update, the assignments of Updates, and the global step. If the optimizer is a step
+// function, the error wraps optimizers.ErrStepFunction.
 func (p TrainProgram) Emit() (update.Applied, error) {
 	b := graph.NewBuilder(p.Graph)
 	applied, err := update.Emit(p.Train, b, update.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients, Changes: values(p.Updates)})
@@ -112,7 +113,7 @@ func (p TrainProgram) Emit() (update.Applied, error) {
 	return applied, b.Err()
 }
 
-// values are what updates give their variables.
+// values returns the values that updates assign.
 func values(updates []Update) []graph.Output {
 	var out []graph.Output
 	for _, u := range updates {
@@ -121,7 +122,7 @@ func values(updates []Update) []graph.Output {
 	return out
 }
 
-// finish adds what a step changes besides the optimizer: the global step, and the rest where it is to be changed.
+// finish adds what a step changes in addition to the optimizer's update: the global step and, if finite holds, the updates.
 func finish(b *graph.Builder, updates []Update, finite graph.Output) []*graph.Node {
 	var targets []*graph.Node
 	for _, u := range updates {
@@ -133,7 +134,7 @@ func finish(b *graph.Builder, updates []Update, finite graph.Output) []*graph.No
 	return append(targets, advance(b))
 }
 
-// assign gives a variable a new value.
+// assign sets a variable to a new value.
 func assign(b *graph.Builder, name string, value graph.Output) *graph.Node {
 	t := value.Type()
 	return b.Node("AssignVariableOp", name+"/Assign", nil, graph.Attrs{"dtype": t.DType}, b.Variable(name, t), value)
@@ -146,12 +147,12 @@ func advance(b *graph.Builder) *graph.Node {
 		graph.Attrs{"dtype": t.DType}, b.Variable(GlobalStep, t), b.Scalar(GlobalStep+"/one", tensor.Int64, 1))
 }
 
-// run applies gradients of that many rows, and returns the global step after it.
+// run applies gradients of that many rows, and returns the new global step.
 func (a *application) run(ctx context.Context, rows int, feeds []*tensor.Tensor) (int64, error) {
 	return a.done(a.program.Run(ctx, max(rows, 1), feeds))
 }
 
-// runOn is run with feeds that lie on the program's device, where at says so.
+// runOn is run with feeds that are on the program's device if at says so.
 func (a *application) runOn(ctx context.Context, rows int, feeds []*tensor.Tensor, at []engine.Resident) (int64, error) {
 	return a.done(a.program.RunOn(ctx, max(rows, 1), feeds, at))
 }
@@ -163,7 +164,7 @@ func (a *application) done(err error) (int64, error) {
 	return tensor.Values[int64](a.program.Value(a.step))[0] + 1, nil
 }
 
-// learningRate is the rate of the last run.
+// learningRate returns the rate of the last run.
 func (a *application) learningRate() float64 {
 	if a.rate < 0 || a.program.Value(a.rate) == nil {
 		return 0

@@ -17,19 +17,19 @@ import (
 type Config struct {
 	runconfig.Strategy
 	Threads       int           // threads of the kernels; 0: one per core
-	InterOp       int           // replicas of this process that compute at once; 0: all
-	CheckNumerics bool          // name the first node that makes a NaN or an infinity
+	InterOp       int           // replicas of this process that compute at the same time; 0: all
+	CheckNumerics bool          // name the first node that produces a NaN or an infinity
 	Precision     string        // of a GPU, as in runconfig.SessionConfig; the host computes in float32 or float64
-	HardPlacement bool          // refuse what a GPU has no kernel for, instead of doing it on the host
+	HardPlacement bool          // refuse ops for which a GPU has no kernel, instead of running them on the host
 	Devices       *gpus.Chooser // opens GPUs; nil: this machine's
 	Network       peers.Network // sums between the GPUs of workers; nil: NCCL
-	Job           *Job          // the cluster that this task is in; nil: this process alone
-	Sessions      Sessions      // of parameter_server, on the chief; of strategy.elastic, on all workers
-	Successor     Successor     // of strategy.elastic; nil: this worker cannot take the chief's place
-	Ends          *Ends         // of this job, as far as this task knows; nil: it knows of none
+	Job           *Job          // the cluster of this task; nil: only this process
+	Sessions      Sessions      // for parameter_server, on the chief; for strategy.elastic, on all workers
+	Successor     Successor     // for strategy.elastic; nil: this worker cannot take the chief's place
+	Ends          *Ends         // what this task knows of the end of the job; nil: nothing
 }
 
-// ConfigOf is what a RunConfig says of a strategy.
+// ConfigOf returns the Config for a RunConfig.
 func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
 	session := rc.Session()
 	return Config{Strategy: rc.TrainDistribute(), Threads: session.IntraOpThreads, InterOp: session.InterOpThreads, CheckNumerics: session.CheckNumerics,
@@ -38,10 +38,10 @@ func ConfigOf(rc runconfig.RunConfig, devices *gpus.Chooser) Config {
 
 // Successor is a worker that may take the chief's place.
 type Successor interface {
-	// TakeOver opens what the chief writes to. That fails as long as a chief has it open who has called Tend within a time.
+	// TakeOver opens what the chief writes to. It fails as long as a chief has it open and has called Tend within silence.
 	TakeOver(silence time.Duration) error
-	// Tend is called all the time: the chief shows that it runs, the others look whether it does. Its error says why this
-	// task is not the chief any more.
+	// Tend is called periodically: the chief shows that it runs, and the others check this. Its error says why this task
+	// has stopped being the chief.
 	Tend() error
 }
 
@@ -55,7 +55,7 @@ func New(c Config) (Strategy, error) {
 	return kinds[c.Name].make(c)
 }
 
-// Validate reports a strategy that does not exist or cannot run here.
+// Validate reports an unknown strategy, or one that cannot run here.
 func (c Config) Validate() error { return runconfig.Mistake(c.validate()) }
 
 func (c Config) validate() error {
@@ -73,7 +73,7 @@ func (c Config) validate() error {
 	return nil
 }
 
-// network sums between the GPUs of workers.
+// network returns the network that sums between the GPUs of workers.
 func (c Config) network() peers.Network {
 	if c.Network != nil {
 		return c.Network
@@ -81,7 +81,7 @@ func (c Config) network() peers.Network {
 	return nccl.Network{}
 }
 
-// names are the names of the strategies, sorted.
+// names returns the names of the strategies, sorted.
 func names() []string {
 	var out []string
 	for name := range kinds {

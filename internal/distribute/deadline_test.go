@@ -15,8 +15,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestServerThatNeverAnswers pushes to a parameter server that lives, and takes
-// requests, but never answers: the task is to be started again.
+// TestServerThatNeverAnswers pushes to a parameter server that is alive and accepts
+// requests but never answers: the task must be started again.
 func TestServerThatNeverAnswers(t *testing.T) {
 	chief, task := cluster.Task{Job: "chief"}, cluster.Task{Job: "ps"}
 	nodes, _ := cluster.NewLocal(chief, task)

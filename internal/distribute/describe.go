@@ -14,22 +14,22 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// ErrDiffer is in the chain of errors that say that a task has another model or
-// other hyper-parameters than its job: a mistake, which does not help to try again.
+// ErrDiffer is wrapped by errors saying that a task has another model or other
+// hyper-parameters than its job. This is a mistake: trying again does not help.
 var ErrDiffer = settings.ErrDiffer
 
-// Terms are what tasks that train together have in common besides the program.
+// Terms are what tasks that train together have in common, in addition to the program.
 type Terms struct {
-	MaxSteps int64  // the global step that training ends at; 0: none is given
-	Batch    int    // rows of one step over all replicas in sync; 0: it is not known
-	Seed     string // "" where each task may draw its own
+	MaxSteps int64  // the global step at which training ends; 0: not set
+	Batch    int    // rows of one step over all replicas in sync; 0: unknown
+	Seed     string // "" if each task may draw its own
 }
 
-// maxSteps is the name of the setting that a chief which starts again may raise.
+// maxSteps is the name of the setting that a restarted chief may raise.
 const maxSteps = "max_steps"
 
-// describe lists what a training is, the most telling first, for the tasks of a job to
-// compare: what decides which numbers come out, and nothing of the host.
+// describe lists the settings of a training for the tasks of a job to compare, the most
+// telling first: everything that affects the results, and nothing about the host.
 func describe(p TrainProgram, c Config, vars Variables) []settings.Setting {
 	var out []settings.Setting
 	add := func(name string, value any) {
@@ -50,7 +50,7 @@ func describe(p TrainProgram, c Config, vars Variables) []settings.Setting {
 	return out
 }
 
-// describeAll is describe of a training that has several programs.
+// describeAll is describe for a training with several programs.
 func describeAll(programs []TrainProgram, c Config, vars Variables) []settings.Setting {
 	var out []settings.Setting
 	for i, p := range programs {
@@ -64,7 +64,7 @@ func describeAll(programs []TrainProgram, c Config, vars Variables) []settings.S
 	return out
 }
 
-// orNone is how messages show a value that may not be given.
+// orNone formats a value that may not be set.
 func orNone(v string) string {
 	if v == "" || v == "0" {
 		return "none"
@@ -72,7 +72,7 @@ func orNone(v string) string {
 	return v
 }
 
-// describeStrategy adds what of a strategy decides over the numbers, or over who waits for whom.
+// describeStrategy adds the settings of a strategy that affect results, or which tasks wait for each other.
 func describeStrategy(c Config, add func(name string, value any)) {
 	switch c.Name {
 	case "multi_worker_mirrored":
@@ -126,12 +126,12 @@ func describeUpdate(t *optimizers.TrainOp, add func(name string, value any)) {
 	add("slot_names", orNone(string(t.SlotNames)))
 }
 
-// plain is a rule or a setting as Go writes it, without the package's name.
+// plain formats a rule or a setting as Go does, without the package's name.
 func plain(v any) string {
 	return strings.NewReplacer("optimizers.", "", "rule.", "").Replace(fmt.Sprintf("%#v", v))
 }
 
-// describeSchedule is a schedule as Go writes it, or its formula's digest where it is a user's own.
+// describeSchedule formats a schedule as Go does, or a custom one as the digest of its formula.
 func describeSchedule(s optimizers.Schedule) string {
 	if w, ok := s.(optimizers.Warmup); ok && w.Then != nil {
 		return fmt.Sprintf("Warmup{Steps:%d, Then:%s}", w.Steps, describeSchedule(w.Then))
@@ -150,7 +150,7 @@ func variableNames(g optimizers.Group) string {
 	return strings.Join(names, " ")
 }
 
-// graphDigest is that of what the program computes, however its nodes are named and ordered.
+// graphDigest returns a digest of what the program computes, independent of the names and the order of its nodes.
 func graphDigest(p TrainProgram) string {
 	d := digester{seen: map[*graph.Node]string{}}
 	var text strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// digester makes a digest of each node: of what it does and of the digests of its inputs.
+// digester computes a digest of each node from its op and the digests of its inputs.
 type digester struct{ seen map[*graph.Node]string }
 
 func (d digester) output(o graph.Output) string {
@@ -42,7 +42,7 @@ func (d digester) node(n *graph.Node) string {
 	return digest
 }
 
-// describeAttrs writes attributes but the private ones, which a task may add while it compiles.
+// describeAttrs writes attributes, except private ones, which a task may add while it compiles.
 func describeAttrs(text *strings.Builder, attrs graph.Attrs) {
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		if !strings.HasPrefix(name, "_") {
@@ -72,7 +72,7 @@ func describeAttr(text *strings.Builder, v any) {
 	}
 }
 
-// describeTensor writes a constant, but the keys of random numbers, which follow from the seed.
+// describeTensor writes a constant, except keys of random numbers, which follow from the seed.
 func describeTensor(text *strings.Builder, t *tensor.Tensor) {
 	fmt.Fprintln(text, t.DType, t.Shape)
 	if t.DType != tensor.Uint64 {

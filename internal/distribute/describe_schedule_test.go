@@ -11,7 +11,7 @@ type ownSchedule struct{ rate float64 }
 
 func (o *ownSchedule) At(step expr.Expr) expr.Expr { return step.Plus(1).Times(o.rate) }
 
-// TestDescribeSchedule: two processes describe a schedule of a user's own in the same words, also behind a warm-up.
+// TestDescribeSchedule: two processes describe a custom schedule in the same words, also after a warm-up.
 func TestDescribeSchedule(t *testing.T) {
 	behind := func(rate float64) string {
 		return describeSchedule(optimizers.Warmup{Steps: 7, Then: &ownSchedule{rate}})

@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestGraphDigest: it follows what the program computes, not how its nodes are called.
+// TestGraphDigest: the digest depends on what the program computes, not on the names of its nodes.
 func TestGraphDigest(t *testing.T) {
 	build := func(change func(b *graph.Builder, p *TrainProgram)) string {
 		b := graph.NewBuilder(graph.New())
@@ -82,7 +82,7 @@ func rowsOf(v lower.Value) lower.Value {
 	return lower.SparseValue(graph.ShapeOf(5, 7), lower.Slices{Rows: v.Output, Indices: v.Output})
 }
 
-// TestDescribeGroups: with several groups each has settings of its own.
+// TestDescribeGroups: each of several groups has its own settings.
 func TestDescribeGroups(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	p := regression(b)

@@ -12,8 +12,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// open returns the device that the config names or, where it names none, the first of these GPUs, of all by
-// default, or the host.
+// open returns the device that the config names or, if it names none, the first of the given GPUs (by default, of
+// all), or the host.
 func (c Config) open(own ...int) (device.Device, error) {
 	name, err := gpus.Parse(c.Device)
 	if err != nil {
@@ -24,13 +24,13 @@ func (c Config) open(own ...int) (device.Device, error) {
 	}
 	dev, _, err := c.devices().Open(context.Background(), name)
 	if err != nil && c.Device != "" && !errors.Is(err, device.ErrLost) {
-		err = runconfig.Mistake(err) // there is no such device
+		err = runconfig.Mistake(err) // no such device
 	}
 	return dev, err
 }
 
-// localReplicas is how many replicas this process has: as many as the config says or, where it says nothing, as there
-// are GPUs for them, at least one. Where workers go and come it is one.
+// localReplicas returns the number of replicas of this process: the config's or, by default, the number of its GPUs, at
+// least one. For elastic workers it is one.
 func (c Config) localReplicas() int {
 	switch {
 	case c.Elastic.Enabled():
@@ -49,8 +49,8 @@ func (c Config) devices() *gpus.Chooser {
 	return gpus.NewChooser(gpus.CUDA(), slog.Default())
 }
 
-// openEach returns a device for each local replica: a GPU each, or the host, or the device that the config names for
-// all of them.
+// openEach returns a device for each local replica: a GPU each, or the host, or for all the device that the config
+// names.
 func (c Config) openEach() ([]device.Device, error) {
 	n, own := c.localReplicas(), c.ownGPUs()
 	if c.Device == "" && len(own) > 0 && n > len(own) {
@@ -67,7 +67,7 @@ func (c Config) openEach() ([]device.Device, error) {
 	return devs, nil
 }
 
-// openReplica returns the device of replica i. Where the replicas before it have GPUs it has one, too.
+// openReplica returns the device of replica i. If earlier replicas have GPUs, it must have one, too.
 func (c Config) openReplica(i int, own []int, before []device.Device) (device.Device, error) {
 	switch {
 	case c.Device != "" || len(own) == 0 || i == 0:
@@ -82,7 +82,7 @@ func (c Config) openReplica(i int, own []int, before []device.Device) (device.De
 	return dev, err
 }
 
-// accelerates reports whether programs run on the device as a whole, and read their variables there.
+// accelerates reports whether whole programs run on the device and read their variables there.
 func accelerates(dev device.Device) bool {
 	_, ok := dev.(engine.Accelerator)
 	return ok
@@ -106,7 +106,7 @@ func closeAll(devs []device.Device) error {
 	return errors.Join(errs...)
 }
 
-// options are the options of the strategy's programs.
+// options returns the options of the strategy's programs.
 func (c Config) options() engine.Options {
 	o := engine.Options{CheckNumerics: c.CheckNumerics, HardPlacement: c.HardPlacement}
 	switch c.Precision {
@@ -121,13 +121,13 @@ func (c Config) options() engine.Options {
 // Placement says where a program runs.
 type Placement struct {
 	Device    string // cuda or host
-	Precision string // what float32 is computed with there
+	Precision string // the precision of float32 there
 	Steps     int    // operations of each run on the device
-	// OnHost are the operations that run on the host beside a GPU, which has no kernel for them: node, op and reason.
+	// OnHost has the operations that run on the host because a GPU has no kernel for them: node, op and reason.
 	OnHost []string
 }
 
-// Placed is a Stepper that tells where its program runs.
+// Placed is a Stepper that reports where its program runs.
 type Placed interface{ Placement() Placement }
 
 // placementOf describes the program that does most of the work.

@@ -18,13 +18,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// onGPUs is the config of a strategy on this machine's GPUs, or on emulated ones.
+// onGPUs returns the config of a strategy on this machine's GPUs, or on emulated ones.
 func onGPUs(t *testing.T, n int, s runconfig.Strategy) Config {
 	t.Helper()
 	return Config{Strategy: s, Devices: gpus.NewChooser(gpustest.Need(t, n), slog.New(slog.DiscardHandler))}
 }
 
-// TestContractOnGPU holds on an emulated GPU what every strategy of one process does; a mirrored one of one GPU too.
+// TestContractOnGPU runs the contract of every strategy of one process on an emulated GPU, including mirrored on a single GPU.
 func TestContractOnGPU(t *testing.T) {
 	for _, c := range []runconfig.Strategy{{Name: "default"}, {Name: "one_device", Device: "/gpu:0"}, {Name: "mirrored"}, {Name: "multi_worker_mirrored"}} {
 		t.Run(c.Name+c.Device, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestContractOnGPU(t *testing.T) {
 	}
 }
 
-// TestReplicasOnGPUs sees that there is a replica for each GPU, and that they and central variables do what those on the host do.
+// TestReplicasOnGPUs checks that there is a replica for each GPU, and that replicas and central variables give the same results as on the host.
 func TestReplicasOnGPUs(t *testing.T) {
 	for _, name := range []string{"mirrored", "central_storage"} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDevicesOfReplicas(t *testing.T) {
 		replicas  int
 		compute   string
 		variables string
-		apart     bool // each replica has a GPU of its own
+		apart     bool // each replica has its own GPU
 	}
 	const gpu, host = cuda.Kind, device.KindHost
 	for _, c := range []struct {
@@ -138,14 +138,14 @@ func TestDevicesOfReplicas(t *testing.T) {
 	}
 }
 
-// noGPUs is a machine without any.
+// noGPUs is a machine without GPUs.
 type noGPUs struct{}
 
 func (noGPUs) Count() (int, error) { return 0, gpus.ErrNone }
 
 func (noGPUs) Open(context.Context, int) (device.Device, error) { return nil, gpus.ErrNone }
 
-// TestTooManyReplicas: more replicas than GPUs are a mistake, and so is a GPU that cannot be opened behind one that can.
+// TestTooManyReplicas: more replicas than GPUs are a mistake, and so is a GPU that cannot be opened after one that can.
 func TestTooManyReplicas(t *testing.T) {
 	hideLaunchers(t)
 	for _, name := range []string{"mirrored", "central_storage", "multi_worker_mirrored"} {
@@ -171,7 +171,7 @@ func (b brokenGPU) Open(ctx context.Context, number int) (device.Device, error) 
 	return b.GPUs.Open(ctx, number)
 }
 
-// TestUnreadSteps trains with steps that nobody reads, the next batch copied ahead, and compares with the host.
+// TestUnreadSteps trains with unread steps and the next batch copied ahead, and compares with the host.
 func TestUnreadSteps(t *testing.T) {
 	var want, got []float64
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestUnreadSteps(t *testing.T) {
 	}
 }
 
-// trainUnread reads the loss of every fifth step, and w in the end.
+// trainUnread reads the loss of every fifth step, and w at the end.
 func trainUnread(t *testing.T, s Strategy) []float64 {
 	t.Helper()
 	for name, v := range map[string]*tensor.Tensor{"w": tensor.Scalar(1.0), "seen": tensor.Scalar(0.0), GlobalStep: tensor.Scalar(int64(0))} {
@@ -208,7 +208,7 @@ func trainUnread(t *testing.T, s Strategy) []float64 {
 	}
 	var out []float64
 	ahead, _ := stepper.(Prefetcher)
-	// Two batches whose memory is used in turn, as the estimator does it.
+	// Two batches whose memory is used in turn, as by the Estimator.
 	batches := []Batch{column(t, 1), column(t, 1)}
 	set := func(i int) Batch {
 		b := batches[i%2]

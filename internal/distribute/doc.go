@@ -1,4 +1,4 @@
-// Package distribute holds the strategies: who owns the variables of a model,
-// and how gradients become updates. A model_fn does not change with the
-// strategy; the Estimator hands its programs to whichever was chosen.
+// Package distribute holds the strategies, which decide where the variables of a
+// model are and how gradients become updates. A model_fn does not depend on the
+// strategy: the Estimator passes its programs to the one that was chosen.
 package distribute

@@ -19,7 +19,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// elastic is what multi_worker_mirrored has besides where its workers may go and come.
+// elastic is the additional state of multi_worker_mirrored with elastic workers.
 type elastic struct {
 	config runconfig.Elastic
 	job    *Job
@@ -27,29 +27,29 @@ type elastic struct {
 	state  state     // of this worker's variables
 	last   time.Time // of the last step; zero: none was made
 	formed bool      // a ring has formed that has made no step yet
-	began  int       // how many workers training began with, which learning rates are meant for
-	folder string    // names the chief's model_dir, where workers that share it find the name
+	began  int       // the number of workers that training began with, to which learning rates apply
+	folder string    // name of the chief's model_dir, stored there for workers that share it
 
 	hearing    hearing
-	lost       atomic.Pointer[error] // why this worker is not the chief any more
-	end        context.CancelFunc    // of what runs in the background; nil: nothing does
+	lost       atomic.Pointer[error] // why this worker has stopped being the chief
+	end        context.CancelFunc    // ends what runs in the background; nil: nothing does
 	background sync.WaitGroup
 }
 
 var _ Elastic = (*multiWorker)(nil)
 
-// settlePoll is how often the leader looks who has come to a round that forms.
+// settlePoll is how often the leader checks which workers have come to a forming round.
 const settlePoll = 50 * time.Millisecond
 
-// proposal is what an elastic worker says when it asks for the next generation.
+// proposal is what an elastic worker sends when it asks for the next generation.
 type proposal struct {
 	Settings   []byte `json:"settings"`
-	Generation int64  `json:"generation"` // that it was in; 0: none
+	Generation int64  `json:"generation"` // its last generation; 0: none
 	Former     []int  `json:"former"`     // the ranks of that generation
 }
 
-// nextGeneration waits for the next generation. On the leader it also decides when
-// the generation begins, and with whom.
+// nextGeneration waits for the next generation. On the leader it also decides when the
+// generation begins, and with which workers.
 func (e *elastic) nextGeneration(ctx context.Context, own proposal) (keyvalue.Generation, []proposal, error) {
 	value, err := json.Marshal(own)
 	if err != nil {
@@ -89,7 +89,7 @@ func parseProposal(text []byte) (p proposal, err error) {
 	return p, nil
 }
 
-// settle completes the round that forms as soon as it may be, until ctx ends.
+// settle completes the forming round as soon as possible, until ctx ends.
 func (e *elastic) settle(ctx context.Context, s *keyvalue.Store) {
 	rule := keyvalue.Elastic{Min: e.config.Min, Size: len(e.job.workers), Wait: seconds(e.config.StartSecs())}
 	began := time.Now()
@@ -112,7 +112,7 @@ func (e *elastic) settle(ctx context.Context, s *keyvalue.Store) {
 	}
 }
 
-// turnout says who has come, and who was in the latest generation that one of them knows.
+// turnout returns which workers have come, and which were in the latest generation that any of them knows.
 func turnout(came []keyvalue.Candidate) (t keyvalue.Turnout) {
 	latest := int64(0)
 	for _, c := range came {
@@ -124,7 +124,7 @@ func turnout(came []keyvalue.Candidate) (t keyvalue.Turnout) {
 	return t
 }
 
-// absent returns the ranks that have ended or left, or that have not answered for the peer timeout.
+// absent returns the ranks that have ended or left, or have not answered for the peer timeout.
 func (e *elastic) absent(ctx context.Context, ranks []int) []int {
 	if len(ranks) == 0 {
 		return nil
@@ -150,21 +150,21 @@ func (e *elastic) absent(ctx context.Context, ranks []int) []int {
 	return out
 }
 
-// silence is how long a worker may be without an answer before the others go on without it.
+// silence is how long a worker may not answer before the others continue without it.
 func (j *Job) silence() time.Duration { return seconds(j.config.Connections().PeerTimeoutSecs) }
 
-// state says how far a worker's variables are: two workers of the same state have the same values.
+// state is how far a worker's variables are: workers with the same state have the same values.
 type state struct {
 	Generation int64 `json:"generation"` // in which the last step was made
 	Step       int64 `json:"step"`       // -1: it has none
 }
 
-// newer reports whether training goes on from s rather than from o.
+// newer reports whether training continues from s rather than from o.
 func (s state) newer(o state) bool {
 	return s.Step > o.Step || s.Step == o.Step && s.Generation > o.Generation
 }
 
-// noteState looks how far this worker got in the ring that ends.
+// noteState records how far this worker got in the ending ring.
 func (m *multiWorker) noteState() error {
 	if m.elastic == nil || m.elastic.state.Step < 0 {
 		return nil
@@ -176,7 +176,7 @@ func (m *multiWorker) noteState() error {
 	return err
 }
 
-// newest returns the place of the first of the newest states.
+// newest returns the index of the first of the newest states.
 func newest(all []state) int {
 	best := 0
 	for i, s := range all {
@@ -187,8 +187,8 @@ func newest(all []state) int {
 	return best
 }
 
-// agreeElastic takes the variables and notes of the worker that is furthest, or what
-// the chief restores where nobody has any.
+// agreeElastic takes the variables and notes of the worker that is furthest or, if no
+// worker has any, what the chief restores.
 func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
 	e := m.elastic
@@ -214,7 +214,7 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 	}
 	has := e.state.Step >= 0 && e.state == all[from]
 	if !has {
-		e.state = state{Step: -1} // until all variables have come
+		e.state = state{Step: -1} // until all variables have arrived
 	}
 	notes, err = m.share(ctx, handout{from: from, notes: notes, has: has})
 	if err != nil {
@@ -234,7 +234,7 @@ func (m *multiWorker) agreeElastic(ctx context.Context, restore func() (Notes, e
 	return notes, nil
 }
 
-// restoreFirst restores what training begins from, and gives model_dir a name.
+// restoreFirst restores the state from which training begins, and gives model_dir a name.
 func (m *multiWorker) restoreFirst(restore func() (Notes, error)) (Notes, error) {
 	notes, err := restore()
 	if err != nil || m.config.Sessions == nil {
@@ -244,7 +244,7 @@ func (m *multiWorker) restoreFirst(restore func() (Notes, error)) (Notes, error)
 	return notes, m.config.Sessions.SetSession(notes.Folder)
 }
 
-// askLeader waits for the next generation of the leader, for as long as it is the one to ask.
+// askLeader waits for the leader's next generation, as long as the leader does not change.
 func (m *multiWorker) askLeader(ctx context.Context, own proposal) (keyvalue.Generation, []proposal, error) {
 	if m.job.leads() {
 		return m.elastic.nextGeneration(ctx, own)
@@ -261,7 +261,7 @@ func (m *multiWorker) askLeader(ctx context.Context, own proposal) (keyvalue.Gen
 	return next, all, err
 }
 
-// Share is this worker's place in the present ring.
+// Share is this worker's place in the current ring.
 func (m *multiWorker) Share() (Share, bool) {
 	if m.elastic == nil || m.ring.group == nil {
 		return Share{Count: 1}, m.elastic != nil
@@ -269,7 +269,7 @@ func (m *multiWorker) Share() (Share, bool) {
 	return Share{Index: m.ring.group.Rank(), Count: m.ring.group.Size(), Whole: m.elastic.config.Batch == runconfig.PerWorkerBatch}, true
 }
 
-// stepped notes that a step was made, and where it is the first of a ring says who made it and for how long there was none.
+// stepped records that a step was made. For the first step of a ring it logs the workers, and the time without steps.
 func (e *elastic) stepped(step int64) {
 	now := time.Now()
 	if e.formed {
@@ -295,10 +295,10 @@ func (e *elastic) rateFactor() float64 { return float64(len(e.ranks)) / float64(
 // Leave tells the leader not to wait for this worker any more.
 func (m *multiWorker) Leave(ctx context.Context) { m.job.leave(ctx) }
 
-// errMembership is why the ring forms anew where no worker was lost.
+// errMembership is the reason for a new ring if no worker was lost.
 var errMembership = errors.New("a worker joins or leaves")
 
-// someoneWaits reports, on the leader, whether a worker that is not in the ring asks to be.
+// someoneWaits reports, on the leader, whether a worker outside of the ring asks to join.
 func (e *elastic) someoneWaits() bool {
 	s, ok := e.job.store.(*keyvalue.Store)
 	return ok && len(s.Forming(ringName)) > 0

@@ -60,8 +60,8 @@ func TestTurnout(t *testing.T) {
 	}
 }
 
-// TestElasticBatchIsCompared: workers that divide batches otherwise would read other rows, and differ;
-// other limits they may have, and jobs that are not elastic compare what they did.
+// TestElasticBatchIsCompared: workers that divide batches differently would read other rows, and so differ. They
+// may have different limits. Jobs that are not elastic compare no elastic settings.
 func TestElasticBatchIsCompared(t *testing.T) {
 	of := func(e runconfig.Elastic) string {
 		var out strings.Builder
@@ -83,7 +83,7 @@ func TestElasticBatchIsCompared(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTheJob: those who have trained decide, not a first worker that comes back with others.
+// TestSettingsOfTheJob: the settings of workers that have trained count, not those of a first worker that comes back.
 func TestSettingsOfTheJob(t *testing.T) {
 	for _, c := range []struct {
 		generations []int64 // by rank

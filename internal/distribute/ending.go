@@ -13,14 +13,14 @@ import (
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 )
 
-// End is what became of a job.
+// End is how a job ended.
 type End struct {
 	Job        cluster.JobID
 	Code       int   // the chief's exit code; 0: training is over
-	GlobalStep int64 // where it is over
+	GlobalStep int64 // the step at which training ended
 	Reason     string
 	At         time.Time
-	// Sure tells that it is the end of this run of the job, not of one before.
+	// Sure says that this is the end of this run of the job, not of an earlier one.
 	Sure bool
 }
 
@@ -30,10 +30,10 @@ var ErrEnded = errors.New("the job has ended")
 // EndError is the error of a task whose job has ended while it waited for the others.
 type EndError struct{ End }
 
-// FailedEnd is the end that model_dir tells of.
+// FailedEnd returns the end that model_dir records.
 func FailedEnd(f *checkpoint.Failed) End { return End{Code: f.Code, Reason: f.Reason, At: f.At} }
 
-// err is the error of an end that is none of success.
+// err returns the error of an unsuccessful end.
 func (e End) err() error {
 	if e.Code == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (e End) err() error {
 // Unwrap returns ErrEnded.
 func (e *EndError) Unwrap() error { return ErrEnded }
 
-// Error tells what became of the job.
+// Error says how the job ended.
 func (e *EndError) Error() string {
 	if e.Code == 0 {
 		return fmt.Sprintf("training is over at step %d", e.GlobalStep)
@@ -52,26 +52,26 @@ func (e *EndError) Error() string {
 	return fmt.Sprintf("the chief has ended with exit code %d: %s", e.Code, e.Reason)
 }
 
-// Ends is what a task knows of the end of its job besides what other tasks tell.
+// Ends is what a task knows of the end of its job by itself, not from other tasks.
 type Ends struct {
-	// Since is when this task began: an end before may be that of an earlier run.
+	// Since is when this task began: an end before that may belong to an earlier run.
 	Since time.Time
-	// Look looks for an end in model_dir; nil: there is nothing to look at.
+	// Look looks for an end in model_dir; nil: there is no model_dir to look at.
 	Look func() (End, bool)
 }
 
 const (
-	// endKey is the value on the key-value store that is the End of a job, as JSON.
+	// endKey is the key of a job's End, as JSON, on the key-value store.
 	endKey = "job/end"
-	// endPoll is how often a task that waits looks whether the job has ended.
+	// endPoll is how often a waiting task checks whether the job has ended.
 	endPoll = time.Second
-	// formerEnd is how long a task waits for others to begin where a job had ended
-	// before this task began. Then it was the end of this one.
+	// formerEnd is how long a task waits for others if a job had ended before this
+	// task began. After that, it counts as the end of this job.
 	formerEnd = 5 * time.Minute
 )
 
-// unlessEnded runs f, which waits for other tasks, until it returns or the job has
-// ended, which is an *EndError. It is the chief who ends a job: it just runs f.
+// unlessEnded runs f, which waits for other tasks, until it returns or the job has ended.
+// That is an *EndError. The chief just runs f, since it ends the job itself.
 func (j *Job) unlessEnded(ctx context.Context, e *Ends, f func(context.Context) error) error {
 	if j.chief() {
 		return f(ctx)
@@ -105,7 +105,7 @@ func (e *Ends) Await(ctx context.Context) (End, bool) {
 	return e.await(ctx, time.Now(), e.inModelDir)
 }
 
-// await looks again and again, until it finds the end of this job or ctx ends.
+// await looks repeatedly until it finds the end of this job, or ctx ends.
 func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Context) (End, bool)) (End, bool) {
 	tick := time.NewTicker(endPoll)
 	defer tick.Stop()
@@ -121,12 +121,12 @@ func (e *Ends) await(ctx context.Context, began time.Time, look func(context.Con
 	}
 }
 
-// counts reports whether an end that was found is that of this run, after a while of waiting.
+// counts reports whether an end that was found belongs to this run, after waiting for a time.
 func (e *Ends) counts(end End, waited time.Duration) bool {
 	switch {
 	case end.Sure || !end.At.Before(e.Since):
 		return true
-	case end.Code != 0 && e.Since.Sub(end.At) <= startTime: // a chief may fail before others are up
+	case end.Code != 0 && e.Since.Sub(end.At) <= startTime: // a chief may fail before other tasks have started
 		return waited >= startTime/2
 	}
 	return waited >= formerEnd
@@ -158,8 +158,8 @@ func (j *Job) post(ctx context.Context, e End) error {
 	return j.store.Set(ctx, endKey, value)
 }
 
-// withdraw informs the leader, as soon as it answers, that the job trains again: the end that a standing
-// server reports is an earlier run's.
+// withdraw tells the leader, as soon as it answers, that the job trains again: an end that a standing server
+// reports belongs to an earlier run.
 func (j *Job) withdraw(ctx context.Context) {
 	for j.asking().Set(ctx, endKey, nil) != nil {
 		select {
@@ -170,18 +170,18 @@ func (j *Job) withdraw(ctx context.Context) {
 	}
 }
 
-// leave tells the leader that this task does not come any more.
+// leave tells the leader that this task will not come again.
 func (j *Job) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	// One that is gone by now needs not know.
+	// A leader that is gone need not know.
 	_, _ = j.asking().Beat(ctx, keyvalue.Beat{Rank: max(j.rank, 0), Done: true})
 }
 
-// lingerTime is how long the leader of a job that has ended tells so those that come late.
+// lingerTime is how long the leader of an ended job stays to tell late tasks.
 const lingerTime = 5 * time.Second
 
-// linger returns when all workers have left, or know of the end, at last after a while.
+// linger returns when all workers have left or know of the end, or after lingerTime.
 func (j *Job) linger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lingerTime)
 	defer cancel()
@@ -198,7 +198,7 @@ func (j *Job) linger(ctx context.Context) {
 	}
 }
 
-// late are the workers, but for the chief, that have not left yet.
+// late returns the workers, except the chief, that have not left yet.
 func (j *Job) late(ctx context.Context) ([]cluster.Task, error) {
 	members, err := j.store.Members(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TestWhichEndCounts: a sure end counts, one since the task began, and an older one
-// only if no task has started again for long.
+// TestWhichEndCounts: a sure end counts, and one since the task began. An older end counts
+// only if no task has started again for a long time.
 func TestWhichEndCounts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -49,7 +49,7 @@ func TestWhichEndCounts(t *testing.T) {
 	}
 }
 
-// TestEndThatIsTakenBack: a chief that starts again withdraws the end that an earlier run reported.
+// TestEndThatIsTakenBack: a restarted chief withdraws the end that an earlier run reported.
 func TestEndThatIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -89,8 +89,8 @@ func (s station) task(t *testing.T, typ, job string) runconfig.RunConfig {
 	return rc
 }
 
-// TestStandingServerTellsOfFormerJob: it continues to report the end of its last
-// job to that job's tasks, and to no others.
+// TestStandingServerTellsOfFormerJob: a standing server continues to report the end of its
+// last job to that job's tasks, and to no others.
 func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	s, log := newStation(t), slog.New(slog.DiscardHandler)
 	ctx, stop := context.WithCancel(t.Context())
@@ -134,7 +134,7 @@ func TestStandingServerTellsOfFormerJob(t *testing.T) {
 	}
 }
 
-// atServing is a handler of logs that calls a function where a server is about to wait for the end of its job.
+// atServing is a log handler that calls a function when a server is about to wait for the end of its job.
 type atServing struct {
 	slog.Handler
 	f func()
@@ -149,7 +149,7 @@ func (h atServing) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestFailureWithTheSignal: a server that hears of its job's failure at the same time as a signal ends with the code of the failure.
+// TestFailureWithTheSignal: a server that gets a signal and its job's failure at the same time ends with the code of the failure.
 func TestFailureWithTheSignal(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	for range 8 {

@@ -12,9 +12,9 @@ import (
 // failTime bounds how long a task that fails tries to tell the others.
 const failTime = 10 * time.Second
 
-// Fail tells the others that this task ends with a code that does not ask for being
-// started again. When it is the chief, parameter servers and the workers that then
-// look for it end with its code; a worker is just not waited for any more.
+// Fail tells the others that this task ends with a code that does not ask for a restart.
+// If it is the chief, parameter servers and workers that look for it end with its code. If
+// it is a worker, the others just stop waiting for it.
 func (j *Job) Fail(ctx context.Context, code int, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTime)
 	defer cancel()
@@ -34,7 +34,7 @@ func (j *Job) Fail(ctx context.Context, code int, reason string) {
 	}
 }
 
-// Fail is Job.Fail of a task that failed before it joined its job.
+// Fail is Job.Fail for a task that failed before it joined its job.
 func Fail(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, code int, reason string) error {
 	j, err := Join(rc, log)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Whole is the Fill of a value that is in memory.
+// Whole returns a Fill for a value in memory.
 func Whole(value *tensor.Tensor) Fill {
 	return func(dst *tensor.Tensor, first int) error {
 		if dst.DType != value.DType || len(dst.Shape) != len(value.Shape) || len(value.Shape) > 0 && !slices.Equal(dst.Shape[1:], value.Shape[1:]) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestFinishWithoutAWorker: where training continues later, the chief waits a moment, shorter than for
-// workers that start again, and reports who has not left.
+// TestFinishWithoutAWorker: if training continues later, the chief waits a moment, less than for workers
+// that start again, and reports which have not left.
 func TestFinishWithoutAWorker(t *testing.T) {
 	c := newCrew(t, 3, regression).onHosts()
 	c.rejoin = 600

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// FunctionWorkers are the tasks that run functions for a coordinator: the workers, without the chief.
+// FunctionWorkers returns the tasks that run functions for a coordinator: the workers, without the chief.
 func (j *Job) FunctionWorkers() []remote.Worker {
 	var out []remote.Worker
 	for _, t := range tasks(j.config.ClusterSpec(), runconfig.Worker) {
@@ -19,15 +19,15 @@ func (j *Job) FunctionWorkers() []remote.Worker {
 	return out
 }
 
-// RunFunctions runs functions by an executor until the coordinator, the job or ctx ends. It is called once. The end of the
-// job is an *EndError. Where no coordinator is there for the session creation timeout, the error wraps ErrPeerLost.
+// RunFunctions runs functions by an executor until the coordinator, the job or ctx ends. It is called once. The end of
+// the job is an *EndError. If no coordinator comes within the session creation timeout, the error wraps ErrPeerLost.
 func (j *Job) RunFunctions(ctx context.Context, e remote.Executor) error {
 	j.functions.Attach(e)
 	defer j.functions.Detach()
 	return j.unlessEnded(ctx, nil, j.awaitOver)
 }
 
-// awaitOver waits until there is no more to run.
+// awaitOver waits until there are no more functions to run.
 func (j *Job) awaitOver(ctx context.Context) error {
 	limit := j.sessionTimeout()
 	for {

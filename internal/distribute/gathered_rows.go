@@ -8,12 +8,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// gatheredRows collects the rows of one sparse gradient over replicas and tasks,
-// without the rows of negative ids.
+// gatheredRows collects the rows of one sparse gradient over replicas and tasks, except
+// the rows of negative ids.
 type gatheredRows struct {
 	rows, ids *tensor.Tensor
 	rowBytes  int
-	perRow    int // ids for each row of a batch, as the program that takes them has it
+	perRow    int // ids per row of a batch in the program that takes them
 }
 
 // newGatheredRows returns an empty collection for a gradient of these types, whose
@@ -54,21 +54,21 @@ func (j *gatheredRows) add(rows, ids []byte) error {
 	return nil
 }
 
-// negative reports whether id i is: the sign is in the last byte, values being little endian.
+// negative reports whether id i is negative. The sign is in the last byte, since values are little endian.
 func (j *gatheredRows) negative(ids []byte, i int) bool {
 	return ids[(i+1)*j.ids.DType.Size()-1]&0x80 != 0
 }
 
-// count sets the shapes to what there is.
+// count sets the shapes to the number of ids.
 func (j *gatheredRows) count() {
 	n := len(j.ids.Bytes) / j.ids.DType.Size()
 	j.rows.Shape[0], j.ids.Shape[0] = n, n
 }
 
-// batch is the number of rows of a batch that has room for the collection.
+// batch returns the number of rows of a batch with room for the collection.
 func (j *gatheredRows) batch() int { return (j.ids.Shape[0] + j.perRow - 1) / j.perRow }
 
-// fill adds rows of zeros with negative ids to what a batch of rows has.
+// fill adds rows of zeros with negative ids, up to the ids of a batch of rows.
 func (j *gatheredRows) fill(rows int) {
 	n := rows*j.perRow - j.ids.Shape[0]
 	j.rows.Bytes = appendBytes(j.rows.Bytes, n*j.rowBytes, 0)

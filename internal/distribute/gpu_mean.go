@@ -10,18 +10,18 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
-// gpuMean takes the means of dense gradients and updates over replicas that have a
-// GPU each: they never come to the host. The loss, a scalar, and the rows of sparse
-// gradients do.
+// gpuMean computes the means of dense gradients and updates over replicas with a GPU
+// each. These never come to the host, unlike the loss, a scalar, and the rows of sparse
+// gradients.
 type gpuMean struct {
 	mean    *cuda.Mean
-	workers *workerGPUs         // whose GPUs they are; nil: this process's alone
+	workers *workerGPUs         // the owner of the GPUs; nil: only this process's
 	places  [][]engine.Resident // per copy, as the feeds of its application
 	steps   []int64             // global steps that the applications reported
 }
 
-// ownGPUs returns the GPUs of the replicas where dense results can stay on them: nil
-// unless each has its own, and the results are gradients.
+// ownGPUs returns the GPUs of the replicas if dense results can stay there: nil unless
+// each replica has its own GPU, and the results are gradients.
 func (s *replicatedStepper) ownGPUs() []*cuda.Device {
 	r := s.strategy
 	if s.train.Train.Step != nil || len(r.copies) != r.replicas {
@@ -30,7 +30,7 @@ func (s *replicatedStepper) ownGPUs() []*cuda.Device {
 	return gpus.Distinct(r.devices)
 }
 
-// values are what means are taken of: the dense results but for the loss.
+// values returns the values to average: the dense results except the loss.
 func (s *replicatedStepper) values() []cuda.Value {
 	values := make([]cuda.Value, len(s.sums.dense)-1)
 	for i := range values {
@@ -40,7 +40,7 @@ func (s *replicatedStepper) values() []cuda.Value {
 	return values
 }
 
-// newGPUMean returns the mean over the replicas of this process alone.
+// newGPUMean returns the mean over the replicas of this process.
 func newGPUMean(s *replicatedStepper) (*gpuMean, error) {
 	mean, err := cuda.NewMean(s.ownGPUs(), s.values())
 	if err != nil {
@@ -60,7 +60,7 @@ func newSharedMean(s *replicatedStepper, w *workerGPUs, group peers.Group) (*gpu
 	return g, nil
 }
 
-// placed says where the applications find the means.
+// placed records where the applications find the means.
 func placed(s *replicatedStepper, mean *cuda.Mean) *gpuMean {
 	n := len(s.strategy.copies)
 	g := &gpuMean{mean: mean, steps: make([]int64, n)}
@@ -75,7 +75,7 @@ func placed(s *replicatedStepper, mean *cuda.Mean) *gpuMean {
 	return g
 }
 
-// collect takes what the replicas made of their batches.
+// collect takes the replicas' results for their batches.
 func (g *gpuMean) collect(s *replicatedStepper, batches []Batch) error {
 	loss := len(s.sums.dense) - 1
 	for i, rep := range s.replicas {
@@ -115,7 +115,7 @@ func (g *gpuMean) put(s *replicatedStepper, i int) error {
 	return nil
 }
 
-// take takes the means over the replicas that had data.
+// take computes the means over the replicas that had data.
 func (g *gpuMean) take(ctx context.Context, s *sums) error {
 	n := int(s.replicas())
 	if g.workers == nil {

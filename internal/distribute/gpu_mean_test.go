@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// regression is the program loss = sum of (x*w)^2 / 2, in float32, whose gradient is dense, beside an average in float64.
+// regression is the program loss = sum of (x*w)^2 / 2, in float32, with a dense gradient, and an average in float64.
 func regression(b *graph.Builder) TrainProgram {
 	f, batch := tensor.Float32, graph.Type{DType: tensor.Float32, Shape: graph.BatchOf(5)}
 	x := b.Placeholder("x", batch)
@@ -101,7 +101,7 @@ func trainRegression(t *testing.T, s *replicated, rows int) (losses []float64, w
 	return losses, w
 }
 
-// TestGradientsStayOnGPUs trains mirrored on GPUs as on the host, where replicas count alike whatever their rows.
+// TestGradientsStayOnGPUs: mirrored on GPUs trains as on the host with replicas that count equally, whatever their rows.
 func TestGradientsStayOnGPUs(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprintf("%d GPUs", n), func(t *testing.T) {

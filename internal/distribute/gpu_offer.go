@@ -6,17 +6,17 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/cluster"
 )
 
-// gpuOffer is what a worker tells the others of its GPUs.
+// gpuOffer is what a worker tells the others about its GPUs.
 type gpuOffer struct {
-	GPU      bool   `json:"gpu"`                // it has some that dense gradients could stay on
-	Replicas int    `json:"replicas,omitempty"` // it has one for each of so many
-	Why      string `json:"why,omitempty"`      // they cannot
-	Version  string `json:"version,omitempty"`  // of what would sum
+	GPU      bool   `json:"gpu"`                // it has GPUs on which dense gradients could stay
+	Replicas int    `json:"replicas,omitempty"` // the number of replicas with a GPU each
+	Why      string `json:"why,omitempty"`      // why they cannot
+	Version  string `json:"version,omitempty"`  // version of the library that would sum
 	Values   uint64 `json:"values,omitempty"`   // digest of types and sizes
 }
 
-// agreed reports whether all workers can sum between their GPUs, else which cannot,
-// and why: nothing, where none of them has a GPU.
+// agreed reports whether all workers can sum between their GPUs. If not, it says which
+// cannot and why; "" if no worker has a GPU.
 func agreed(offers []gpuOffer, workers []cluster.Task) (why string, ok bool) {
 	some := false
 	for rank, o := range offers {

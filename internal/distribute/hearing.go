@@ -11,14 +11,14 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/collective"
 )
 
-// hearing is when the workers of an elastic job answered last, as far as this one asks them.
+// hearing records when the workers that this one asks, in an elastic job, answered last.
 type hearing struct {
 	job  *Job
 	mu   sync.Mutex
 	last map[int]time.Time // by rank
 }
 
-// begin forgets all but some ranks, which have just answered.
+// begin forgets all ranks except the given ones, which have just answered.
 func (h *hearing) begin(ranks []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -35,7 +35,7 @@ func (h *hearing) forget(rank int) {
 	delete(h.last, rank)
 }
 
-// left is how much of the peer timeout a rank has left to answer.
+// left returns how much of the peer timeout a rank has left to answer.
 func (h *hearing) left(rank int) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,19 +49,19 @@ func (h *hearing) left(rank int) time.Duration {
 }
 
 const (
-	// leastProbe is how long a worker may take to answer that has been silent for the peer timeout.
+	// leastProbe is how long a worker that was silent for the peer timeout may take to answer.
 	leastProbe = 250 * time.Millisecond
-	// mostProbe is how long another may take, until it is asked again.
+	// mostProbe is how long any other worker may take before it is asked again.
 	mostProbe = time.Second
 )
 
 // errUnanswered ends a probe.
 var errUnanswered = errors.New("no answer")
 
-// silent asks a rank whether it is there, and reports whether it has not answered for the peer timeout.
+// silent asks a rank for a sign of life, and reports whether it has not answered for the peer timeout.
 func (h *hearing) silent(ctx context.Context, rank int) bool {
 	began := time.Now()
-	limited, cancel := context.WithCancelCause(ctx) // where a deadline passes the node asks once more
+	limited, cancel := context.WithCancelCause(ctx) // not a deadline: after one the node asks once more
 	defer cancel(nil)
 	limit := time.AfterFunc(min(max(h.left(rank), leastProbe), mostProbe), func() { cancel(errUnanswered) })
 	defer limit.Stop()
@@ -79,7 +79,7 @@ func (h *hearing) gone(ctx context.Context, rank int) bool {
 	return h.left(rank) > 0 && h.job.node.Gone(ctx, h.job.workers[rank]) || h.silent(ctx, rank)
 }
 
-// anySilent asks ranks at once, and returns the first that is silent.
+// anySilent asks all ranks at the same time, and returns the first silent one.
 func (h *hearing) anySilent(ctx context.Context, ranks []int) (cluster.Task, bool) {
 	silent := make([]bool, len(ranks))
 	var asked sync.WaitGroup
@@ -95,11 +95,11 @@ func (h *hearing) anySilent(ctx context.Context, ranks []int) (cluster.Task, boo
 	return cluster.Task{}, false
 }
 
-// tick is how often a worker asks and tells, so that the others know soon after the peer timeout.
+// tick is how often a worker asks, so that a loss is noticed soon after the peer timeout.
 func (h *hearing) tick() time.Duration { return min(time.Second, h.job.silence()/8) }
 
-// listen ends a ring as soon as a worker of it is silent: the leader asks all others, and they ask the leader. Connections
-// alone notice a process that stands still later, and not within the timeouts that are short.
+// listen ends a ring as soon as one of its workers is silent. The leader asks all others, and they ask the leader.
+// Connections alone would notice a stopped process later than short timeouts demand.
 func (e *elastic) listen(g *collective.Group) {
 	var ranks []int
 	for _, rank := range e.ranks {
@@ -127,7 +127,7 @@ func (e *elastic) listen(g *collective.Group) {
 				why = fmt.Errorf("%v has not answered for %v: %w", t, e.job.silence(), cluster.ErrPeerLost)
 			}
 			if why != nil {
-				_ = g.Abort(why) // the step that is under way reports it
+				_ = g.Abort(why) // the step in progress reports it
 				return
 			}
 		}
@@ -153,7 +153,7 @@ func (e *elastic) tend(s Successor) {
 	})
 }
 
-// deposed is why this worker is not the chief any more, nil where it is, or never was.
+// deposed returns why this worker has stopped being the chief, nil if it is the chief or never was.
 func (e *elastic) deposed() error {
 	if err := e.lost.Load(); err != nil {
 		return *err

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Initial is the initial value of a variable of a model with that seed.
+// Initial returns the initial value of a variable, for a model with that seed.
 func Initial(name string, init models.Initializer, seed int64, t graph.Type) Fill {
 	key := models.Key(seed, name)
 	return func(dst *tensor.Tensor, first int) error {

@@ -18,8 +18,8 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// TokenVariable is the environment variable whose value, where set, every task
-// of a job requires of those that call it.
+// TokenVariable is the environment variable whose value, if set, every task of a job
+// requires from its callers.
 const TokenVariable = "GOESTIMATOR_JOB_TOKEN"
 
 // Job is this task's membership in a cluster: its node, and the key-value store that
@@ -30,8 +30,8 @@ type Job struct {
 	mu        sync.Mutex // guards store and leader, which change in an elastic job
 	store     store
 	leader    cluster.Task
-	own       *keyvalue.Store // of this task; nil where it never leads
-	workers   []cluster.Task  // by rank; nil where they are not known
+	own       *keyvalue.Store // this task's; nil if it never leads
+	workers   []cluster.Task  // by rank; nil if unknown
 	servers   []cluster.Task  // parameter servers
 	rank      int
 	links     *collective.Endpoint
@@ -40,15 +40,15 @@ type Job struct {
 	log       *slog.Logger
 }
 
-// store is the key-value store in all its parts.
+// store has all parts of the key-value store.
 type store interface {
 	keyvalue.KeyValue
 	keyvalue.Regrouper
 	keyvalue.Pulse
 }
 
-// Join makes this process the task of a cluster that its RunConfig names: it
-// listens at the task's address and serves the other tasks, until Close.
+// Join makes this process the task of a cluster that its RunConfig names. Until Close it
+// listens at the task's address and serves the other tasks.
 func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	j, err := open(rc, log, false)
 	if err != nil {
@@ -60,13 +60,13 @@ func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	return j, nil
 }
 
-// jobName is the name of the job that a task belongs to, "" for none. Programs that
-// read no config file take it from the environment, too.
+// jobName returns the name of the task's job, "" for none. Programs that read no config
+// file take it from the environment.
 func jobName(rc runconfig.RunConfig) string {
 	return cmp.Or(rc.JobID(), os.Getenv(runconfig.EnvName("run.job_id")))
 }
 
-// open listens, but serves nobody yet.
+// open listens, but does not serve yet.
 func open(rc runconfig.RunConfig, log *slog.Logger, anyJob bool) (*Job, error) {
 	return openAt(nil, rc, log, anyJob)
 }
@@ -92,16 +92,16 @@ func openAt(l net.Listener, rc runconfig.RunConfig, log *slog.Logger, anyJob boo
 	return j, err
 }
 
-// security is the security of the connections between tasks.
+// security returns how connections between tasks are secured.
 func (j *Job) security() cluster.Security { return Security(j.config.Connections()) }
 
-// Security is how a task's connections are secured, the job token of the environment included.
+// Security returns how a task's connections are secured, including the job token of the environment.
 func Security(rpc runconfig.RPC) cluster.Security {
 	return cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,
 		ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)}
 }
 
-// serve registers services, the key-value store among them on the leader, and begins.
+// serve registers services, on the leader including the key-value store, and begins to serve.
 func (j *Job) serve(services ...cluster.Service) error {
 	if self := j.node.Task(); j.leads() || j.elastic() {
 		j.own = keyvalue.NewStore(keyvalue.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
@@ -123,19 +123,19 @@ func (j *Job) serve(services ...cluster.Service) error {
 	return j.node.CheckOwn(ctx)
 }
 
-// ownTime bounds how long a task that starts looks whether another process answers at its address.
+// ownTime bounds how long a starting task checks whether another process answers at its address.
 const ownTime = 2 * time.Second
 
 // Close leaves the cluster.
 func (j *Job) Close() error { return j.node.Close() }
 
-// Rank is this task's number among those that train, -1 for others.
+// Rank returns this task's number among the tasks that train, -1 for others.
 func (j *Job) Rank() int { return j.rank }
 
-// leads reports whether this task holds the key-value store.
+// leads reports whether this task has the key-value store.
 func (j *Job) leads() bool { return j.node.Task() == j.leading() }
 
-// chief reports whether this task is the one that restores and saves.
+// chief reports whether this task restores and saves.
 func (j *Job) chief() bool {
 	if j.elastic() {
 		return j.leads()
@@ -143,7 +143,7 @@ func (j *Job) chief() bool {
 	return j.config.IsChief()
 }
 
-// chiefTask is the chief, where the workers are known.
+// chiefTask returns the chief, if the workers are known.
 func (j *Job) chiefTask() cluster.Task {
 	switch {
 	case j.elastic():
@@ -154,7 +154,7 @@ func (j *Job) chiefTask() cluster.Task {
 	return cluster.Task{}
 }
 
-// sessionTimeout is how long a task waits for the others when it starts.
+// sessionTimeout is how long a starting task waits for the others.
 func (j *Job) sessionTimeout() time.Duration {
 	return time.Duration(j.config.SessionCreationTimeoutSecs()) * time.Second
 }
@@ -173,15 +173,15 @@ func tasks(spec runconfig.ClusterSpec, job string) []cluster.Task {
 	return out
 }
 
-// workers lists the tasks that train by their ranks: the chief, then the workers.
+// workers lists the tasks that train, by rank: the chief, then the workers.
 func workers(spec runconfig.ClusterSpec) []cluster.Task {
 	out := tasks(spec, runconfig.Chief)
 	out = append(out, tasks(spec, runconfig.Master)...)
 	return append(out, tasks(spec, runconfig.Worker)...)
 }
 
-// leader is the task that holds the key-value store: the first parameter server, or
-// else the first worker.
+// leader returns the task with the key-value store: the first parameter server or, without
+// any, the first worker.
 func leader(servers, workers []cluster.Task) cluster.Task {
 	if len(servers) > 0 {
 		return servers[0]
@@ -192,8 +192,8 @@ func leader(servers, workers []cluster.Task) cluster.Task {
 	return cluster.Task{}
 }
 
-// damaged is the error of a task whose exchange with another was damaged, and that
-// is to be started again; nil where err is another.
+// damaged returns the error of a task whose communication with another was corrupted and
+// that must be started again; nil if err is any other error.
 func damaged(err error) error {
 	if !errors.Is(err, cluster.ErrDamaged) || errors.Is(err, ErrPeerLost) {
 		return nil
@@ -201,7 +201,7 @@ func damaged(err error) error {
 	return lost("this task has to be started again", err)
 }
 
-// lost turns the loss of a peer past its deadline into what callers act on.
+// lost turns the loss of a peer past its deadline into the error that callers act on.
 func lost(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, ErrPeerLost, err)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// kind is what is known of a strategy by its name, before one is made.
+// kind is what is known about a strategy from its name, before one is made.
 type kind struct {
 	make func(Config) (Strategy, error)
-	// replicas is how many of them make one step, among so many workers; nil: one.
+	// replicas returns how many replicas make one step, with that many workers; nil: one.
 	replicas func(c Config, workers int) int
 	lockstep bool // every task takes part in every step
 	servers  bool // the variables are on parameter servers
 }
 
-// The kinds of several processes; the second is that of a cluster with parameter servers that names none.
+// The kinds of several processes. The second is the default for a cluster with parameter servers.
 const (
 	multiWorkerName     = "multi_worker_mirrored"
 	parameterServerName = "parameter_server"
@@ -41,8 +41,8 @@ func newTPU(Config) (Strategy, error) {
 func (c Config) devicesInSync(int) int         { return c.localReplicas() }
 func (c Config) workersInSync(workers int) int { return workers * c.localReplicas() }
 
-// aggregated is how many replicas of so many workers make one step: the replicas of one worker, or of all workers whose
-// gradients are aggregated.
+// aggregated returns how many replicas make one step with that many workers: the replicas of one worker, or of all
+// workers whose gradients are aggregated.
 func (c Config) aggregated(workers int) int {
 	switch {
 	case !c.Sync:
@@ -53,7 +53,7 @@ func (c Config) aggregated(workers int) int {
 	return workers * c.localReplicas()
 }
 
-// ReplicasInSync is how many replicas make one step among so many workers, at least 1.
+// ReplicasInSync returns how many replicas, at least 1, make one step with that many workers.
 func (c Config) ReplicasInSync(workers int) int {
 	if n := kinds[c.Name].replicas; n != nil {
 		return n(c, workers)
@@ -64,8 +64,8 @@ func (c Config) ReplicasInSync(workers int) int {
 // Lockstep reports whether all workers take part in every step.
 func (c Config) Lockstep() bool { return kinds[c.Name].lockstep }
 
-// Inference is the config of evaluation and prediction in this process: on the replicas that training has here, or on one
-// device where the variables are on parameter servers; by another strategy where one is named.
+// Inference returns the config of evaluation and prediction in this process: own, if it names a strategy; else training's
+// local replicas or, if the variables are on parameter servers, one device.
 func (c Config) Inference(own runconfig.Strategy) Config {
 	c.Job = nil
 	if own.Name != "" && own.Name != "default" {
@@ -77,9 +77,9 @@ func (c Config) Inference(own runconfig.Strategy) Config {
 	return c
 }
 
-// InCluster returns the strategy of a cluster of so many workers and parameter
-// servers: as in tf.estimator, parameter servers are used where there are any and
-// nothing else was chosen. A strategy of one process is a mistake.
+// InCluster returns the strategy for a cluster with these numbers of workers and
+// parameter servers. As in tf.estimator, parameter servers are used if there are any and
+// nothing else was chosen. A strategy of a single process is a mistake.
 func (c Config) InCluster(workers, servers int) (runconfig.Strategy, error) {
 	k, s := kinds[c.Name], c.Strategy
 	var err error

@@ -11,32 +11,32 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// layout says which fetches of a gradient program are summed over replicas, and
-// how: dense ones element by element, sparse ones by joining their rows.
+// layout says which fetches of a gradient program are summed over replicas, and how:
+// dense ones element by element, sparse ones by concatenating their rows.
 type layout struct {
-	fetches []graph.Output // the caller's, then those below
-	dense   []int          // gradients, updates, and last the loss
+	fetches []graph.Output // the caller's, then the ones below
+	dense   []int          // gradients, updates, and the loss at the end
 	sparse  []pair
-	grads   [][]place // in the order of the TrainProgram's gradients: their lookups
-	updates []int     // of dense, in the order of the updates
-	args    []int     // of the step function; they are not summed
+	grads   [][]place // the lookups of each of the TrainProgram's gradients
+	updates []int     // index in dense of each update
+	args    []int     // arguments of the step function, which are not summed
 }
 
-// pair is a sparse gradient: rows and the ids that they belong to.
+// pair is a sparse gradient: rows and their ids.
 type pair struct{ rows, ids int }
 
-// place is where a gradient lies, or what one lookup makes of it: at an index of
-// sparse, or else of dense.
+// place is where a gradient, or the part from one lookup, is: at an index of sparse, or
+// else of dense.
 type place struct {
 	sparse  bool
 	index   int
-	byIndex bool           // as in lower.Slices
-	ids     *tensor.Tensor // of dense rows that are not of the whole table: the same in all replicas
-	apart   [][]int        // the places of ids, in lists without an id twice
+	byIndex bool           // see lower.Slices
+	ids     *tensor.Tensor // ids of dense rows that are only a part of the table, the same in all replicas
+	apart   [][]int        // indices of ids, in lists without duplicate ids
 }
 
-// newLayout lays out a program's results. The lookups of a sparse gradient stay
-// apart where a clip is to see each.
+// newLayout lays out a program's results. The lookups of a sparse gradient stay separate
+// if a clip must see each.
 func newLayout(p TrainProgram) (*layout, error) {
 	if !p.Loss.Valid() {
 		return nil, fmt.Errorf("train program: expected a loss")
@@ -74,7 +74,7 @@ func newLayout(p TrainProgram) (*layout, error) {
 	return l, b.Err()
 }
 
-// lookupsOf divides a gradient into its lookups; a dense one is the only one.
+// lookupsOf splits a gradient into its lookups; a dense gradient counts as one.
 func lookupsOf(g lower.Value) []lower.Value {
 	if !g.Sparse() {
 		return []lower.Value{g}
@@ -86,9 +86,9 @@ func lookupsOf(g lower.Value) []lower.Value {
 	return out
 }
 
-// place lays out a gradient of one lookup. Where the number of rows is not
-// proportional to the batch, it is made dense. If a clip must see the rows and
-// their indices are constants, its rows are summed like a dense gradient.
+// place lays out the gradient of one lookup. If the number of rows is not proportional to
+// the batch, the gradient is made dense. If a clip must see the rows and their indices are
+// constants, the rows are summed like a dense gradient.
 func (l *layout) place(b *graph.Builder, g lower.Value, clipped bool) (place, error) {
 	if !g.Sparse() {
 		return place{index: l.addDense(g.Output)}, nil
@@ -110,7 +110,7 @@ func (l *layout) place(b *graph.Builder, g lower.Value, clipped bool) (place, er
 	return place{index: l.addDense(lower.Densify(b, "replica/", g))}, nil
 }
 
-// placesApart lists the places where ids come for the first time, for the second, and so on.
+// placesApart lists the indices of the first occurrences of ids, of the second ones, and so on.
 func placesApart(ids []int64) [][]int {
 	var out [][]int
 	seen := map[int64]int{}
@@ -124,7 +124,7 @@ func placesApart(ids []int64) [][]int {
 	return out
 }
 
-// constantOf returns the value of an output that depends on no feed and no variable, else nil.
+// constantOf returns the value of an output that depends on no feed or variable, else nil.
 func constantOf(g *graph.Graph, o graph.Output) (*tensor.Tensor, error) {
 	for n := range reachable([]graph.Output{o}, nil) {
 		if n.Op == "Placeholder" || n.Op == "VarHandleOp" {
@@ -149,8 +149,8 @@ func constantOf(g *graph.Graph, o graph.Output) (*tensor.Tensor, error) {
 	return p.Value(0).Clone(), nil
 }
 
-// joins reports whether the rows of several replicas make one sparse value: as many
-// as one replica would have for all their batches.
+// joins reports whether the rows of several replicas can be concatenated to one sparse
+// value: as many rows as one replica would have for all batches.
 func joins(s lower.Slices) bool {
 	d := s.Indices.Shape().Dims
 	return len(d) == 1 && d[0].PerBatch > 0 && d[0].Const == 0
@@ -166,7 +166,7 @@ func (l *layout) addDense(o graph.Output) int {
 	return len(l.dense) - 1
 }
 
-// types are the types of the tensors that l.dense fetches.
+// types returns the types of the tensors that l.dense fetches.
 func (l *layout) types() []graph.Type {
 	var out []graph.Type
 	for _, i := range l.dense {

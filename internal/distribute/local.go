@@ -27,7 +27,7 @@ func newOneDevice(c Config) (Strategy, error) {
 	return newLocal(c, dev)
 }
 
-// newLocal returns a strategy on dev, which it closes in the end.
+// newLocal returns a strategy on dev, which the strategy closes.
 func newLocal(c Config, dev device.Device) (Strategy, error) {
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
@@ -38,13 +38,13 @@ func newLocal(c Config, dev device.Device) (Strategy, error) {
 
 var _ Strategy = (*local)(nil)
 
-// Name is "default" or "one_device", or that of a strategy that has one replica.
+// Name is "default", "one_device", or the name of a strategy that has a single replica.
 func (l *local) Name() string { return cmp.Or(l.config.Name, "default") }
 
-// Replicas is one.
+// Replicas returns one replica.
 func (l *local) Replicas() Replicas { return Replicas{InSync: 1, Local: 1} }
 
-// Variables are on the device.
+// Variables returns the variables, which are on the device.
 func (l *local) Variables() Variables { return deviceVariables{l.vars} }
 
 // Snapshot copies the variables.
@@ -52,7 +52,7 @@ func (l *local) Snapshot(context.Context) (*Snapshot, error) {
 	return deviceVariables{l.vars}.snapshot()
 }
 
-// Close frees the variables; others may use the device.
+// Close frees the variables, and closes the device, which others may still use.
 func (l *local) Close() error { return errors.Join(l.vars.Close(), l.dev.Close()) }
 
 // Train appends the optimizer to the program's graph, so that a step is one program run.
@@ -98,7 +98,7 @@ type localStepper struct {
 	program *engine.Program
 	dev     device.Device
 	rate    int // index of the learning rate among the fetches, -1 for none
-	step    int // and of the global step as it was before
+	step    int // index of the global step before the update
 }
 
 // Step runs the program on one batch.
@@ -113,12 +113,12 @@ func (s *localStepper) Step(ctx context.Context, in Step) (Outcome, error) {
 	return s.outcome(in), nil
 }
 
-// outcome is that of a training step whose fetches were read.
+// outcome returns the outcome of a training step whose fetches were read.
 func (s *localStepper) outcome(in Step) Outcome {
 	return Outcome{GlobalStep: tensor.Values[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}
 }
 
-// Placement tells where the program runs.
+// Placement returns where the program runs.
 func (s *localStepper) Placement() Placement { return placementOf(s.program, s.dev) }
 
 // Value returns fetch i of the last step.

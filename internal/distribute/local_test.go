@@ -46,7 +46,7 @@ func square(b *graph.Builder) TrainProgram {
 	}
 }
 
-// TestContract holds what every strategy of one process does, on every device.
+// TestContract checks what every strategy of one process must do, on every device.
 func TestContract(t *testing.T) {
 	for _, c := range []Config{{}, on("default", ""), on("one_device", ""), on("one_device", "/cpu:0"), {CheckNumerics: true}} {
 		for _, dev := range []func() device.Device{device.NewHost, device.NewFake} {
@@ -65,7 +65,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// on is the config of a strategy on a device.
+// on returns the config of a strategy on a device.
 func on(name, device string) Config {
 	return Config{Strategy: runconfig.Strategy{Name: name, Device: device}}
 }
@@ -136,7 +136,7 @@ func checkStrategy(t *testing.T, s Strategy) {
 	}
 }
 
-// TestThreadsOfKernels: the last strategy says how many threads kernels have, 0 as many as there are cores.
+// TestThreadsOfKernels: the last strategy sets the number of threads of kernels; 0: one per core.
 func TestThreadsOfKernels(t *testing.T) {
 	for _, c := range []struct{ threads, want int }{{1, 1}, {0, runtime.GOMAXPROCS(0)}} {
 		s, err := New(Config{Threads: c.threads})

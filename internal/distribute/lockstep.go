@@ -6,26 +6,26 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// lockstep is what the tasks that make each step together do of it.
+// lockstep is the part of a step that tasks make together.
 type lockstep interface {
 	// rank is this task's number among them.
 	rank() int
-	// tasks is how many they are.
+	// tasks is the number of tasks.
 	tasks() int
-	// begin starts the reduction of a step to which this task brings s.
+	// begin starts the reduction of a step, to which this task contributes s.
 	begin(ctx context.Context, s *sums, in Step) error
-	// ready reports that dense result i of this task is complete. The results of a task
-	// without batches are complete from the beginning.
+	// ready says that dense result i of this task is complete. The results of a task without
+	// batches are complete from the beginning.
 	ready(i int)
-	// wait returns when s holds the sums over all tasks.
+	// wait returns when s has the sums over all tasks.
 	wait(ctx context.Context, s *sums) error
-	// tally adds what the step function collected in all tasks to t, after wait.
+	// tally adds to t what the step function collected in all tasks. It is called after wait.
 	tally(ctx context.Context, t *optimizers.Tally) error
 	// abort ends a step that failed here, for all tasks, and returns why.
 	abort(err error) error
 }
 
-// alone is the lock step of a single task.
+// alone is the lockstep of a single task.
 type alone struct{}
 
 func (alone) rank() int                                { return 0 }

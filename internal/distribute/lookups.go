@@ -12,16 +12,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lookup is a variable that the program reads only by rows whose ids follow from
-// the features: GatherV2 along axis 0. Its rows are fed in the gather's place.
+// lookup is a variable that the program reads only by rows (GatherV2 along axis 0) whose
+// ids depend only on the features. Its rows are fed in place of the gather.
 type lookup struct {
 	variable string
 	ids      graph.Output
 	rows     graph.Output // of the gather
 }
 
-// idsOf are the indices of a gather, before it raised the negative ones, if their
-// rows are not used.
+// idsOf returns the indices of a gather. If the rows of negative ids are not used, these
+// are the indices before negative ones were replaced.
 func idsOf(gather *graph.Node) graph.Output {
 	ids := gather.Inputs[1]
 	if gather.Bool(graph.NegativeLeftOut) && ids.Node.Op == "Maximum" && len(ids.Node.Inputs) == 2 {
@@ -30,12 +30,12 @@ func idsOf(gather *graph.Node) graph.Output {
 	return ids
 }
 
-// smallTable is up to how many bytes a table is read whole: it comes with the answer to a push, and its rows
-// would take a request of their own.
+// smallTable is the size in bytes up to which a table is read whole: it comes with the response to a push, while
+// its rows would need a separate request.
 const smallTable = 4 << 10
 
-// findLookups returns the lookups of variables where the program reads
-// nothing else, for variables with a sparse gradient.
+// findLookups returns the lookups of variables with a sparse gradient that the program
+// reads only by lookups.
 func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 	sparse := map[string]bool{}
 	i := 0
@@ -48,7 +48,7 @@ func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
 	return lookupsIn(fetches, func(name string) bool { return sparse[name] })
 }
 
-// lookupsIn returns the lookups of the variables that of chooses, where fetches read nothing else of them.
+// lookupsIn returns the lookups of the variables that of selects, if fetches read them only by lookups.
 func lookupsIn(fetches []graph.Output, of func(variable string) bool) []lookup {
 	live := reachable(fetches, nil)
 	var out []lookup
@@ -69,8 +69,7 @@ func lookupsIn(fetches []graph.Output, of func(variable string) bool) []lookup {
 	return out
 }
 
-// reachable are the nodes that the outputs depend on, in no order; the search ends at the nodes of
-// stop.
+// reachable returns the nodes that the outputs depend on, in no order. The search ends at the nodes in stop.
 func reachable(outputs []graph.Output, stop map[*graph.Node]bool) map[*graph.Node]bool {
 	seen := map[*graph.Node]bool{}
 	var todo []*graph.Node
@@ -99,7 +98,7 @@ func reachable(outputs []graph.Output, stop map[*graph.Node]bool) map[*graph.Nod
 	return seen
 }
 
-// readsOf are the nodes that read each variable.
+// readsOf returns the nodes that read each variable.
 func readsOf(live map[*graph.Node]bool) map[string][]*graph.Node {
 	reads := map[string][]*graph.Node{}
 	for n := range live {
@@ -111,7 +110,7 @@ func readsOf(live map[*graph.Node]bool) map[string][]*graph.Node {
 	return reads
 }
 
-// onlyGathered returns the lookups of a variable if all its reads serve nothing else.
+// onlyGathered returns the lookups of a variable if all its reads are for lookups.
 func onlyGathered(name string, reads []*graph.Node, live map[*graph.Node]bool, fetches []graph.Output) ([]lookup, bool) {
 	var out []lookup
 	for _, o := range fetches {
@@ -154,9 +153,9 @@ func readsVariables(o graph.Output) bool {
 // lookups fetches the rows that a batch needs.
 type lookups struct {
 	list    []lookup
-	program *engine.Program  // computes the ids; nil where there is no lookup
+	program *engine.Program  // computes the ids; nil without lookups
 	rows    []*tensor.Tensor // by lookup
-	ids     [][]int64        // likewise: negative ones have no row
+	ids     [][]int64        // by lookup; negative ids have no row
 }
 
 // newLookups compiles the program that computes the ids of a batch.
@@ -169,7 +168,7 @@ func newLookups(t Program, list []lookup) (*lookups, error) {
 	for _, x := range list {
 		ids = append(ids, x.ids)
 	}
-	// On the host, which sends them; they depend on no variable.
+	// On the host, which sends the ids; they depend on no variable.
 	host := device.NewHost()
 	none, err := engine.NewVariables(host)
 	if err != nil {
@@ -179,7 +178,7 @@ func newLookups(t Program, list []lookup) (*lookups, error) {
 	return l, err
 }
 
-// fed are the nodes in whose place rows are fed, and another one.
+// fed returns the nodes in place of which rows are fed, and other.
 func (l *lookups) fed(other *graph.Node) map[*graph.Node]bool {
 	fed := map[*graph.Node]bool{other: true}
 	for _, x := range l.list {
@@ -218,7 +217,7 @@ func (l *lookups) close() error {
 	return l.program.Close()
 }
 
-// request says which rows a batch needs; the ids program has run on it.
+// request returns the rows that a batch needs, after the program for ids has run on it.
 func (l *lookups) request() []ps.Rows {
 	var out []ps.Rows
 	for i, x := range l.list {
@@ -235,7 +234,7 @@ func (l *lookups) request() []ps.Rows {
 	return out
 }
 
-// resized returns a tensor of that shape, in the old one's memory where it is large enough.
+// resized returns a tensor of that shape, in the memory of t if it is large enough.
 func resized(t *tensor.Tensor, d tensor.DType, shape []int) *tensor.Tensor {
 	n := tensor.NumElements(shape) * d.Size()
 	if t == nil || cap(t.Bytes) < n {
@@ -250,7 +249,7 @@ func int64s(t *tensor.Tensor) []int64 {
 	if t.DType == tensor.Int64 && t.Len() > 0 {
 		return tensor.Values[int64](t)
 	}
-	out := make([]int64, t.Len()) // not nil, which would say that there are no ids but all rows
+	out := make([]int64, t.Len()) // not nil, which would mean all rows
 	for i, id := range tensor.Values[int32](t) {
 		out[i] = int64(id)
 	}

@@ -52,7 +52,7 @@ func (b *tables) norm(name string, x graph.Output) graph.Output {
 	return b.Op("L2Loss", name, graph.Type{DType: tensor.Float64}, graph.Attrs{"T": tensor.Float64}, x)
 }
 
-// TestFindLookups: tables with a sparse gradient are looked up where only rows are read, in the order of the gathers' names.
+// TestFindLookups: tables with a sparse gradient are looked up if only rows are read, in the order of the gathers' names.
 func TestFindLookups(t *testing.T) {
 	b := newTables()
 	var fetches []graph.Output

@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// lossScale is a loss scale that changes, where each variable is updated by
-// itself: a worker decides whether its gradients are pushed, and pushes the
-// scale. Of workers that push at the same time the last one's counts.
+// lossScale is a loss scale that changes, for variables that are updated separately. A
+// worker decides whether to push its gradients, and pushes the scale. If workers push at
+// the same time, the last scale wins.
 type lossScale struct {
 	flag  graph.Output // bool: the gradients are finite
 	next  []update.Next
 	first int // fetch of the flag; the fetches of next follow
 }
 
-// unscale takes the loss scale out of a program's gradients and update.
+// unscale removes the loss scale from a program's gradients and update.
 func unscale(t TrainProgram) (TrainProgram, *lossScale, error) {
 	if t.Train.Step != nil {
 		return t, nil, nil
@@ -32,7 +32,7 @@ func unscale(t TrainProgram) (TrainProgram, *lossScale, error) {
 	return t, &lossScale{flag: u.Finite, next: u.State}, nil
 }
 
-// fetch adds what is needed of each step to a layout. A nil receiver needs nothing.
+// fetch adds what each step needs to a layout. A nil receiver needs nothing.
 func (s *lossScale) fetch(l *layout) {
 	if s == nil {
 		return
@@ -43,12 +43,12 @@ func (s *lossScale) fetch(l *layout) {
 	}
 }
 
-// finite reports whether the gradients of a step are to be pushed; value returns a fetch.
+// finite reports whether to push the gradients of a step; value returns a fetch.
 func (s *lossScale) finite(value func(int) *tensor.Tensor) bool {
 	return s == nil || tensor.Values[bool](value(s.first))[0]
 }
 
-// assign appends what a step makes of the scale.
+// assign appends a step's changes of the scale.
 func (s *lossScale) assign(to []ps.Assignment, value func(int) *tensor.Tensor) []ps.Assignment {
 	if s == nil {
 		return to

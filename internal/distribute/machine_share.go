@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// neighbours is this process among those that train on its machine.
+// neighbours is this process's place among the processes that train on its machine.
 type neighbours struct {
 	rank  int // -1: not known
 	count int // 0: not known
-	each  int // GPUs that the launcher has promised each of them; 0: it has promised none
+	each  int // GPUs that the launcher has promised each process; 0: none
 }
 
-// launchers are the environment variables by which launchers number the processes of a machine: torchrun and
+// launchers are the environment variables with which launchers number the processes of a machine: torchrun and
 // `goestimator launch`, Slurm, Open MPI.
 var launchers = []struct{ rank, count, each string }{
 	{"LOCAL_RANK", "LOCAL_WORLD_SIZE", ""},
@@ -21,7 +21,7 @@ var launchers = []struct{ rank, count, each string }{
 	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
 }
 
-// findNeighbours reads them.
+// findNeighbours reads the variables of launchers.
 func findNeighbours(getenv func(string) string) neighbours {
 	for _, l := range launchers {
 		rank, ok := number(getenv(l.rank))
@@ -32,14 +32,14 @@ func findNeighbours(getenv func(string) string) neighbours {
 		n.count, _ = number(getenv(l.count))
 		n.each, _ = number(getenv(l.each))
 		if n.count <= rank {
-			n.count = 0 // it cannot be
+			n.count = 0 // invalid
 		}
 		return n
 	}
 	return neighbours{rank: -1}
 }
 
-// counts is a number, or Slurm's form for as many on each of several nodes: 4(x2).
+// counts matches a number, or Slurm's form for the same number on several nodes: 4(x2).
 var counts = regexp.MustCompile(`^(\d{1,4})(\(x\d+\))?$`)
 
 func number(text string) (int, bool) {
@@ -51,16 +51,16 @@ func number(text string) (int, bool) {
 	return n, err == nil
 }
 
-// share returns which of so many GPUs this process takes. They are divided among the processes of the machine;
-// where there are more processes, they share GPUs. A process that does not know how many there are takes one, or
-// as many as it wants; one that does not know its number takes all.
+// share returns which of the machine's GPUs this process takes. They are divided among the processes of the machine;
+// more processes than GPUs share them. A process that does not know the number of processes takes want GPUs, or one.
+// A process that does not know its own number takes all.
 func (n neighbours) share(gpus, want int) []int {
 	each := n.each
 	if each == 0 && n.count == 0 {
 		each = max(want, 1)
 	}
 	switch {
-	case n.rank < 0 || gpus == 0 || n.each >= gpus: // a launcher that promises GPUs may show no others
+	case n.rank < 0 || gpus == 0 || n.each >= gpus: // a launcher that promises GPUs may show only these
 		return numbers(0, gpus)
 	case each > 0 && (n.rank+1)*each <= gpus:
 		return numbers(n.rank*each, (n.rank+1)*each)
@@ -70,7 +70,7 @@ func (n neighbours) share(gpus, want int) []int {
 	return numbers(n.rank%gpus, n.rank%gpus+1)
 }
 
-// numbers are those from first up to end.
+// numbers returns the numbers from first to end-1.
 func numbers(first, end int) []int {
 	var out []int
 	for i := first; i < end; i++ {
@@ -79,8 +79,8 @@ func numbers(first, end int) []int {
 	return out
 }
 
-// ownGPUs are the numbers of the GPUs that this process takes for replicas: all that are visible or, of a
-// strategy of several processes, its share of them.
+// ownGPUs returns the numbers of the GPUs that this process takes for replicas: all visible ones or, for a strategy of
+// several processes, its share.
 func (c Config) ownGPUs() []int {
 	count := c.devices().Count()
 	switch c.Name {

@@ -14,7 +14,7 @@ func hideLaunchers(t *testing.T) {
 	}
 }
 
-// TestShareOfMachine: which GPUs a process takes, by what its launcher says.
+// TestShareOfMachine: which GPUs a process takes, depending on its launcher.
 func TestShareOfMachine(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string
@@ -51,7 +51,7 @@ func TestShareOfMachine(t *testing.T) {
 	}
 }
 
-// TestSharesAreDivided: where a launcher says how many processes there are, and there are GPUs for all, each GPU is of one.
+// TestSharesAreDivided: if a launcher sets the number of processes, and there are GPUs for all, each GPU belongs to one process.
 func TestSharesAreDivided(t *testing.T) {
 	for gpus := 1; gpus <= 8; gpus++ {
 		for count := 1; count <= gpus; count++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// mirror is copies, on a GPU, of central variables that a replica's program reads.
+// mirror has copies, on a GPU, of the central variables that a replica's program reads.
 type mirror struct {
 	central, copies *engine.Variables
 	values          map[string]*tensor.Tensor
@@ -33,7 +33,7 @@ func newMirror(central *engine.Variables, dev device.Device, fetches []graph.Out
 	return m, nil
 }
 
-// refresh brings the copies to the central values.
+// refresh updates the copies to the central values.
 func (m *mirror) refresh() error {
 	for name, t := range m.values {
 		if err := m.central.ReadAt(name, t.Bytes, 0); err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// multiWorker is multi_worker_mirrored: every worker has a copy of the variables,
-// and all make each step together, reducing gradients in a ring.
+// multiWorker is multi_worker_mirrored: every worker has a copy of the variables, and all
+// make each step together and reduce gradients in a ring.
 type multiWorker struct {
 	*replicated
 	job        *Job
 	ring       *ring
 	generation int64
-	settings   []byte         // what the workers compare, as it is sent
-	members    []cluster.Task // of the present ring, by their ranks in it
-	elastic    *elastic       // nil: all workers are its members
+	settings   []byte         // what the workers compare, in encoded form
+	members    []cluster.Task // of the current ring, by their ranks in it
+	elastic    *elastic       // nil: all workers are members
 	functions  int            // programs that were planned
 }
 
@@ -37,8 +37,8 @@ var (
 	_ Elastic  = (*multiWorker)(nil)
 )
 
-// newMultiWorker returns multi_worker_mirrored, whose workers have a replica on each of their GPUs; in a process
-// alone it is mirrored.
+// newMultiWorker returns multi_worker_mirrored, whose workers have a replica on each of their GPUs. In a single process
+// it is mirrored.
 func newMultiWorker(c Config) (Strategy, error) {
 	if c.Job == nil || len(c.Job.workers) < 2 {
 		return newMirrored(c)
@@ -67,12 +67,12 @@ func newMultiWorker(c Config) (Strategy, error) {
 	return m, nil
 }
 
-// Replicas are as many in every worker.
+// Replicas are the same number in every worker.
 func (m *multiWorker) Replicas() Replicas {
 	return Replicas{InSync: len(m.job.workers) * m.replicas, Local: m.replicas, Lockstep: true}
 }
 
-// Plan records what is trained, for the workers to compare.
+// Plan records the programs for the workers to compare.
 func (m *multiWorker) Plan(programs ...TrainProgram) error {
 	if len(programs) > 1 && m.workers.devices != nil {
 		return runconfig.Mistake(fmt.Errorf("strategy %s: %d functions train: GPUs of workers take the means of one: set strategy.device to /cpu:0, or make one function of them (optimizers.MinimizeEach)", m.Name(), len(programs)))
@@ -86,7 +86,7 @@ func (m *multiWorker) Plan(programs ...TrainProgram) error {
 	return nil
 }
 
-// Train prepares a step. A second program that is not planned is another build of the first.
+// Train prepares a step. A second program that was not planned is another build of the first.
 func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
 	if m.settings == nil {
 		if err := m.Plan(p); err != nil {
@@ -125,7 +125,7 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 		if err := m.form(limited); err != nil {
 			return Notes{}, m.apart(ctx, timeout, err)
 		}
-		// As long as the others are there it may take its time.
+		// It may take any time, as long as the others are there.
 		notes, err := m.agree(ctx, restore)
 		if !errors.Is(err, ErrSessionLost) {
 			return notes, err
@@ -141,8 +141,8 @@ func (m *multiWorker) synchronize(ctx context.Context, restore func() (Notes, er
 	}
 }
 
-// apart is the error of workers that did not come together in time, with the
-// names of those that are known to be missing.
+// apart returns the error of workers that did not come together in time, with the names
+// of workers known to be missing.
 func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err error) error {
 	if harm := damaged(err); harm != nil {
 		return harm
@@ -168,7 +168,7 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 	return lost(what, err)
 }
 
-// agree decides how gradients travel, and takes the chief's variables and notes.
+// agree decides how gradients are reduced, and takes the chief's variables and notes.
 func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
 	if err := m.workers.meet(ctx, m.ring.group, m.members); err != nil {
@@ -193,14 +193,14 @@ func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) 
 	return notes, err
 }
 
-// handout is what one worker of a ring gives all others.
+// handout is what one worker of a ring gives to all others.
 type handout struct {
 	from  int   // its rank in the ring
 	notes Notes // that it has
 	has   bool  // this worker has the same variables already
 }
 
-// share gives all workers the variables and notes of one.
+// share gives all workers the variables and notes of one worker.
 func (m *multiWorker) share(ctx context.Context, h handout) (Notes, error) {
 	mine := h.from == m.ring.group.Rank()
 	var text []byte
@@ -243,7 +243,7 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return s, err
 	}
-	if m.elastic != nil { // all inputs stand where this one does
+	if m.elastic != nil { // all inputs are at the position of this one
 		s.Notes.Workers = m.elastic.began
 		return s, nil
 	}
@@ -263,7 +263,7 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-// Paces are those that came with the last step.
+// Paces returns the times that came with the last step.
 func (m *multiWorker) Paces(context.Context) ([]Pace, error) {
 	return pacesOf(m.job.workers, m.ring.secs), nil
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// Drain has nothing to wait for: all workers made the same steps.
+// Drain does nothing: all workers have made the same steps.
 func (m *multiWorker) Drain(context.Context, bool) error { return nil }
 
-// Finish keeps the workers together until the chief has saved the last state
-// and all have heard of it.
+// Finish keeps the workers together until the chief has saved the last state and all know
+// that.
 func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 	saved, left := fmt.Sprintf("finished/%d", m.generation), func(rank int) string { return fmt.Sprintf("left/%d/%d", m.generation, rank) }
 	if m.job.chief() {
@@ -52,11 +52,11 @@ func (m *multiWorker) Finish(ctx context.Context, over bool) error {
 	}
 }
 
-// leaveTime is how long workers that have to end soon are waited for.
+// leaveTime is how long to wait for workers that have to end soon.
 const leaveTime = 3 * time.Second
 
-// awaitLeaving gives the others time to do what they do at the end: where the
-// chief was gone they could not know that all went well.
+// awaitLeaving gives the others time to finish: if the chief were gone, they could not
+// know that all went well.
 func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(rank int) string) error {
 	limit := leaveTime
 	if over {
@@ -79,7 +79,7 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 	}
 }
 
-// staying are the workers that have not said that they leave.
+// staying returns the workers that have not said that they leave.
 func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) ([]cluster.Task, error) {
 	late, err := m.job.late(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *multiWorker) staying(ctx context.Context, left func(rank int) string) (
 	var out []cluster.Task
 	for rank, task := range m.job.workers {
 		if !slices.Contains(late, task) || !slices.Contains(m.members, task) {
-			continue // it was started again, and knows of the end, or it left before
+			continue // it was restarted and knows of the end, or has left before
 		}
 		_, ok, err := m.job.store.Get(ctx, left(rank))
 		if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/settings"
 )
 
-// form meets the other workers, until ctx ends.
+// form forms a ring with the other workers, until ctx ends.
 func (m *multiWorker) form(ctx context.Context) error {
 	if err := errors.Join(m.workers.leave(), m.ring.close()); err != nil {
 		return err
 	}
 	poll := membersPoll
 	if m.elastic != nil {
-		poll = membersPoll / 5 // nobody has to start a process
+		poll = membersPoll / 5 // no process has to start
 	}
 	var refused error // why this worker could not take the chief's place
 	for {
@@ -43,11 +43,11 @@ func (m *multiWorker) form(ctx context.Context) error {
 	}
 }
 
-// longestCall is how long the others are waited for in a step, at least: one may
-// evaluate or export between two steps. That it is alive is looked after otherwise.
+// longestCall is the least time to wait for others in a step: one may evaluate or export
+// between two steps. Whether it is alive is checked elsewhere.
 const longestCall = 10 * time.Minute
 
-// hopeless reports errors that forming the ring again does not help against.
+// hopeless reports errors for which forming the ring again does not help.
 func hopeless(err error) bool {
 	for _, final := range []error{ErrDiffer, collective.ErrMismatch, keyvalue.ErrSuperseded, keyvalue.ErrInvalid, cluster.ErrRefused, cluster.ErrDamaged} {
 		if errors.Is(err, final) {
@@ -57,10 +57,10 @@ func hopeless(err error) bool {
 	return false
 }
 
-// ringName is what the ring of all workers is called on the key-value store.
+// ringName is the name of the ring of all workers on the key-value store.
 const ringName = "workers"
 
-// formOnce asks for the next generation and links up with its workers.
+// formOnce asks for the next generation and connects to its workers.
 func (m *multiWorker) formOnce(ctx context.Context) error {
 	if err := m.nextGeneration(ctx); err != nil {
 		return err
@@ -80,8 +80,8 @@ func (m *multiWorker) formOnce(ctx context.Context) error {
 	return err
 }
 
-// formTime is how long workers of an elastic job are waited for that have just come: one that is lost meanwhile
-// has to be done without.
+// formTime is how long to wait for workers of an elastic job that have just come, since one may be lost in the
+// meantime.
 const formTime = 15 * time.Second
 
 // nextGeneration learns which workers make the next ring, and compares their settings.
@@ -103,8 +103,8 @@ func (m *multiWorker) nextGeneration(ctx context.Context) error {
 	return nil
 }
 
-// nextElastic is nextGeneration where workers go and come. One with other settings than
-// the job's ends, and the others go on without it.
+// nextElastic is nextGeneration for elastic workers. A worker with other settings than the
+// job's ends, and the others continue without it.
 func (m *multiWorker) nextElastic(ctx context.Context) error {
 	e := m.elastic
 	if err := m.succeed(ctx); err != nil {
@@ -117,7 +117,7 @@ func (m *multiWorker) nextElastic(ctx context.Context) error {
 	if err := m.job.own.Set(ctx, leaderKey, []byte(m.job.leading().String())); err != nil {
 		return err
 	}
-	// A process of this worker before may have said that it left.
+	// An earlier process of this worker may have said that it left.
 	if _, err := m.job.store.Beat(ctx, keyvalue.Beat{Rank: m.job.rank}); err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func (m *multiWorker) nextElastic(ctx context.Context) error {
 	return nil
 }
 
-// settledBy returns the place of the one whose settings are the job's: the first of the latest generation,
-// so that who comes later has no say in it.
+// settledBy returns the index of the worker whose settings are the job's: the first one of the latest generation, so
+// that late workers do not decide.
 func settledBy(all []proposal) int {
 	latest := 0
 	for i, p := range all {
@@ -152,13 +152,13 @@ func settledBy(all []proposal) int {
 	return latest
 }
 
-// settled is a worker with its settings.
+// settled is a worker and its settings.
 type settled struct {
 	task cluster.Task
 	text []byte
 }
 
-// compare fails where a worker has other settings than the first.
+// compare returns an error if a worker has other settings than the first one.
 func compare(mine, first settled) error {
 	if bytes.Equal(mine.text, first.text) {
 		return nil
@@ -171,7 +171,7 @@ func compare(mine, first settled) error {
 	return &settings.DifferError{Mine: mine.task.String(), Theirs: first.task.String(), Differences: m.Differences(f)}
 }
 
-// nextGeneration asks the leader, a new one where it came back without its state.
+// nextGeneration asks the leader, which may have come back without its state.
 func (j *Job) nextGeneration(ctx context.Context, g keyvalue.Gather, after int64) (keyvalue.Generation, error) {
 	next, err := j.store.NextGeneration(ctx, g, after)
 	if errors.Is(err, keyvalue.ErrLeaderReset) {

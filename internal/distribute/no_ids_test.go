@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A batch without any id has a sparse gradient without rows: nil ids would say
-// that the gradient is dense.
+// A batch without ids has a sparse gradient without rows: nil ids would mean that the
+// gradient is dense.
 func TestNoIDsAreNotNil(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.Int32, tensor.Int64} {
 		if ids := present(int64s(tensor.New(d, 0))); ids == nil || len(ids) != 0 {

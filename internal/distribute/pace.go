@@ -10,37 +10,37 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
-// Paced is a strategy that knows how long a step takes each of its workers.
+// Paced is a strategy that measures how long a step takes each worker.
 type Paced interface {
-	// Paces returns the workers' times by rank: this task's, and the others' that were
-	// reported.
+	// Paces returns the workers' times by rank: this task's, and those that other
+	// tasks have reported.
 	Paces(ctx context.Context) ([]Pace, error)
 }
 
-// Pace is the time that a step takes one worker by itself: reading the input,
-// computing, exchanging with parameter servers, but not waiting for other workers.
+// Pace is the time that a step takes one worker: reading the input, computing, and
+// communicating with parameter servers, but not waiting for other workers.
 type Pace struct {
 	Worker cluster.Task
 	Secs   float64 // moving mean over about 50 steps
 }
 
-// paceSteps is over how many steps the mean moves.
+// paceSteps is the number of steps of the moving mean.
 const paceSteps = 50
 
-// pace measures the steps of this worker. One goroutine adds, others may read.
+// pace measures the steps of this worker. One goroutine adds; others may read.
 type pace struct {
 	steps int
 	bits  atomic.Uint64
 }
 
-// add takes in a step.
+// add adds the time of a step.
 func (p *pace) add(d time.Duration) {
 	p.steps = min(p.steps+1, paceSteps)
 	mean := p.secs()
 	p.bits.Store(math.Float64bits(mean + (d.Seconds()-mean)/float64(p.steps)))
 }
 
-// secs is the mean, 0 before the first step.
+// secs returns the mean, 0 before the first step.
 func (p *pace) secs() float64 { return math.Float64frombits(p.bits.Load()) }
 
 // pacesOf returns the paces of the tasks whose times are known.

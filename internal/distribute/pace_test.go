@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
-// TestPaceIsAMovingMean: of all steps at first, then of about 50.
+// TestPaceIsAMovingMean: over all steps at first, then over about 50.
 func TestPaceIsAMovingMean(t *testing.T) {
 	var p pace
 	if p.secs() != 0 {
@@ -40,8 +40,8 @@ func TestPaceIsAMovingMean(t *testing.T) {
 	}
 }
 
-// TestPacesOfMembers: workers that are lost, have left or have reported nonsense are left
-// out.
+// TestPacesOfMembers: workers that are lost, have left or have reported invalid times are
+// left out.
 func TestPacesOfMembers(t *testing.T) {
 	member := func(index int, state keyvalue.State, secs float64) keyvalue.Member {
 		return keyvalue.Member{Peer: cluster.Peer{Task: cluster.Task{Job: "worker", Index: index}}, Rank: index, State: state, StepSecs: secs}

@@ -17,33 +17,33 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Sessions remembers which session on the parameter servers is the job's, so
-// that a chief that was started again takes over its own and no other.
+// Sessions remembers the job's session on the parameter servers, so that a restarted
+// chief takes over this session and no other.
 type Sessions interface {
-	// Session returns what SetSession was given last, "" for nothing.
+	// Session returns the last argument of SetSession, "" for none.
 	Session() (string, error)
 	SetSession(id string) error
 }
 
-// parameterServer keeps variables on ps tasks. Workers pull values, compute
-// gradients and push them; the optimizer runs next to the variables.
+// parameterServer keeps variables on ps tasks. Workers pull values, compute gradients
+// and push them. The optimizer runs where the variables are.
 type parameterServer struct {
 	config   Config
 	job      *Job
 	client   *ps.Client
 	plan     *ps.Plan
-	last     int64 // the global step that training ends at; 0: none is given
+	last     int64 // the global step at which training ends; 0: not set
 	vars     *remoteVariables
 	devs     []device.Device // of this worker's replicas
-	copies   workerCopies    // of what their programs read whole
+	copies   workerCopies    // of the variables that their programs read whole
 	presence *keyvalue.Presence
-	began    time.Time // of training here
-	stepped  bool      // a synchronous step was made since
-	step     int64     // the latest that this task knows of
+	began    time.Time // when training began here
+	stepped  bool      // a synchronous step was made since then
+	step     int64     // the latest step that this task knows
 	pace     pace
-	forget   map[*workerStep]func() // drop what steppers fetched ahead
-	copied   map[string]uint64      // versions of what copies hold
-	several  bool                   // programs train
+	forget   map[*workerStep]func() // functions that drop what steppers prefetched
+	copied   map[string]uint64      // versions of the variables in copies
+	several  bool                   // several programs train
 }
 
 var (
@@ -75,7 +75,7 @@ func newParameterServer(c Config) (Strategy, error) {
 // Name is "parameter_server".
 func (p *parameterServer) Name() string { return "parameter_server" }
 
-// Replicas are in sync within a worker, and over workers where gradients are aggregated.
+// Replicas are in sync within a worker and, if gradients are aggregated, over workers.
 func (p *parameterServer) Replicas() Replicas {
 	n := len(p.devs)
 	if s := p.sync(); s != nil {
@@ -84,13 +84,13 @@ func (p *parameterServer) Replicas() Replicas {
 	return Replicas{InSync: n, Local: n, Sharded: true}
 }
 
-// sync says how gradients are aggregated, nil for each by itself.
+// sync returns how gradients are aggregated, nil if each is applied separately.
 func (p *parameterServer) sync() *ps.Sync { return p.config.syncOf(p.job.config.NumWorkers()) }
 
-// Variables are declared here until Synchronize, and on the servers then.
+// Variables are only declared here until Synchronize, and then on the servers.
 func (p *parameterServer) Variables() Variables { return p.vars }
 
-// Infer compiles a program that pulls what it reads; the plan is made.
+// Infer compiles a program that pulls what it reads. The plan must be made.
 func (p *parameterServer) Infer(x Program) (Stepper, error) {
 	if p.plan == nil {
 		return nil, fmt.Errorf("strategy %s: a program that only reads variables before one that trains: expected the latter first", p.Name())
@@ -104,7 +104,7 @@ func (p *parameterServer) Infer(x Program) (Stepper, error) {
 
 // Train makes the plan of the variables and compiles the gradient program.
 func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
-	if p.plan == nil { // else the program is another build of the same model
+	if p.plan == nil { // otherwise the program is another build of the same model
 		if err := p.Plan(t); err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (p *parameterServer) makePlan(programs []TrainProgram) (err error) {
 	return err
 }
 
-// Paces are those that came with heartbeats, and this task's own.
+// Paces returns the times that came with heartbeats, and this task's own.
 func (p *parameterServer) Paces(ctx context.Context) ([]Pace, error) {
 	members, err := p.job.store.Members(ctx)
 	return pacesOfMembers(members, Pace{p.job.node.Task(), p.pace.secs()}), err
@@ -151,7 +151,7 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	p.step = f.Step
 	s := &Snapshot{Step: f.Step, Tensors: map[string]*tensor.Tensor{GlobalStep: tensor.Scalar(f.Step)}, Notes: Notes{Positions: f.Positions}}
 	s.Close = func() error {
-		if err := f.Close(); err != nil { // what was read is whole, and the servers drop it after a while
+		if err := f.Close(); err != nil { // what was read is complete, and the servers drop the fence after a while
 			p.job.log.Warn("a parameter server was not told that the checkpoint has been read", "error", err)
 		}
 		return nil
@@ -167,14 +167,14 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-// fenceTime bounds how long a checkpoint waits for the servers: a task that was
-// asked to end has little time, and they hold pushes back no longer than 10 s.
+// fenceTime bounds how long a checkpoint waits for the servers: a task that was asked to
+// end has little time, and the servers hold back pushes for at most 10 s.
 const fenceTime = 15 * time.Second
 
-// recoverable marks errors after which the job can continue. They include tasks
-// that are alive, but did not answer a request in time: then this task should be
-// started again. A task of another job, which has the address of one that this job had, is no more than a loss: the own one may come back.
-// ctx is the context of the requests.
+// recoverable marks errors after which the job can continue. They include a task that is
+// alive but did not answer a request in time: then this task should be started again. A
+// task of another job at the address of one of this job counts as a loss, since this job's
+// task may come back. ctx is the context of the requests.
 func recoverable(ctx context.Context, err error) error {
 	if harm := damaged(err); harm != nil {
 		return harm
@@ -183,23 +183,23 @@ func recoverable(ctx context.Context, err error) error {
 	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, keyvalue.ErrLeaderReset):
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
 	case errors.Is(err, cluster.ErrOtherJob):
-		return fmt.Errorf("%w: %w: %v", ErrSessionLost, errForeign, err) // that is not in its chain: it is no mistake
+		return fmt.Errorf("%w: %w: %v", ErrSessionLost, errForeign, err) // not wrapped, since it is no mistake here
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return lost("a request ran into its deadline", err)
 	}
 	return err
 }
 
-// errForeign says who answers.
+// errForeign says that a task of another job answers.
 var errForeign = errors.New("another job's task is where one of this job was")
 
-// membersPoll is how often the chief looks whether workers are still there.
+// membersPoll is how often the chief checks whether workers are still there.
 const membersPoll = 200 * time.Millisecond
 
-// Drain ends this worker's part, which for other workers than the chief is
-// nobody else's business. The chief waits for the others: they stop at their
-// next step or, where toEnd is set, at the ends of their inputs, those too that begin
-// later. In synchronous training the end of one input is the end of training.
+// Drain ends this worker's part. Other workers than the chief just stop. The chief waits
+// for the others, which stop at their next step or, if toEnd is set, at the ends of their
+// inputs, including workers that begin later. In synchronous training the end of one input
+// ends training.
 func (p *parameterServer) Drain(ctx context.Context, toEnd bool) error {
 	if p.job.chief() && !toEnd || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
@@ -233,7 +233,7 @@ func (p *parameterServer) Drain(ctx context.Context, toEnd bool) error {
 	}
 }
 
-// others are the workers that train besides this one.
+// others returns the other workers that train.
 func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
 	members, err := p.job.store.Members(ctx)
 	return p.active(members), err
@@ -250,29 +250,29 @@ func (p *parameterServer) active(members []keyvalue.Member) []cluster.Task {
 	return out
 }
 
-// startTime is how long workers may take to start, besides the delay that they begin with.
+// startTime is how long workers may take to start, in addition to their initial delay.
 const startTime = 10 * time.Second
 
-// expects reports whether a worker has not come yet, and still may.
+// expects reports whether a worker has not come yet but still may.
 func (p *parameterServer) expects(members []keyvalue.Member) bool {
 	delay := min(p.job.config.ExperimentalMaxWorkerDelaySecs(), 5*len(p.job.workers))
 	return len(members) < len(p.job.workers) && time.Since(p.began) < startTime+time.Duration(delay)*time.Second
 }
 
-// Finish leaves the job; the chief ends the servers where training is over.
+// Finish leaves the job. If training is over, the chief ends the servers.
 func (p *parameterServer) Finish(ctx context.Context, over bool) error {
 	err := p.presence.Leave(ctx)
 	if !over {
 		return err
 	}
-	// All is saved: a server that does not hear of the end spoils nothing.
+	// Everything is saved: a server that is not told of the end does no harm.
 	if p.job.chief() {
 		ctx, cancel := context.WithTimeout(ctx, p.job.rejoinTimeout())
 		defer cancel()
 		err = errors.Join(err, p.client.Finish(ctx, ps.Outcome{Reason: "finished", GlobalStep: p.step}))
 	}
 	if harm := damaged(err); harm != nil {
-		return harm // the next process tells them
+		return harm // the next process will tell them
 	}
 	if err != nil {
 		p.job.log.Warn("parameter servers were not informed that training is over", "error", err)
@@ -280,7 +280,7 @@ func (p *parameterServer) Finish(ctx context.Context, over bool) error {
 	return nil
 }
 
-// Close frees what this task holds.
+// Close frees this task's resources.
 func (p *parameterServer) Close() error {
 	if p.presence != nil {
 		p.presence.Close()

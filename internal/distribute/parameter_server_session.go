@@ -17,8 +17,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Synchronize joins the session on the servers. The chief begins one, unless
-// they still have the one that it began before.
+// Synchronize joins the session on the servers. The chief begins one, unless the servers
+// still have its earlier one.
 func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes, error)) (notes Notes, err error) {
 	err = p.job.unlessEnded(ctx, p.config.Ends, func(ctx context.Context) (err error) {
 		notes, err = p.synchronize(ctx, restore)
@@ -46,7 +46,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	} else {
 		defer waiting.ReportEvery(p.job.log, p.absentForSession)()
 	}
-	foreign := "" // what answered in place of a server of this job
+	foreign := "" // the task that answered in place of a server of this job
 	for told := ""; ; {
 		met := p.presence != nil
 		notes, err := p.synchronizeOnce(limited, restore)
@@ -56,7 +56,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		err = recoverable(limited, err)
 		again := errors.Is(err, ErrSessionLost)
 		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
-			if again { // it was tried until the deadline: the session is not one to look for again
+			if again { // it was tried until the deadline: do not look for the session again
 				err = errors.New(err.Error())
 			}
 			if foreign != "" {
@@ -67,7 +67,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		if !again {
 			return Notes{}, err
 		}
-		// A server ended, or started again, in the middle.
+		// A server ended or was restarted in the middle.
 		cause := err.Error()
 		if errors.Is(err, errForeign) {
 			foreign = cause
@@ -105,8 +105,8 @@ func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (N
 	return Notes{Positions: map[int][]byte{max(p.job.rank, 0): position}}, nil
 }
 
-// joinSession waits for the chief to have begun a session. A task that was started
-// with more steps than the session has also waits for the chief to come with as many.
+// joinSession waits until the chief has begun a session. A task that was started with
+// more steps than the session has also waits for a chief with as many.
 func (p *parameterServer) joinSession(ctx context.Context) error {
 	for began, there, asked := time.Now(), false, false; ; {
 		status, err := p.awaitSession(ctx)
@@ -128,7 +128,7 @@ func (p *parameterServer) joinSession(ctx context.Context) error {
 	}
 }
 
-// awaitSession waits for a session, or for the servers to tell that training has ended.
+// awaitSession waits for a session, or for the servers to say that training has ended.
 func (p *parameterServer) awaitSession(ctx context.Context) (ps.Status, error) {
 	status, err := p.client.WaitReady(ctx, p.plan)
 	var over *ps.FinishedError
@@ -141,7 +141,7 @@ func (p *parameterServer) awaitSession(ctx context.Context) (ps.Status, error) {
 	return status, err
 }
 
-// sameEnd refuses a session whose training ends at another step.
+// sameEnd returns an error for a session whose training ends at another step.
 func (p *parameterServer) sameEnd(status ps.Status) error {
 	if status.Last == p.last {
 		return nil
@@ -150,8 +150,8 @@ func (p *parameterServer) sameEnd(status ps.Status) error {
 	return p.client.Differ(0, settings.Difference{Name: maxSteps, Mine: step(p.last), Theirs: step(status.Last)})
 }
 
-// chiefSince reports whether the chief has sent a sign of life since then, which it
-// does once the session has its last step.
+// chiefSince reports whether the chief has sent a heartbeat since then, which it does
+// once the session has the chief's last step.
 func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
 	members, err := p.job.asking().Members(ctx)
 	return err == nil && slices.ContainsFunc(members, func(m keyvalue.Member) bool {
@@ -159,7 +159,7 @@ func (p *parameterServer) chiefSince(ctx context.Context, then time.Time) bool {
 	})
 }
 
-// leadSession takes over the session that this job has, or begins one.
+// leadSession takes over this job's session, or begins one.
 func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes, error)) error {
 	status, differ := p.client.Connect(ctx, p.plan)
 	if differ != nil && !errors.Is(differ, ps.ErrPlan) {
@@ -193,8 +193,8 @@ func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes
 	return p.config.Sessions.SetSession(sessionName(status.Session))
 }
 
-// takeOver continues the session that this job has. The chief may have been started
-// again with more steps.
+// takeOver continues this job's session. The chief may have been restarted with more
+// steps.
 func (p *parameterServer) takeOver(ctx context.Context, status ps.Status) error {
 	p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
 	if ps.Later(p.last, status.Last) {
@@ -205,8 +205,8 @@ func (p *parameterServer) takeOver(ctx context.Context, status ps.Status) error 
 
 func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }
 
-// register tells the leader that this worker is here. The first server may have
-// been replaced since, so it is done again in every session.
+// register tells the leader that this worker is here. It is repeated in every session,
+// since the first server may have been replaced.
 func (p *parameterServer) register(ctx context.Context) error {
 	if p.presence != nil {
 		p.presence.Close()

@@ -7,12 +7,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// named is the default but for variables of some names, which a second rule does not change.
+// named is the default except for variables of some names, which a second rule does not change.
 func named(match, kind string, shards int) runconfig.Partitioner {
 	return runconfig.Partitioner{Variables: []runconfig.VariablePartitioner{{Match: match, Kind: kind, Shards: shards}, {Match: match, Kind: "fixed_shards", Shards: 7}}}
 }
 
-// TestPartitionerOfConfig: into how many parts variables are cut for three servers.
+// TestPartitionerOfConfig: into how many parts variables are split for three servers.
 func TestPartitionerOfConfig(t *testing.T) {
 	const row = 1 << 10 // bytes
 	for _, c := range []struct {

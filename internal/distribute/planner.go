@@ -2,21 +2,21 @@ package distribute
 
 import "github.com/goestimator/goestimator/tensor"
 
-// A Planner is a strategy that gets all training programs before the first is prepared,
-// because tasks compare them, or because other tasks apply their updates. Train plans for
-// the one program of a strategy that did not get any.
+// A Planner is a strategy that gets all training programs before the first one is
+// prepared, because tasks compare them, or because other tasks apply their updates. If Plan
+// was not called, Train plans for its program alone.
 type Planner interface {
-	// Plan takes the programs in an order that is the same in all tasks. It is called once.
+	// Plan takes the programs, in the same order in all tasks. It is called once.
 	Plan(programs ...TrainProgram) error
 }
 
-// replicaValues is a Stepper that has results of several local replicas.
+// replicaValues is a Stepper with the results of several local replicas.
 type replicaValues interface {
 	replicaValue(replica, i int) *tensor.Tensor
 }
 
-// ReplicaValue returns fetch i of a local replica after a step to which it brought a
-// batch, valid until the next.
+// ReplicaValue returns fetch i of a local replica that had a batch in the last step. It is
+// valid until the next step.
 func ReplicaValue(s Stepper, replica, i int) *tensor.Tensor {
 	if r, ok := s.(replicaValues); ok {
 		return r.replicaValue(replica, i)

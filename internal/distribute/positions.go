@@ -16,17 +16,17 @@ const (
 	positionMethod  = "/" + positionService + "/Position"
 )
 
-// positions remembers where this task's input stood after its latest steps, so
-// that the chief can save it with the checkpoint of one of them.
+// positions has the positions of this task's input after its latest steps, so that the
+// chief can save the one for a checkpoint's step.
 type positions struct {
 	mu    sync.Mutex
-	steps [2]int64 // the latest last
+	steps [2]int64 // in order
 	value [2][]byte
 }
 
 func newPositions() *positions { return &positions{steps: [2]int64{-1, -1}} }
 
-// put stores the position after a step. A step stored again replaces itself.
+// put stores the position after a step, replacing an earlier one for the same step.
 func (p *positions) put(step int64, position []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,7 +36,7 @@ func (p *positions) put(step int64, position []byte) {
 	p.steps[1], p.value[1] = step, append([]byte(nil), position...)
 }
 
-// at returns the position behind a step, false where it is not remembered.
+// at returns the position after a step, false if it is not stored.
 func (p *positions) at(step int64) ([]byte, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *positions) at(step int64) ([]byte, bool) {
 	return nil, false
 }
 
-// reset forgets all but the position that training begins from.
+// reset forgets all positions except the one at which training begins.
 func (p *positions) reset(step int64, position []byte) {
 	p.mu.Lock()
 	p.steps = [2]int64{-1, -1}
@@ -72,7 +72,7 @@ func (p *positions) service() cluster.Service {
 	}}}
 }
 
-// positionOf asks a task where its input stood after a step.
+// positionOf asks a task for its input's position after a step.
 func positionOf(ctx context.Context, c cluster.Client, task cluster.Task, step int64) ([]byte, bool, error) {
 	reply, err := c.Call(ctx, task, positionMethod, &cluster.Frame{Header: wire.Encode(&wire.InputPositionRequest{Step: step})})
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// prefetchingStep fetches the next batch's rows while a step runs. They may
-// lack what this step pushes, which asynchronous training allows.
+// prefetchingStep fetches the next batch's rows while a step runs. They may miss the
+// updates that this step pushes, which asynchronous training allows.
 type prefetchingStep struct {
 	*workerStep
-	other   workerLookups // the pair takes turns with workerStep's
+	other   workerLookups // takes turns with workerStep's lookups
 	next    []Batch
-	arrived chan error // what came of fetching into other; nil: nothing is on the way
+	arrived chan error // the result of fetching into other; nil: no fetch is in progress
 }
 
 var _ Prefetcher = (*prefetchingStep)(nil)
@@ -35,16 +35,16 @@ func (s *prefetchingStep) forget() {
 	}
 }
 
-// Ahead is one: rows that were fetched earlier would lack more updates.
+// Ahead is one: rows that were fetched earlier would miss more updates.
 func (s *prefetchingStep) Ahead() int { return 1 }
 
-// Prefetch notes the batches of the next step; the present one fetches their rows.
+// Prefetch records the batches of the next step. The current step fetches their rows.
 func (s *prefetchingStep) Prefetch(_ context.Context, batches []Batch) error {
 	s.next = batches
 	return nil
 }
 
-// Step uses the rows that came during the step before, and fetches the next.
+// Step uses the rows that were fetched during the previous step, and fetches the next ones.
 func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	next := s.next
 	s.next = nil
@@ -65,13 +65,13 @@ func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	}
 	out, err := s.run(ctx, in)
 	if err != nil && s.arrived != nil {
-		// If the loop continues, it starts at another position of the input.
+		// If the loop continues, it does so at another position of the input.
 		err = errors.Join(err, s.await())
 	}
 	return out, err
 }
 
-// await takes what is on the way.
+// await waits for the fetch in progress.
 func (s *prefetchingStep) await() error {
 	err := <-s.arrived
 	s.arrived = nil

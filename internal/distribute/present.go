@@ -6,10 +6,10 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Ragged columns are padded: where their ids are negative, rows of gradients
-// and of lookups mean nothing, and do not travel.
+// Ragged columns are padded with negative ids. Rows of gradients and lookups for
+// negative ids have no meaning and are not sent.
 
-// present returns the ids that are not negative: ids itself, its beginning, or a copy.
+// present returns the ids that are not negative: ids itself, a prefix of it, or a copy.
 func present(ids []int64) []int64 {
 	n := slices.IndexFunc(ids, negative)
 	if n < 0 {
@@ -24,8 +24,8 @@ func present(ids []int64) []int64 {
 func negative(id int64) bool    { return id < 0 }
 func notNegative(id int64) bool { return id >= 0 }
 
-// presentRows returns the rows of the ids that are not negative, in memory of
-// its own where they do not lie together.
+// presentRows returns the rows of the ids that are not negative, as a copy if they are
+// not contiguous.
 func presentRows(rows *tensor.Tensor, ids, kept []int64) *tensor.Tensor {
 	if len(kept) == len(ids) {
 		return rows
@@ -46,14 +46,14 @@ func presentRows(rows *tensor.Tensor, ids, kept []int64) *tensor.Tensor {
 	return &out
 }
 
-// putApart moves the rows of kept ids, which lie at the beginning of rows, to
-// the places of the ids; where an id is negative the row becomes zero.
+// putApart moves the rows of kept ids from the beginning of rows to the places of the
+// ids. The rows of negative ids become zero.
 func putApart(rows *tensor.Tensor, ids []int64, kept int) {
 	if kept == len(ids) {
 		return
 	}
 	size := len(rows.Bytes) / len(ids)
-	for i := len(ids) - 1; i >= 0; i-- { // from the end: no row comes before its place
+	for i := len(ids) - 1; i >= 0; i-- { // from the end, since rows only move backwards
 		to := rows.Bytes[i*size : (i+1)*size]
 		if ids[i] < 0 {
 			clear(to)

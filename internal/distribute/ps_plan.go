@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// newPlan is the plan of declared variables in a cluster of so many parameter servers and workers.
+// newPlan returns the plan for declared variables in a cluster with these numbers of parameter servers and workers.
 func (c Config) newPlan(vars *remoteVariables, programs []TrainProgram, servers, workers int) (*ps.Plan, error) {
 	var ops []*optimizers.TrainOp
 	for _, t := range programs {
@@ -39,8 +39,8 @@ func (c Config) newPlan(vars *remoteVariables, programs []TrainProgram, servers,
 		Sync: c.syncOf(workers), Staleness: c.StalenessBound, Settings: settings.Make(describeAll(programs, c, vars))})
 }
 
-// modelVariables are those that are not slots: in the order in which they were made where
-// that decides over their places, else sorted.
+// modelVariables returns the variables that are not slots: in the order of creation if their
+// placement depends on it, else sorted.
 func (c Config) modelVariables(vars *remoteVariables, slots map[string]bool) []*models.Variable {
 	names := vars.Names()
 	if c.placement() == ps.RoundRobin {
@@ -56,10 +56,10 @@ func (c Config) modelVariables(vars *remoteVariables, slots map[string]bool) []*
 	return list
 }
 
-// placement is by which rule parts get their servers.
+// placement returns the rule by which parts are placed on servers.
 func (c Config) placement() ps.Placement { return ps.Placement(cmp.Or(c.Placement, runconfig.BySize)) }
 
-// syncOf says how gradients of so many workers are aggregated, nil for each by itself.
+// syncOf returns how gradients of that many workers are aggregated, nil if each is applied separately.
 func (c Config) syncOf(workers int) *ps.Sync {
 	if !c.Sync {
 		return nil
@@ -69,7 +69,7 @@ func (c Config) syncOf(workers int) *ps.Sync {
 	return &ps.Sync{Aggregate: aggregate, Workers: max(n, aggregate)}
 }
 
-// slotsOf are the variables that are not the model's: the optimizer's, and the global step.
+// slotsOf returns the variables that are not the model's: the optimizer's, and the global step.
 func slotsOf(t *optimizers.TrainOp) map[string]bool {
 	slots := map[string]bool{GlobalStep: true}
 	for _, s := range update.Slots(t) {
@@ -80,11 +80,11 @@ func slotsOf(t *optimizers.TrainOp) map[string]bool {
 
 const (
 	defaultPartitioner = "min_size"
-	minShardBytes      = 256 << 10 // as of tf.distribute's MinSizePartitioner
+	minShardBytes      = 256 << 10 // as in tf.distribute's MinSizePartitioner
 	maxShardBytes      = 64 << 20
 )
 
-// partitionerOf is how a config file cuts variables.
+// partitionerOf returns the partitioner for a config.
 func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
 	p := byName{of: c.Variables}
 	for _, v := range c.Variables {
@@ -99,14 +99,14 @@ func partitionerOf(c runconfig.Partitioner, servers int) (ps.Partitioner, error)
 	return p, err
 }
 
-// byName cuts variables by the first partitioner whose names fit.
+// byName splits a variable by the first partitioner that fits its name.
 type byName struct {
 	of           []runconfig.VariablePartitioner
 	partitioners []ps.Partitioner // likewise
 	rest         ps.Partitioner
 }
 
-// Partitions is that of the variable's partitioner.
+// Partitions asks the variable's partitioner.
 func (b byName) Partitions(name string, t tensor.DType, shape []int) int {
 	for i, v := range b.of {
 		if v.Fits(name) {
@@ -116,7 +116,7 @@ func (b byName) Partitions(name string, t tensor.DType, shape []int) int {
 	return b.rest.Partitions(name, t, shape)
 }
 
-// partitionerOfAll cuts whatever the name, by default into parts that are not small.
+// partitionerOfAll returns the partitioner for variables of any name. By default it does not make small parts.
 func partitionerOfAll(c runconfig.Partitioner, servers int) (ps.Partitioner, error) {
 	switch kind := cmp.Or(c.Kind, defaultPartitioner); kind {
 	case "none":

@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// remoteVariables are declared here and live on parameter servers. Until the
-// strategy is synchronized they are only how to make their values.
+// remoteVariables are declared here and live on parameter servers. Until the strategy is
+// synchronized, they only have functions that make their values.
 type remoteVariables struct {
 	declared map[string]*declaration
-	order    []string   // of names, as they were declared
+	order    []string   // names in the order of declaration
 	client   *ps.Client // nil until the strategy is synchronized
 	plan     *ps.Plan
 }
@@ -52,7 +52,7 @@ func (v *remoteVariables) Type(name string) (graph.Type, bool) {
 	return d.typ, true
 }
 
-// Set replaces the value that the variable is to begin with.
+// Set replaces the variable's initial value.
 func (v *remoteVariables) Set(name string, value Fill) error {
 	d := v.declared[name]
 	switch {
@@ -65,8 +65,8 @@ func (v *remoteVariables) Set(name string, value Fill) error {
 	return nil
 }
 
-// Get makes or fetches a whole value. Of the optimizer's state only the initial
-// values can be had; checkpoints have the others.
+// Get makes or fetches a whole value. For the optimizer's state it returns only initial
+// values; checkpoints have later ones.
 func (v *remoteVariables) Get(name string) (*tensor.Tensor, error) {
 	d := v.declared[name]
 	if d == nil {
@@ -93,7 +93,7 @@ func (v *remoteVariables) Get(name string) (*tensor.Tensor, error) {
 	return m.Tensor(name), nil
 }
 
-// fill returns how to make a value, nil where it is not known here.
+// fill returns the function that makes a value, nil if it is unknown here.
 func (v *remoteVariables) fill(name string) ps.Fill {
 	if d := v.declared[name]; d != nil {
 		return ps.Fill(d.value)

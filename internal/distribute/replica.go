@@ -10,20 +10,20 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// replica computes losses and gradients of one batch; it changes no variable.
+// replica computes the loss and gradients of one batch. It changes no variable.
 type replica struct {
 	program *engine.Program
 	layout  *layout
 	dev     device.Device
 	vars    *engine.Variables // of the strategy
-	mirror  *mirror           // nil where the program reads those
-	number  int64             // over all tasks
+	mirror  *mirror           // nil if the program reads vars
+	number  int64             // number of the replica over all tasks
 	feeds   []*tensor.Tensor
-	ahead   *aheadQueue // nil: the device is no accelerator
+	ahead   *aheadQueue // nil if the device is no accelerator
 }
 
 // compileReplica compiles the gradient program of a replica on a device. Ready, if not nil,
-// gets each dense result as soon as it is complete.
+// is called for each dense result as soon as it is complete.
 func compileReplica(p TrainProgram, l *layout, dev device.Device, o replicaOptions) (*replica, error) {
 	r := &replica{layout: l, dev: dev, vars: o.variables, number: o.number}
 	spec := engine.Spec{Feeds: p.Feeds, Fetches: l.fetches}
@@ -64,12 +64,12 @@ type replicaOptions struct {
 	number    int64
 	options   engine.Options
 	variables *engine.Variables
-	elsewhere bool // they are on another device than the replica
+	elsewhere bool // the variables are on another device than the replica
 	ready     func(dense int)
 }
 
-// run computes one batch. What is random in the model differs from replica to
-// replica: it depends on the global step, in whose upper bits the number goes.
+// run computes one batch. Random ops differ between replicas: they depend on the global
+// step, whose upper bits get the replica's number.
 func (r *replica) run(ctx context.Context, b Batch) error {
 	if err := r.compute(ctx, b); err != nil {
 		return fmt.Errorf("replica %d: %w", r.number, err)
@@ -101,7 +101,7 @@ func (r *replica) compute(ctx context.Context, b Batch) error {
 	return r.program.RunAhead(ctx, a)
 }
 
-// step is the global step as the replica's program takes it; nothing where the program reads it.
+// step returns the global step in the form that the replica's program takes; nothing if the program reads it.
 func (r *replica) step() ([]*tensor.Tensor, error) {
 	if r.number == 0 {
 		return nil, nil
@@ -122,7 +122,7 @@ func (r *replica) forget() error {
 	return r.ahead.forget()
 }
 
-// placement tells where the program runs.
+// placement returns where the program runs.
 func (r *replica) placement() Placement { return placementOf(r.program, r.dev) }
 
 func (r *replica) close() error {

@@ -11,9 +11,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// replicated is mirrored, central_storage and, with peers, multi_worker_mirrored:
-// replicas compute gradients of a batch each, and their mean updates every copy
-// of the variables.
+// replicated is mirrored, central_storage and, with peers, multi_worker_mirrored. Each
+// replica computes the gradients of a batch, and their mean updates every copy of the
+// variables.
 type replicated struct {
 	config   Config
 	replicas int
@@ -23,8 +23,8 @@ type replicated struct {
 	peers    lockstep
 	workers  *workerGPUs // of multi_worker_mirrored
 	pace     pace
-	factor   func() float64 // by which the present step's learning rates are multiplied; nil: 1
-	function int            // number of the next program among those that were planned
+	factor   func() float64 // factor on the current step's learning rates; nil: 1
+	function int            // index of the next program among the planned ones
 }
 
 var _ Strategy = (*replicated)(nil)
@@ -34,7 +34,7 @@ func newMirrored(c Config) (Strategy, error) {
 	return newInProcess(c, func(devs []device.Device) []device.Device { return devs })
 }
 
-// newCentralStorage returns replicas that share variables: on their GPU where they have one, on the host where they have
+// newCentralStorage returns replicas that share variables: on their GPU if they have only one, on the host if they have
 // several.
 func newCentralStorage(c Config) (Strategy, error) {
 	return newInProcess(c, func(devs []device.Device) []device.Device {
@@ -45,7 +45,7 @@ func newCentralStorage(c Config) (Strategy, error) {
 	})
 }
 
-// newInProcess returns a strategy of this process alone. Owners says where the variables of replicas on some devices are.
+// newInProcess returns a strategy of this process alone. owners returns where the variables of replicas on given devices are.
 func newInProcess(c Config, owners func([]device.Device) []device.Device) (Strategy, error) {
 	devs, err := c.openEach()
 	if err != nil {
@@ -57,8 +57,8 @@ func newInProcess(c Config, owners func([]device.Device) []device.Device) (Strat
 	return newReplicated(c, devs, owners(devs))
 }
 
-// newReplicated returns a strategy of a replica on each device, with a copy of the variables on each of owners: the same
-// devices, or one for all. It closes the devices in the end.
+// newReplicated returns a strategy with a replica on each device and a copy of the variables on each of owners: the same
+// devices, or one for all. The strategy closes the devices.
 func newReplicated(c Config, devs, owners []device.Device) (*replicated, error) {
 	r := &replicated{config: c, replicas: len(devs), devices: owners, compute: devs, peers: alone{}}
 	for _, dev := range owners {
@@ -71,7 +71,7 @@ func newReplicated(c Config, devs, owners []device.Device) (*replicated, error) 
 	return r, nil
 }
 
-// owner is the number of the copy that replica i reads; elsewhere says that it is on another device than the replica.
+// owner returns the index of the copy that replica i reads; elsewhere says that the copy is on another device than the replica.
 func (r *replicated) owner(i int) (copy int, elsewhere bool) {
 	copy = min(i, len(r.copies)-1)
 	return copy, r.compute[i].Kind() != r.devices[copy].Kind()
@@ -123,7 +123,7 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 	return s, nil
 }
 
-// Close frees the variables; others may use the devices.
+// Close frees the variables, and closes the devices, which others may still use.
 func (r *replicated) Close() error {
 	var errs []error
 	for _, v := range r.copies {
@@ -132,7 +132,7 @@ func (r *replicated) Close() error {
 	return errors.Join(append(errs, closeAll(r.compute))...)
 }
 
-// copiedVariables are equal variables on several devices.
+// copiedVariables are variables with equal copies on several devices.
 type copiedVariables struct {
 	deviceVariables
 	others []*engine.Variables

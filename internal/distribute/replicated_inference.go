@@ -12,13 +12,13 @@ import (
 // replicatedInference runs a program that changes no variable on all local replicas.
 type replicatedInference struct {
 	replicas []inferringReplica
-	limit    int // of replicas that compute at once; 0: none
+	limit    int // on replicas that compute at the same time; 0: none
 }
 
 // inferringReplica is a program on one device.
 type inferringReplica struct {
 	program *engine.Program
-	mirror  *mirror     // nil where the program reads the strategy's variables
+	mirror  *mirror     // nil if the program reads the strategy's variables
 	ahead   *aheadQueue // nil: the device is no accelerator
 }
 
@@ -33,7 +33,7 @@ func newReplicatedInference(r *replicated, p Program) (*replicatedInference, err
 	for i := range r.replicas {
 		at, elsewhere := r.owner(i)
 		opts := r.config.options()
-		opts.Profile = p.Profile && i == 0 // the first tells for all
+		opts.Profile = p.Profile && i == 0 // only the first one profiles
 		x, vars := inferringReplica{}, r.copies[at]
 		var err error
 		if elsewhere {
@@ -54,7 +54,7 @@ func newReplicatedInference(r *replicated, p Program) (*replicatedInference, err
 	return s, nil
 }
 
-// Step runs the replicas that have a batch, at once.
+// Step runs the replicas that have a batch, in parallel.
 func (s *replicatedInference) Step(ctx context.Context, in Step) (Outcome, error) {
 	if n := len(in.Batches); n == 0 || n > len(s.replicas) {
 		return Outcome{}, fmt.Errorf("step: expected 1 to %d batches, got %d", len(s.replicas), n)

@@ -7,8 +7,8 @@ import (
 
 var _ Uploader = (*replicatedStepper)(nil)
 
-// Ahead is none where the replicas compute on the host, and where workers go and come: a step's rows are known when it
-// begins then.
+// Ahead is 0 if the replicas compute on the host, and for elastic workers, whose rows of a step are known only when it
+// begins.
 func (s *replicatedStepper) Ahead() int {
 	if s.strategy.config.Elastic.Enabled() || s.replicas[0].ahead == nil {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestReplicasPrefetch: batches that are copied to each GPU ahead of their step make the same steps as batches that are
-// not, also where a step is left out, where the last step has fewer batches, and where they are forgotten.
+// TestReplicasPrefetch: batches that are copied to each GPU ahead of their step make the same steps as others, also if a
+// step is left out, if the last step has fewer batches, and if they are forgotten.
 func TestReplicasPrefetch(t *testing.T) {
 	hideLaunchers(t)
 	for _, name := range []string{"mirrored", "central_storage"} {
@@ -19,7 +19,7 @@ func TestReplicasPrefetch(t *testing.T) {
 			plain, _ := trainAhead(t, name, 0)
 			for _, ahead := range []int{1, stepsAhead} {
 				got, most := trainAhead(t, name, ahead)
-				if want := ahead + 1; most != want { // that of the step that is left out
+				if want := ahead + 1; most != want { // the batch of the step that is left out
 					t.Errorf("expected at most %d batches ahead on a GPU, got %d", want, most)
 				}
 				for i, want := range plain {
@@ -32,7 +32,7 @@ func TestReplicasPrefetch(t *testing.T) {
 	}
 }
 
-// trainAhead returns what some steps come to, and the most batches that were ahead on the last GPU.
+// trainAhead returns the results of some steps, and the most batches that were ahead on the last GPU.
 func trainAhead(t *testing.T, name string, ahead int) (values []float64, most int) {
 	t.Helper()
 	s, err := New(onGPUs(t, 3, runconfig.Strategy{Name: name}))
@@ -55,7 +55,7 @@ func trainAhead(t *testing.T, name string, ahead int) (values []float64, most in
 	steps := stepsOf(rand.New(rand.NewPCG(5, 5)), 10, 3)
 	for i, batches := range steps {
 		if i == 4 {
-			continue // nobody makes it
+			continue // the step is not made
 		}
 		if i == 7 && ahead > 0 {
 			if err := stepper.Forget(); err != nil {
@@ -64,7 +64,7 @@ func trainAhead(t *testing.T, name string, ahead int) (values []float64, most in
 		}
 		for n := i + 1; ahead > 0 && i != 6 && n <= min(i+ahead, len(steps)-1); n++ {
 			if n < i+ahead && i > 0 && i != 7 {
-				continue // it is there
+				continue // already prefetched
 			}
 			if err := stepper.Prefetch(context.Background(), steps[n]); err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func trainAhead(t *testing.T, name string, ahead int) (values []float64, most in
 	return values, most
 }
 
-// stepsOf are batches of regression; the last step has one less.
+// stepsOf returns batches for regression; the last step has one less.
 func stepsOf(r *rand.Rand, n, replicas int) (steps [][]Batch) {
 	for i := range n {
 		var batches []Batch

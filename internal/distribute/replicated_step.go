@@ -15,8 +15,8 @@ type replicatedStepper struct {
 	train    TrainProgram
 	layout   *layout
 	replicas []*replica
-	stay     bool           // the replicas' dense results but for the loss stay on their GPUs
-	updates  []*application // one per copy; none where a step function does it
+	stay     bool           // the replicas' dense results, except the loss, stay on their GPUs
+	updates  []*application // one per copy; none with a step function
 	function *stepFunction  // nil: gradients
 	sums     *sums
 	gpus     *gpuMean // nil: dense results come to the host
@@ -84,12 +84,12 @@ func (s *replicatedStepper) compileReplicas() error {
 				return err
 			}
 		}
-		p.Profile = false // the first tells for all
+		p.Profile = false // only the first one profiles
 	}
 	return nil
 }
 
-// use takes the means of dense results by g from now on, on the host where it is nil.
+// use makes g compute the means of dense results from now on; nil: the host.
 func (s *replicatedStepper) use(g *gpuMean) error {
 	errs := []error{s.closeMean()}
 	s.gpus, s.sums.stay = g, 0
@@ -103,7 +103,7 @@ func (s *replicatedStepper) use(g *gpuMean) error {
 	return errors.Join(errs...)
 }
 
-// ready receives a dense result while the only replica continues to compute.
+// ready receives a dense result while the only replica is still computing.
 func (s *replicatedStepper) ready(i int) {
 	s.sums.set(i, s.replicas[0].dense(i))
 	s.strategy.peers.ready(i)
@@ -146,7 +146,7 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 	return out, err
 }
 
-// compute runs the replicas at once and sums what they made in their order.
+// compute runs the replicas in parallel and sums their results in order.
 func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error {
 	if err := s.runAll(ctx, batches); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 	return nil
 }
 
-// runAll runs the replicas on their batches, at once.
+// runAll runs the replicas on their batches, in parallel.
 func (s *replicatedStepper) runAll(ctx context.Context, batches []Batch) error {
 	return together(len(batches), s.strategy.config.InterOp, func(i int) error { return s.run(ctx, i, batches[i]) })
 }
@@ -227,7 +227,7 @@ func (s *replicatedStepper) Value(i int) *tensor.Tensor {
 	return s.replicas[0].program.Value(i)
 }
 
-// replicaValue returns a fetch of a replica: of the loss, the replica's own.
+// replicaValue returns a fetch of a replica; for the loss, the replica's own.
 func (s *replicatedStepper) replicaValue(replica, i int) *tensor.Tensor {
 	return s.replicas[replica].program.Value(i)
 }
@@ -240,7 +240,7 @@ func (s *replicatedStepper) LearningRate() float64 {
 	return s.updates[0].learningRate()
 }
 
-// Placement tells where the first replica's program runs.
+// Placement returns where the first replica's program runs.
 func (s *replicatedStepper) Placement() Placement { return s.replicas[0].placement() }
 
 // Profile returns the times of the first replica, and of its update.
@@ -255,7 +255,7 @@ func (s *replicatedStepper) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeMean waits for the copies of what the replicas have left.
+// closeMean waits until the replicas' results are copied.
 func (s *replicatedStepper) closeMean() error {
 	if s.gpus == nil {
 		return nil

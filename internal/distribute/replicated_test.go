@@ -25,8 +25,8 @@ func column(t *testing.T, x ...float64) Batch {
 	return Batch{Rows: len(x), Feeds: []*tensor.Tensor{v}}
 }
 
-// TestReplicasAreAveraged holds for mirrored and central_storage: the loss, the update and the averages of a step are the
-// means over the replicas that had data.
+// TestReplicasAreAveraged: with mirrored and central_storage, the loss, the update and the averages of a step are means
+// over the replicas that had data.
 func TestReplicasAreAveraged(t *testing.T) {
 	for _, central := range []bool{false, true} {
 		for name, dev := range map[string]func() device.Device{"host": device.NewHost, "fake": device.NewFake} {
@@ -126,7 +126,7 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 	}
 }
 
-// TestSparseGradientsOfReplicas: rows of several replicas update one table, rows that several have more than once.
+// TestSparseGradientsOfReplicas: rows of several replicas update one table; rows that several replicas have are updated more than once.
 func TestSparseGradientsOfReplicas(t *testing.T) {
 	hosts := []device.Device{device.NewHost(), device.NewHost()}
 	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, hosts, hosts)

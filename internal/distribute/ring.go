@@ -12,19 +12,19 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ring reduces the sums of a step over the workers of a job. Dense results
-// travel while later ones are still computed.
+// ring reduces the sums of a step over the workers of a job. Dense results are sent while
+// later ones are still being computed.
 type ring struct {
 	job       *Job
 	group     *collective.Group
 	reduction *collective.Reduction
 	tensors   []*tensor.Tensor
-	stay      int                // dense results before those that travel
-	cancel    context.CancelFunc // ends the reduction of the present step
+	stay      int                // number of dense results before the ones that are sent
+	cancel    context.CancelFunc // ends the reduction of the current step
 	step      int64              // steps made
 	parts     []byte
-	secs      []float64 // of the workers' steps by rank, as of the last reduction
-	elastic   *elastic  // nil: its members stay the same
+	secs      []float64 // seconds of the workers' steps by rank, from the last reduction
+	elastic   *elastic  // nil: its members do not change
 	regroup   bool      // a worker has asked for another ring
 }
 
@@ -38,7 +38,7 @@ func (r *ring) rank() int { return r.job.rank }
 // tasks is the number of workers.
 func (r *ring) tasks() int { return len(r.job.workers) }
 
-// begin starts the reduction: dense results, then the votes, which are there already.
+// begin starts the reduction: dense results, then the votes, which are already complete.
 func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	if r.group == nil {
 		return errNotSynchronized
@@ -73,10 +73,10 @@ func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	return nil
 }
 
-// ready lets a result travel, if it is one that does.
+// ready sends a result, if it is one that is sent.
 func (r *ring) ready(i int) { r.reduction.Ready(i - r.stay) }
 
-// wait ends the reduction, then joins sparse gradients by rank.
+// wait ends the reduction, then concatenates sparse gradients by rank.
 func (r *ring) wait(ctx context.Context, s *sums) error {
 	defer r.cancel()
 	if err := r.reduction.Wait(); err != nil {
@@ -84,7 +84,7 @@ func (r *ring) wait(ctx context.Context, s *sums) error {
 	}
 	r.secs, r.regroup = append(r.secs[:0], s.secs()...), s.regroups()
 	if r.elastic != nil && s.stop() != GoOn {
-		s.discard() // who stops has no batch in it, so that it would miss rows
+		s.discard() // a task that stops has no batch, so rows would be missing
 	}
 	if s.replicas() > 0 {
 		r.step++
@@ -128,7 +128,7 @@ func (r *ring) close() error {
 	return g.Close()
 }
 
-// sessionLost marks the loss of a peer as what the job recovers from.
+// sessionLost marks the loss of a peer as recoverable.
 func sessionLost(err error) error {
 	if harm := damaged(err); harm != nil {
 		return harm
@@ -139,8 +139,8 @@ func sessionLost(err error) error {
 	return err
 }
 
-// appendSparse appends the gathered rows: a SparseSums behind its length, then the ids
-// and rows of each gradient.
+// appendSparse appends the gathered rows: a SparseSums with its length first, then the
+// ids and rows of each gradient.
 func (s *sums) appendSparse(b []byte) []byte {
 	head := &wire.SparseSums{Rows: int64(s.rows)}
 	for _, j := range s.sparse {

@@ -19,19 +19,19 @@ import (
 // partingTime is how long a server that was asked to end lets the chief save.
 const partingTime = 15 * time.Second
 
-// leavingTime is how long it waits then for tasks to leave.
+// leavingTime is how long it then waits for tasks to leave.
 const leavingTime = 2 * time.Second
 
-// Serve runs this task, a parameter server of the cluster that rc names, until
-// the chief says that training is over, or ctx ends; that is its error then.
+// Serve runs this task, a parameter server of the cluster that rc names, until the chief
+// says that training is over. If ctx ends first, Serve returns its error.
 func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
 	return serveJob(ctx, rc, log, nil)
 }
 
-// ServeJobs is Serve for a server that stands: it serves one job after the other
-// until ctx ends. The chief that begins a session first holds it for its job, until
-// that is over or nobody has trained for the session creation timeout. Without a
-// name of a job in rc, that may be any.
+// ServeJobs is Serve for a standing server: it serves one job after the other until ctx
+// ends. The first chief that begins a session reserves it for its job, until the job is
+// over or no task has trained for the session creation timeout. If rc names no job, any
+// job may come.
 func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, o Standing) error {
 	s := standing{Standing: o}
 	for {
@@ -47,23 +47,23 @@ func ServeJobs(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, o 
 	}
 }
 
-// Standing says what a server that stands does beside serving jobs. The zero value: nothing.
+// Standing says what a standing server does in addition to serving jobs. The zero value: nothing.
 type Standing struct {
-	// Tasks returns the listener of the next job; nil: a port at the task's address, which is opened anew for each job.
+	// Tasks returns the listener for the next job; nil: a new port at the task's address for each job.
 	Tasks func() net.Listener
-	// Register adds what the port serves besides; nil: nothing.
+	// Register adds further services to the port; nil: none.
 	Register func(grpc.ServiceRegistrar)
-	// Trains is called again and again while somebody trains; nil: nobody wants to know.
+	// Trains, if not nil, is called periodically while tasks train.
 	Trains func()
 }
 
-// standing is what a server that stands keeps from one job to the next.
+// standing is what a standing server keeps from one job to the next.
 type standing struct {
 	Standing
-	former *End // of the latest job; nil: there was none
+	former *End // end of the latest job; nil: none
 }
 
-// tasks is the listener of the next job, nil for a port of its own.
+// tasks returns the listener for the next job, nil for a new port.
 func (s *standing) tasks() net.Listener {
 	if s == nil || s.Tasks == nil {
 		return nil
@@ -71,7 +71,7 @@ func (s *standing) tasks() net.Listener {
 	return s.Tasks()
 }
 
-// serveJob is Serve; s is nil where the server does not stand.
+// serveJob is Serve; s is nil unless the server is standing.
 func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *standing) error {
 	if rc.TaskType() != runconfig.PS {
 		return runconfig.Mistake(fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID()))
@@ -113,8 +113,8 @@ func serveJob(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, s *
 	return errors.Join(err, server.Close(), j.Close())
 }
 
-// ended tells tasks that come late what became of the training: at once, for a while,
-// or, where the server stands, as long as it serves the next job.
+// ended tells late tasks how the training ended, for a while or, if the server is standing,
+// while it serves the next job.
 func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 	end := j.outcome(server)
 	if s != nil {
@@ -135,14 +135,14 @@ func (j *Job) ended(ctx context.Context, server *ps.Server, s *standing) error {
 	return err
 }
 
-// outcome is what the chief said at the end of the job.
+// outcome returns what the chief said at the end of the job.
 func (j *Job) outcome(server *ps.Server) End {
 	o := server.Outcome()
 	return End{Job: j.node.Job(), Code: o.Code, GlobalStep: o.GlobalStep, Reason: o.Reason, At: time.Now()}
 }
 
-// abandoned tells when nobody has trained for as long as a session may take to begin.
-// That a server which stands waits for a job is nothing to tell.
+// abandoned reports when no task has trained for as long as a session may take to begin. A
+// standing server that waits for a job reports nothing.
 func (j *Job) abandoned(ctx context.Context, s *standing) <-chan error {
 	out := make(chan error, 1)
 	limit := j.sessionTimeout()
@@ -183,7 +183,7 @@ func (j *Job) firstWorker() string {
 	return j.workers[0].String()
 }
 
-// part lets the chief save first, as long as anybody trains.
+// part lets the chief save first, as long as tasks train.
 func (j *Job) part(server *ps.Server) {
 	last, cancel := context.WithTimeout(context.Background(), partingTime)
 	defer cancel()
@@ -192,13 +192,13 @@ func (j *Job) part(server *ps.Server) {
 	})()
 	go func() {
 		defer cancel()
-		for idle := 0; idle < 3; idle++ { // once may be by chance: a leader that is busy, or just ends
+		for idle := 0; idle < 3; idle++ { // a single time may be chance: a leader that is busy or just ending
 			if j.anyActive(last) {
 				idle = -1
 			}
 			select {
 			case <-time.After(membersPoll / 2):
-			case <-j.node.Closing(): // nobody reaches it any more
+			case <-j.node.Closing(): // it cannot be reached any more
 				return
 			case <-last.Done():
 				return
@@ -206,7 +206,7 @@ func (j *Job) part(server *ps.Server) {
 		}
 	}()
 	server.Linger(last)
-	// Those that saved have still to tell that they leave.
+	// Tasks that saved still have to say that they leave.
 	for until := time.Now().Add(leavingTime); time.Now().Before(until) && j.anyActive(last); {
 		time.Sleep(membersPoll / 4)
 	}
@@ -232,8 +232,8 @@ func (j *Job) active(ctx context.Context) []cluster.Task {
 	return out
 }
 
-// Release tells parameter servers that training is over, on behalf of a chief
-// that has found nothing left to do at that step. Servers that are not there are done already.
+// Release tells parameter servers that training is over, for a chief that has found
+// nothing left to do at that step. Servers that do not answer have already ended.
 func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger, step int64) error {
 	j, err := open(rc, log, false)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// SessionFile keeps the name of the job's session on the parameter servers in
-// model_dir, as a chief that is started again must know its own.
+// SessionFile stores the name of the job's session on the parameter servers in
+// model_dir, since a restarted chief must know its session.
 type SessionFile struct {
-	Dir string // "": it is not kept, and every chief begins a session of its own
+	Dir string // "": it is not stored, and every chief begins a new session
 }
 
 var _ Sessions = SessionFile{}
@@ -24,7 +24,7 @@ func (f SessionFile) Session() (string, error) {
 	return s.Session, err
 }
 
-// SetSession notes the name, in a folder that it makes where there is none yet.
+// SetSession stores the name, and creates the folder if needed.
 func (f SessionFile) SetSession(id string) error {
 	if f.Dir == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Shards says where the variables of a strategy lie, by their names, once its programs
-// are prepared. The train ops belong to its programs.
+// Shards returns where the variables of a strategy are placed, sorted by name, once its
+// programs are prepared. ops are the train ops of these programs.
 func Shards(s Strategy, rc runconfig.RunConfig, ops ...*optimizers.TrainOp) []models.VariableShards {
 	if p, ok := s.(*parameterServer); ok {
 		return shardsOf(p.vars, slotsOfAll(ops), serverPlaces(p.plan, p.job.servers))
@@ -23,8 +23,8 @@ func Shards(s Strategy, rc runconfig.RunConfig, ops ...*optimizers.TrainOp) []mo
 	return shardsOf(s.Variables(), slotsOfAll(ops), here(rc))
 }
 
-// PlannedShards says where variables would lie under a strategy in the cluster that a
-// RunConfig describes. Declare declares them.
+// PlannedShards returns where variables would be placed by a strategy in the cluster that a
+// RunConfig describes. declare declares the variables.
 func PlannedShards(c Config, rc runconfig.RunConfig, declare func(put func(name string, t graph.Type, value Fill) error) error, programs ...TrainProgram) ([]models.VariableShards, error) {
 	vars := &remoteVariables{}
 	if err := declare(vars.Create); err != nil {
@@ -54,16 +54,16 @@ func PlannedShards(c Config, rc runconfig.RunConfig, declare func(put func(name 
 	return shardsOf(vars, slotsOfAll(ops), serverPlaces(plan, servers)), nil
 }
 
-// errNoServers is the error of parameter_server without a cluster that has some.
+// errNoServers is the error of parameter_server in a cluster without parameter servers.
 var errNoServers = errors.New("strategy parameter_server needs a cluster with ps tasks: set TF_CONFIG, or use `goestimator launch --ps 1`")
 
-// place is the rows of a variable that a task holds.
+// rowsAt is the rows of a variable that a task has.
 type rowsAt struct {
 	lo, hi int
 	task   string
 }
 
-// here is the place of variables that this task has whole.
+// here returns the place of variables that this task has whole.
 func here(rc runconfig.RunConfig) func(name string) []rowsAt {
 	self := cluster.Task{Job: rc.TaskType(), Index: rc.TaskID()}
 	if rc.ClusterSpec().Len() == 0 {
@@ -72,8 +72,8 @@ func here(rc runconfig.RunConfig) func(name string) []rowsAt {
 	return func(string) []rowsAt { return []rowsAt{{hi: -1, task: self.String()}} }
 }
 
-// serverPlaces are the places of variables on parameter servers. A slot is beside its
-// variable. Each part has a copy of what its group shares; that of the first one counts.
+// serverPlaces returns the places of variables on parameter servers. A slot is with its
+// variable. Each part has a copy of what its group shares; the copy of the first one counts.
 func serverPlaces(plan *ps.Plan, servers []cluster.Task) func(name string) []rowsAt {
 	at := map[string][]rowsAt{GlobalStep: {{hi: -1, task: servers[0].String()}}}
 	for _, u := range plan.Units() {
@@ -120,7 +120,7 @@ func shardsOf(vars Variables, slots map[string]bool, places func(name string) []
 	return out
 }
 
-// shardAt is the shard of a variable's rows.
+// shardAt returns the shard with rows of a variable.
 func shardAt(v models.VariableShards, rows rowsAt) models.Shard {
 	s := models.Shard{Name: v.Name, Offset: make([]int, len(v.Shape)), Shape: slices.Clone(v.Shape), Task: rows.task}
 	if len(v.Shape) > 0 && rows.hi >= 0 {

@@ -13,27 +13,27 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// stepFunction runs a StepOp on the copies of its variables: replicas collect,
-// their tallies are added in order, over all tasks too, and one result becomes
-// the value of every copy.
+// stepFunction runs a StepOp on the copies of its variables. Replicas collect, their
+// tallies are added in order, also over tasks, and one result becomes the value of every
+// copy.
 type stepFunction struct {
 	args     []int // fetches
 	copies   []*engine.Variables
 	peers    lockstep
 	replicas []*collector
 	tensors  map[string]*tensor.Tensor
-	values   *optimizers.StepValues // as of the beginning of the step
-	versions map[string]uint64      // of the first copy's variables that tensors hold
+	values   *optimizers.StepValues // at the beginning of the step
+	versions map[string]uint64      // of the first copy's variables in tensors
 	total    optimizers.Tally
 	rowCost  int
 }
 
-// collector is what a replica collects with.
+// collector is a replica's instance of the function.
 type collector struct {
 	run    *optimizers.StepRun
 	values *optimizers.StepValues // shares the tensors
 	tally  optimizers.Tally
-	used   bool // in the present step
+	used   bool // in the current step
 	args   []*tensor.Tensor
 }
 
@@ -59,7 +59,7 @@ func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFun
 	return f, nil
 }
 
-// newCollector returns a replica's end of a function, whose variables value returns.
+// newCollector returns a replica's instance of a function; value returns its variables.
 func newCollector(op *optimizers.StepOp, value func(name string) *tensor.Tensor) (*collector, error) {
 	run, err := optimizers.NewStepRun(op.Function, op.Config)
 	if err != nil {
@@ -72,7 +72,7 @@ func newCollector(op *optimizers.StepOp, value func(name string) *tensor.Tensor)
 	return &collector{run: run, values: optimizers.NewStepValues(tensors)}, nil
 }
 
-// load reads the variables, unless they are what the step before left, and begins the tallies of a step.
+// load reads the variables, unless they are unchanged since the previous step, and begins the tallies of a step.
 func (f *stepFunction) load() error {
 	for name, t := range f.tensors {
 		version := f.copies[0].Version(name)
@@ -90,8 +90,8 @@ func (f *stepFunction) load() error {
 	return f.replicas[0].run.Begin(f.values, &f.total)
 }
 
-// collect takes what the program of a replica reported of its batch; value returns
-// a fetch. Replicas may collect at the same time.
+// collect passes the fetches of a replica's program for its batch to the function; value
+// returns a fetch. Replicas may collect in parallel.
 func (f *stepFunction) collect(replica int, value func(int) *tensor.Tensor) error {
 	c := f.replicas[replica]
 	c.used = true
@@ -109,8 +109,8 @@ func (c *collector) collect(args []int, value func(int) *tensor.Tensor) error {
 	return c.run.Collect(c.values, c.args, &c.tally)
 }
 
-// apply adds what all tasks collected and changes the variables. It returns the
-// global step after it.
+// apply adds what all tasks collected and changes the variables. It returns the new
+// global step.
 func (f *stepFunction) apply(ctx context.Context) (int64, error) {
 	for _, c := range f.replicas {
 		if !c.used {
@@ -144,13 +144,13 @@ func (f *stepFunction) apply(ctx context.Context) (int64, error) {
 	return tensor.Values[int64](step)[0], nil
 }
 
-// How many bytes are written in the time that a write takes by itself.
+// How many bytes could be written in the fixed time of one write.
 const (
 	rowCost       = 1 << 10
 	rowCostOnGPUs = 1 << 16
 )
 
-// write gives every copy what changed.
+// write writes the changes to every copy.
 func (f *stepFunction) write() error {
 	for _, name := range f.values.Changed() {
 		t := f.tensors[name]
@@ -175,7 +175,7 @@ func (f *stepFunction) write() error {
 	return nil
 }
 
-// tally adds the sums over the ring, then joins the records by rank.
+// tally adds the sums over the ring, then concatenates the records by rank.
 func (r *ring) tally(ctx context.Context, t *optimizers.Tally) error {
 	if r.group == nil {
 		return errNotSynchronized

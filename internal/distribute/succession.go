@@ -12,10 +12,10 @@ import (
 	"github.com/goestimator/goestimator/internal/distributed/keyvalue"
 )
 
-// leaderKey is the value on a worker's own key-value store that names the task which it takes for the leader.
+// leaderKey is the key, on a worker's own key-value store, of the task that it regards as the leader.
 const leaderKey = "elastic/leader"
 
-// follow makes a task the leader, as far as this one is concerned.
+// follow makes this task regard another as the leader.
 func (j *Job) follow(t cluster.Task) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -27,20 +27,20 @@ func (j *Job) follow(t cluster.Task) {
 	j.store = keyvalue.NewClient(j.node, t)
 }
 
-// leading is the leader.
+// leading returns the leader.
 func (j *Job) leading() cluster.Task {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.leader
 }
 
-// elastic reports whether another worker takes the chief's place when that is lost.
+// elastic reports whether another worker takes the chief's place if the chief is lost.
 func (j *Job) elastic() bool {
 	return j.config.TrainDistribute().Elastic.Enabled() && len(j.workers) > 1 && len(j.servers) == 0
 }
 
-// FindLeader asks the other workers of an elastic job who leads it, and reports whether it is this task. A chief that is
-// started again may find that another one has taken its place.
+// FindLeader asks the other workers of an elastic job which task leads it, and reports whether it is this one. A restarted
+// chief may find that another worker has taken its place.
 func (j *Job) FindLeader(ctx context.Context) bool {
 	if t, ok := j.known(ctx); ok {
 		j.follow(t)
@@ -51,12 +51,12 @@ func (j *Job) FindLeader(ctx context.Context) bool {
 // askTime bounds how long one worker is asked.
 const askTime = 2 * time.Second
 
-// known is the leader that another worker knows, and that has not ended.
+// known returns a leader that another worker knows and that has not ended.
 func (j *Job) known(ctx context.Context) (cluster.Task, bool) {
 	told := make([]cluster.Task, len(j.workers))
 	var asked sync.WaitGroup
 	for i, w := range j.workers {
-		if w != j.node.Task() && w != j.leading() { // the leader itself cannot know of another
+		if w != j.node.Task() && w != j.leading() { // the leader itself cannot know another one
 			asked.Go(func() { told[i] = j.leaderOf(ctx, w) })
 		}
 	}
@@ -69,7 +69,7 @@ func (j *Job) known(ctx context.Context) (cluster.Task, bool) {
 	return cluster.Task{}, false
 }
 
-// leaderOf is the leader that a worker knows, zero where it knows none or does not answer.
+// leaderOf returns the leader that a worker knows, zero if it knows none or does not answer.
 func (j *Job) leaderOf(ctx context.Context, w cluster.Task) cluster.Task {
 	if j.node.Gone(ctx, w) {
 		return cluster.Task{}
@@ -88,14 +88,14 @@ func (j *Job) leaderOf(ctx context.Context, w cluster.Task) cluster.Task {
 	return cluster.Task{}
 }
 
-// errTakeOver is wrapped by the errors of a worker that would be the chief.
+// errTakeOver is wrapped by errors of a worker that tries to become the chief.
 var errTakeOver = errors.New("taking the chief's place")
 
-// errLeaderGone is why a worker asks another leader.
+// errLeaderGone is the reason to ask another leader.
 var errLeaderGone = errors.New("the leader has ended")
 
-// succeed finds out who leads where the former leader has ended: the one whom another
-// worker follows, or the first of the last generation that has not ended. That may be this worker.
+// succeed finds the new leader after the former one has ended: the one that another worker
+// follows, or the first of the last generation that has not ended. It may be this worker.
 func (m *multiWorker) succeed(ctx context.Context) error {
 	j := m.job
 	if j.leads() || !m.leaderGone(ctx) {
@@ -124,7 +124,7 @@ func (m *multiWorker) leaderGone(ctx context.Context) bool {
 	return m.elastic.hearing.gone(ctx, slices.Index(m.job.workers, m.job.leading()))
 }
 
-// takeOver makes this worker the leader and the chief. It must have the chief's model_dir, which a chief that lives keeps to itself.
+// takeOver makes this worker the leader and the chief. It must get the chief's model_dir, which a live chief keeps locked.
 func (m *multiWorker) takeOver() error {
 	c := m.config
 	if c.Successor == nil || c.Sessions == nil {
@@ -145,7 +145,7 @@ func (m *multiWorker) takeOver() error {
 	return nil
 }
 
-// stillChief fails where this worker is the leader, and another has taken its place.
+// stillChief returns an error if this worker was the leader and another one has taken its place.
 func (m *multiWorker) stillChief() error {
 	if m.elastic == nil || m.config.Successor == nil || !m.job.leads() {
 		return nil
@@ -153,7 +153,7 @@ func (m *multiWorker) stillChief() error {
 	return m.config.Successor.Tend()
 }
 
-// watchLeader ends a request to the leader when there is another one to ask.
+// watchLeader ends a request to the leader when there is another leader to ask.
 func (m *multiWorker) watchLeader(ctx context.Context, end context.CancelCauseFunc) {
 	tick := time.NewTicker(membersPoll / 4)
 	defer tick.Stop()

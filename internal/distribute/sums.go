@@ -5,20 +5,20 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// sums holds what the replicas of a step add up to.
+// sums holds the sums over the replicas of a step.
 type sums struct {
-	dense  []*tensor.Tensor // as layout.dense: gradients, updates, loss
-	stay   int              // the first of dense, which stay on the workers' GPUs
-	sparse []*gatheredRows  // as layout.sparse
-	votes  *tensor.Tensor   // float64: see the vote constants; behind them the seconds of each task's steps
-	rows   int              // of the batches behind sparse
+	dense  []*tensor.Tensor // in the order of layout.dense: gradients, updates, loss
+	stay   int              // how many of the first in dense stay on the workers' GPUs
+	sparse []*gatheredRows  // in the order of layout.sparse
+	votes  *tensor.Tensor   // float64: see the vote constants; then the seconds of each task's steps
+	rows   int              // of the batches in sparse
 	tasks  int
 
-	unit    float64   // rows that count as one replica; 0: replicas count alike
-	weights []float64 // of this task's replicas in the present step
+	unit    float64   // rows that count as one replica; 0: replicas count equally
+	weights []float64 // of this task's replicas in the current step
 }
 
-// The elements of votes: how many replicas had data, by weight, and what tasks ask for.
+// The elements of votes: the number of replicas with data, by weight, and what tasks ask for.
 const (
 	voteReplicas = iota
 	voteFinished
@@ -27,8 +27,8 @@ const (
 	voteCount
 )
 
-// newSums returns room for the sums of that many tasks. The votes of each function of a program have
-// another length, so that tasks which run other functions at once find out.
+// newSums returns room for the sums of that many tasks. The votes have another length for each function of
+// a program, so that tasks that run different functions notice it.
 func newSums(l *layout, tasks, function int) *sums {
 	s := &sums{votes: tensor.New(tensor.Float64, voteCount+tasks+function), tasks: tasks}
 	for _, t := range l.types() {
@@ -64,7 +64,7 @@ func (s *sums) begin(step Step) {
 	}
 }
 
-// weigh sets the weights of this task's replicas and returns their sum. Means that stay on GPUs count replicas alike.
+// weigh sets the weights of this task's replicas and returns their sum. Means that stay on GPUs count replicas equally.
 func (s *sums) weigh(batches []Batch) (sum float64) {
 	s.weights = s.weights[:0]
 	for _, b := range batches {
@@ -77,24 +77,24 @@ func (s *sums) weigh(batches []Batch) (sum float64) {
 	return sum
 }
 
-// secs are the seconds of each task's steps by rank.
+// secs returns the seconds of each task's steps by rank.
 func (s *sums) secs() []float64 {
 	return tensor.Values[float64](s.votes)[voteCount : voteCount+s.tasks]
 }
 
-// replicas is how many replicas are in the sums, by weight.
+// replicas returns the number of replicas in the sums, by weight.
 func (s *sums) replicas() float64 { return tensor.Values[float64](s.votes)[voteReplicas] }
 
 // ask asks for a regrouping after this step.
 func (s *sums) ask() { tensor.Values[float64](s.votes)[voteRegroup] = 1 }
 
-// regroups reports whether a task asked for that.
+// regroups reports whether a task asked for a regrouping.
 func (s *sums) regroups() bool { return tensor.Values[float64](s.votes)[voteRegroup] > 0 }
 
-// discard sets the sums to the sums of a step without data.
+// discard makes the step count as one without data.
 func (s *sums) discard() { tensor.Values[float64](s.votes)[voteReplicas] = 0 }
 
-// stop is what the tasks decided.
+// stop returns what the tasks decided.
 func (s *sums) stop() Stop {
 	switch v := tensor.Values[float64](s.votes); {
 	case v[voteInterrupted] > 0:
@@ -118,7 +118,7 @@ func (s *sums) add(r *replica, replica int) {
 	}
 }
 
-// join adds the sparse results of a replica of this task.
+// join appends the sparse results of a replica of this task.
 func (s *sums) join(r *replica, replica, rows int) error {
 	s.rows += rows
 	for i, j := range s.sparse {
@@ -132,7 +132,7 @@ func (s *sums) join(r *replica, replica, rows int) error {
 	return nil
 }
 
-// mean divides sums by the number of replicas behind them.
+// mean divides sums by the number of replicas in them.
 func (s *sums) mean() {
 	n := s.replicas()
 	for _, t := range s.dense {
@@ -143,11 +143,11 @@ func (s *sums) mean() {
 	}
 }
 
-// loss is the last of the dense results.
+// loss returns the loss, the last dense result.
 func (s *sums) loss() *tensor.Tensor { return s.dense[len(s.dense)-1] }
 
-// batch is the number of rows of a batch that all sparse results fit into: that
-// of the replicas, or more, where other tasks have longer ones.
+// batch returns the number of rows of a batch into which all sparse results fit: the rows
+// of the replicas' batches, or more if other tasks have more ids per row.
 func (s *sums) batch() int {
 	rows := max(s.rows, 1)
 	for _, j := range s.sparse {
@@ -156,7 +156,7 @@ func (s *sums) batch() int {
 	return rows
 }
 
-// feeds are what an application takes for a batch of that many rows.
+// feeds returns the feeds of an application for a batch of that many rows.
 func (s *sums) feeds(dst []*tensor.Tensor, rows int) []*tensor.Tensor {
 	dst = append(dst[:0], s.dense[:len(s.dense)-1]...)
 	for _, j := range s.sparse {
@@ -166,7 +166,7 @@ func (s *sums) feeds(dst []*tensor.Tensor, rows int) []*tensor.Tensor {
 	return dst
 }
 
-// addInto adds n times src to dst, floats of one type and shape.
+// addInto adds n times src to dst, floats of the same type and shape.
 func addInto(dst, src *tensor.Tensor, n float64) {
 	if dst.DType == tensor.Float64 {
 		kernels.Axpy(n, tensor.Values[float64](src), tensor.Values[float64](dst))

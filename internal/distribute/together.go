@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// together does n pieces of work that do not depend on each other at once, but no more than limit of them; 0: all. It
-// returns their errors, in the order of the pieces.
+// together does n independent pieces of work in parallel, at most limit at a time; 0: all. It returns their errors in
+// order.
 func together(n, limit int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)

@@ -16,17 +16,17 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// meetings is a step function whose Collect waits until so many replicas are in it at once.
+// meetings is a step function whose Collect waits until that many replicas are in it at the same time.
 type meetings struct {
 	mu      sync.Mutex
 	size    int
-	here    int // of the meeting that gathers
+	here    int // replicas in the current meeting
 	running int
 	most    int
 	all     chan struct{}
 }
 
-// met is what TestInterOp's step function is.
+// met is the step function of TestInterOp.
 var met *meetings
 
 func init() {
@@ -63,7 +63,7 @@ func (m *meetings) Collect(optimizers.StepVariables, []*tensor.Tensor, *optimize
 	}
 }
 
-// TestInterOp: as many replicas compute at once as the session config says, all by default.
+// TestInterOp: the session config sets how many replicas compute at the same time; by default all.
 func TestInterOp(t *testing.T) {
 	for _, c := range []struct{ threads, size int }{{0, 4}, {1, 1}, {2, 2}, {9, 4}} {
 		met = &meetings{size: c.size}

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Totals is a strategy whose tasks, not in lock step, add to the same variables, which are
-// of float64. Every addition counts once.
+// Totals is a strategy whose tasks, not in lock step, add to the same float64 variables.
+// Every addition counts once.
 type Totals interface {
 	// AddTo adds to a variable.
 	AddTo(ctx context.Context, variable string, value *tensor.Tensor) error

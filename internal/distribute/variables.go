@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// deviceVariables are variables that lie whole on one device.
+// deviceVariables are variables that are whole on one device.
 type deviceVariables struct{ *engine.Variables }
 
 var _ Variables = deviceVariables{}
@@ -19,7 +19,7 @@ func (v deviceVariables) Create(name string, t graph.Type, initial Fill) error {
 // Set replaces the value.
 func (v deviceVariables) Set(name string, value Fill) error { return v.SetBy(name, value.whole) }
 
-// snapshot returns all values, which hold until the next step.
+// snapshot returns all values. They are valid until the next step.
 func (v deviceVariables) snapshot() (*Snapshot, error) {
 	all, err := v.Views()
 	if err != nil {

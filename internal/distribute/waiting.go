@@ -13,8 +13,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/waiting"
 )
 
-// asking is the key-value store as a task sees it that only asks: a leader that was
-// replaced does not refuse it.
+// asking returns the key-value store for requests only: a replaced leader does not
+// refuse them.
 func (j *Job) asking() store {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -24,7 +24,7 @@ func (j *Job) asking() store {
 	return keyvalue.NewClient(j.node, j.leader)
 }
 
-// absent describes tasks that are waited for; the ones that answer still have something to do.
+// absent describes the tasks that others wait for. If a task answers, it still has todo to do.
 func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []waiting.Target {
 	out := make([]waiting.Target, len(tasks))
 	var asked sync.WaitGroup
@@ -40,7 +40,7 @@ func (j *Job) absent(ctx context.Context, tasks []cluster.Task, todo string) []w
 	return out
 }
 
-// absentChief describes the chief, where it is known which task that is.
+// absentChief describes the chief, if it is known which task that is.
 func (j *Job) absentChief(ctx context.Context, todo string) []waiting.Target {
 	if len(j.workers) == 0 {
 		return []waiting.Target{{Name: "the chief", Reason: todo}}
@@ -48,8 +48,8 @@ func (j *Job) absentChief(ctx context.Context, todo string) []waiting.Target {
 	return j.absent(ctx, []cluster.Task{j.chiefTask()}, todo)
 }
 
-// absentForSession says for whom a worker waits that joins the session. Of servers
-// that do not answer the node tells.
+// absentForSession returns the tasks for which a worker waits to join the session. The
+// node reports servers that do not answer.
 func (p *parameterServer) absentForSession(ctx context.Context) []waiting.Target {
 	for _, s := range p.job.servers {
 		if p.job.node.Probe(ctx, s) != "" {
@@ -59,7 +59,7 @@ func (p *parameterServer) absentForSession(ctx context.Context) []waiting.Target
 	return p.job.absentChief(ctx, "it has not made the variables yet")
 }
 
-// absentForStep says whose gradients a synchronous step waits for.
+// absentForStep returns the tasks for whose gradients a synchronous step waits.
 func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []waiting.Target {
 	var tasks []cluster.Task
 	for rank, task := range p.job.workers {
@@ -70,8 +70,8 @@ func (p *parameterServer) absentForStep(ctx context.Context, now ps.Progress) []
 	return p.job.absent(ctx, tasks, "its gradients have not come")
 }
 
-// absentForRing says for whom a worker waits that forms a ring. Of a leader that
-// does not answer the node tells.
+// absentForRing returns the tasks for which a worker waits to form a ring. The node
+// reports a leader that does not answer.
 func (m *multiWorker) absentForRing(ctx context.Context) []waiting.Target {
 	ranks, err := m.job.asking().Missing(ctx, ringName)
 	if err != nil {
@@ -86,7 +86,7 @@ func (m *multiWorker) absentForRing(ctx context.Context) []waiting.Target {
 	return m.job.absent(ctx, tasks, "it does not take part yet")
 }
 
-// Sleep waits, or returns an error that wraps ErrInterrupted where ctx ends before.
+// Sleep waits for d. If ctx ends first, it returns an error that wraps ErrInterrupted.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,36 +17,36 @@ import (
 	"github.com/goestimator/goestimator/internal/runtime/gpus"
 )
 
-// workerGPUs is how the workers of a job take means of dense gradients between their
-// GPUs, one for each replica, as long as a ring lives. All of them do, or none: they agree
-// when the ring has formed, and the next ring makes a new group of GPUs.
+// workerGPUs computes means of dense gradients between the GPUs of a job's workers, one for
+// each replica, during the life of a ring. Either all workers do so or none: they agree when
+// the ring has formed. The next ring makes a new group of GPUs.
 type workerGPUs struct {
 	job     *Job
 	network peers.Network
-	devices []*cuda.Device     // of the replicas; nil: not each has a GPU of its own
+	devices []*cuda.Device     // of the replicas; nil: not every replica has its own GPU
 	stepper *replicatedStepper // the latest
-	group   peers.Group        // of the present ring; nil: gradients are summed on the host
-	met     bool               // the workers have agreed on that
-	ring    *collective.Group  // the present one
+	group   peers.Group        // of the current ring; nil: gradients are summed on the host
+	met     bool               // the workers have agreed on group
+	ring    *collective.Group  // the current ring
 	life    context.Context    // of the ring
-	failed  int                // groups and means in a row that failed while the ring was well
+	failed  int                // consecutive failures of groups and means while the ring worked
 	failure error
 	warned  string // the latest warning
 	elastic bool
 }
 
-// joinTime is how long the GPUs of the other workers are waited for.
+// joinTime is how long to wait for the GPUs of the other workers.
 var joinTime = time.Minute
 
-// mostFailures is how many groups and means in a row fail before the host sums instead, and no group is tried again.
+// mostFailures is the number of consecutive failures of groups and means after which the host sums instead for good.
 const mostFailures = 2
 
 func newWorkerGPUs(c Config, devs []device.Device) *workerGPUs {
 	return &workerGPUs{job: c.Job, network: c.network(), devices: gpus.Distinct(devs), elastic: c.Elastic.Enabled()}
 }
 
-// expected reports whether the dense results of a stepper stay on the GPU, as far as
-// is known before the workers have met.
+// expected reports whether the dense results of a stepper will stay on the GPU, as far as
+// is known before the workers have agreed.
 func (w *workerGPUs) expected(s *replicatedStepper) bool {
 	if w.met {
 		return w.group != nil && s.ownGPUs() != nil
@@ -68,7 +68,7 @@ func (w *workerGPUs) adopt(s *replicatedStepper) error {
 	return s.use(g)
 }
 
-// meet agrees with the other workers of a new ring, which are these tasks. Its errors end the ring.
+// meet agrees with the other workers of a new ring, tasks. Errors end the ring.
 func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group, tasks []cluster.Task) error {
 	life, end := context.WithCancelCause(context.Background())
 	go func() {
@@ -94,7 +94,7 @@ func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group, tasks []c
 	return w.stepper.use(nil)
 }
 
-// warn tells why this worker's GPU, or another's, is not made use of in full.
+// warn logs why a GPU of this or another worker is not fully used.
 func (w *workerGPUs) warn(why string) {
 	if why != "" && why != w.warned {
 		w.job.log.Warn("gradients of the workers are summed through the host, not between their GPUs", "why", why)
@@ -102,8 +102,8 @@ func (w *workerGPUs) warn(why string) {
 	w.warned = why
 }
 
-// form makes the group of GPUs. It is not made, and the reason returned, where any
-// worker fails to.
+// form makes the group of GPUs. If any worker fails, there is no group, and form returns
+// the reason.
 func (w *workerGPUs) form(ctx context.Context, ring *collective.Group) (why string, err error) {
 	var mine gpuGroup
 	if w.job.rank == 0 {
@@ -134,14 +134,14 @@ func (w *workerGPUs) form(ctx context.Context, ring *collective.Group) (why stri
 	return why, w.leave()
 }
 
-// fail counts what failed while the ring was well.
+// fail counts a failure while the ring worked.
 func (w *workerGPUs) fail(err error) { w.failed, w.failure = w.failed+1, err }
 
-// gpuGroup is what workers tell each other of a group that they make.
+// gpuGroup is what workers tell each other about a group that they make.
 type gpuGroup struct {
-	ID     []byte `json:"id,omitempty"`     // of rank 0
-	Why    string `json:"why,omitempty"`    // it cannot be made
-	Waited bool   `json:"waited,omitempty"` // for the others; one of them may know a better cause
+	ID     []byte `json:"id,omitempty"`     // from rank 0
+	Why    string `json:"why,omitempty"`    // why it cannot be made
+	Waited bool   `json:"waited,omitempty"` // waited for the others; one of them may know a better cause
 }
 
 func reason(err error) string {
@@ -151,7 +151,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// join enters the group, and tries it with a mean of what the stepper has in store: nothing.
+// join enters the group, and tests it with a mean over the stepper's initial buffers.
 func (w *workerGPUs) join(ctx context.Context, id []byte) error {
 	ctx, end := w.limit(ctx, joinTime)
 	defer end()
@@ -172,7 +172,7 @@ func (w *workerGPUs) join(ctx context.Context, id []byte) error {
 	return w.stepper.gpus.mean.Take(ctx, 1)
 }
 
-// limit returns a context that ends with the ring, too, or when it has lasted too long.
+// limit returns a context that also ends with the ring, or after longest.
 func (w *workerGPUs) limit(ctx context.Context, longest time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(w.life, func() { cancel(context.Cause(w.life)) })
@@ -184,8 +184,8 @@ func (w *workerGPUs) limit(ctx context.Context, longest time.Duration) (context.
 	}
 }
 
-// take takes a mean over the workers' GPUs. All have come that far: who does not come
-// any further has left the ring, or its GPU or network has failed.
+// take computes a mean over the workers' GPUs. All workers have reached this point. A worker
+// that does not continue has left the ring, or its GPU or network has failed.
 func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error {
 	limited, end := w.limit(ctx, longestCall)
 	defer end()
@@ -202,14 +202,14 @@ func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error
 	return fmt.Errorf("%w: %w", ErrSessionLost, err)
 }
 
-// confirm returns when the sums of all workers have ended well. After the last step there is none in which they would hear
-// of one that has not, and has to make the step again with them.
+// confirm returns when the sums of all workers have succeeded. It is needed after the last step: no further step would tell
+// the workers that one of them failed and has to repeat the step with them.
 func (w *workerGPUs) confirm(ctx context.Context) error {
 	_, err := w.ring.AllGather(ctx, nil)
 	return sessionLost(err)
 }
 
-// leave ends the group without the others, and gives the memory of its means back.
+// leave ends the group without the others, and frees the memory of its means.
 func (w *workerGPUs) leave() error {
 	w.end(peers.Group.Abort)
 	if w.stepper == nil {
@@ -218,10 +218,10 @@ func (w *workerGPUs) leave() error {
 	return w.stepper.closeMean()
 }
 
-// close ends the group, with the others where they end it, too.
+// close ends the group, together with the others if they also end it.
 func (w *workerGPUs) close() { w.end(peers.Group.Close) }
 
-// end ends the group, if there is one. What goes wrong with that harms nothing that comes after it.
+// end ends the group, if there is one. Errors are ignored, since nothing depends on the group any more.
 func (w *workerGPUs) end(how func(peers.Group) error) {
 	g := w.group
 	w.group, w.met = nil, false
@@ -252,7 +252,7 @@ func gatherOf[T any](ctx context.Context, ring *collective.Group, mine T) ([]T, 
 	return all, nil
 }
 
-// offer is what this worker can do.
+// offer returns what this worker can do.
 func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
 	if w.devices == nil || s == nil || s.ownGPUs() == nil {
 		return gpuOffer{}

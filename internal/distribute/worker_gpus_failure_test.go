@@ -21,8 +21,8 @@ type lame struct {
 	version, join error
 	newID         error
 	enter         func() error // called before Join
-	sum           func() error // called before each sum but the trial
-	after         func() error // called after each mean, which is of two sums
+	sum           func() error // called before each sum except the test sum
+	after         func() error // called after each mean, which is two sums
 }
 
 func (l lame) Version(c driver.Context) (string, error) {
@@ -60,7 +60,7 @@ type lameGroup struct {
 
 func (g *lameGroup) Reduce(ctx context.Context, parts []peers.Part) error {
 	g.sums++
-	if g.sums > 2 && g.lame.sum != nil { // the trial is of two types
+	if g.sums > 2 && g.lame.sum != nil { // the test has sums of two types
 		if err := g.lame.sum(); err != nil {
 			return err
 		}
@@ -71,10 +71,10 @@ func (g *lameGroup) Reduce(ctx context.Context, parts []peers.Part) error {
 	return g.lame.after()
 }
 
-// Abort tells that something is wrong, as a library may whose other processes are gone.
+// Abort returns an error, as a library may if its other processes are gone.
 func (g *lameGroup) Abort() error { return errors.Join(g.Group.Abort(), errors.New("it limps")) }
 
-// TestWorkerLostInJoining: the others do not wait for it in the group of GPUs, and make the next when it is back.
+// TestWorkerLostInJoining: the others do not wait for the lost worker in the group of GPUs, and make the next group when it is back.
 func TestWorkerLostInJoining(t *testing.T) {
 	defer func(d time.Duration) { joinTime = d }(joinTime)
 	joinTime = time.Hour
@@ -122,7 +122,7 @@ func TestWorkerLostInJoining(t *testing.T) {
 	c.end()
 }
 
-// TestWorkerLostInASum: the others hear of it, and go on when it is back, on their GPUs.
+// TestWorkerLostInASum: the others notice the loss, and continue on their GPUs when the worker is back.
 func TestWorkerLostInASum(t *testing.T) {
 	for _, x := range []struct{ workers, lost, from int }{{2, 1, 3}, {3, 2, 3}, {3, 0, 0}} { // a new chief has no checkpoint here
 		t.Run(fmt.Sprintf("%d of %d", x.lost, x.workers), func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestWorkerLostInASum(t *testing.T) {
 	}
 }
 
-// TestLastSumFails: workers that have ended the last sum do not leave one alone that has not.
+// TestLastSumFails: workers that have finished the last sum wait for one that has not.
 func TestLastSumFails(t *testing.T) {
 	c := newCrew(t, 3, by(rule.Momentum{Momentum: 0.9}))
 	memory, torn := c.network(0), errors.New("the cable is torn")
@@ -208,7 +208,7 @@ func TestLastSumFails(t *testing.T) {
 	c.end()
 }
 
-// TestSumThatFailsOnOne: the others hear of it in this step or, having made it, in the next. Then all go on from where the chief is.
+// TestSumThatFailsOnOne: the others notice the failure in this step or, if they have made it, in the next. Then all continue from the chief's state.
 func TestSumThatFailsOnOne(t *testing.T) {
 	for _, failing := range []int{0, 1} {
 		t.Run(fmt.Sprintf("worker %d", failing), func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestSumThatFailsOnOne(t *testing.T) {
 	}
 }
 
-// TestGPULostInASum: a process whose GPU is lost ends, which the others wait for.
+// TestGPULostInASum: a process whose GPU is lost ends; the others wait for it to come back.
 func TestGPULostInASum(t *testing.T) {
 	c := newCrew(t, 2, by(rule.SGD{}))
 	memory := c.network(0)
@@ -280,7 +280,7 @@ func TestGPULostInASum(t *testing.T) {
 	c.end()
 }
 
-// TestSumsThatFail: where sums between GPUs fail again and again, the workers go on without.
+// TestSumsThatFail: if sums between GPUs fail repeatedly, the workers continue without them.
 func TestSumsThatFail(t *testing.T) {
 	c := newCrew(t, 2, by(rule.SGD{}))
 	memory, torn := c.network(0), errors.New("the cable is torn")
@@ -309,7 +309,7 @@ func TestSumsThatFail(t *testing.T) {
 	c.end()
 }
 
-// TestGroupsThatFail: where no group can be made again and again, the workers do not wait for it in every ring.
+// TestGroupsThatFail: if making a group fails repeatedly, the workers do not wait for it in every ring.
 func TestGroupsThatFail(t *testing.T) {
 	defer func(d time.Duration) { joinTime = d }(joinTime)
 	joinTime = 100 * time.Millisecond

@@ -18,7 +18,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// by is regression under another rule.
+// by is regression with another rule.
 func by(rule optimizers.Rule) func(*graph.Builder) TrainProgram {
 	return func(b *graph.Builder) TrainProgram {
 		p := regression(b)
@@ -30,7 +30,7 @@ func by(rule optimizers.Rule) func(*graph.Builder) TrainProgram {
 // sparse is embedding without a dense gradient.
 func sparse(b *graph.Builder) TrainProgram { return embedding(b, 4) }
 
-// TestWorkersSumOnGPUs trains on workers with GPUs as on workers without, of one replica each.
+// TestWorkersSumOnGPUs: workers with GPUs train like workers without, with one replica each.
 func TestWorkersSumOnGPUs(t *testing.T) {
 	for _, x := range []struct {
 		name    string
@@ -85,7 +85,7 @@ func TestWorkersSumOnGPUs(t *testing.T) {
 	}
 }
 
-// TestWorkersThatCannotSumOnGPUs: where one cannot, all sum on the host, and one warning tells which and why.
+// TestWorkersThatCannotSumOnGPUs: if one worker cannot, all sum on the host, and one warning says which and why.
 func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 	none := errors.New("there is no such library")
 	for name, x := range map[string]struct {
@@ -124,8 +124,8 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 	}
 }
 
-// TestCompiledAgain: a worker whose program is compiled again between two steps, as for longer examples, sums
-// on as before.
+// TestCompiledAgain: a worker whose program is compiled again between two steps, as for longer examples,
+// continues to sum.
 func TestCompiledAgain(t *testing.T) {
 	c := newCrew(t, 2, by(rule.Momentum{Momentum: 0.9}))
 	c.assemble()
@@ -142,7 +142,7 @@ func TestCompiledAgain(t *testing.T) {
 	c.end()
 }
 
-// TestNoPlaintextBesideTLS: where connections have to be encrypted, gradients do not go beside them.
+// TestNoPlaintextBesideTLS: if connections must be encrypted, gradients are not sent outside of them.
 func TestNoPlaintextBesideTLS(t *testing.T) {
 	c := newCrew(t, 2, by(rule.SGD{}))
 	c.assemble()

@@ -10,13 +10,13 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// workerInference runs a program on values that it pulls from the parameter servers, on each device of the worker.
+// workerInference runs a program on each device of the worker, with values pulled from the parameter servers.
 type workerInference struct {
 	strategy *parameterServer
 	programs []*engine.Program // by replica
 	feeds    [][]*tensor.Tensor
 	lookups  workerLookups
-	mirror   *ps.Mirror // of the variables that are read whole
+	mirror   *ps.Mirror // of variables that are read whole
 }
 
 var (
@@ -57,7 +57,7 @@ func (s *workerInference) compile(x Program) error {
 			return err
 		}
 		s.programs = append(s.programs, program)
-		opts.Profile = false // the first tells for all
+		opts.Profile = false // only the first one profiles
 	}
 	return nil
 }

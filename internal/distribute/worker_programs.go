@@ -11,8 +11,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// workerCopies are the variables that the programs of a parameter_server worker read whole: on each of its GPUs, or once
-// for all of its replicas.
+// workerCopies has the variables that the programs of a parameter_server worker read whole: a copy on each of its GPUs, or
+// one for all replicas.
 type workerCopies []*engine.Variables
 
 // newWorkerCopies returns copies for replicas on some devices.
@@ -40,7 +40,7 @@ func (w workerCopies) has(name string) bool {
 	return ok
 }
 
-// each does something with all copies.
+// each calls do for all copies.
 func (w workerCopies) each(do func(*engine.Variables) error) error {
 	var errs []error
 	for _, vars := range w {
@@ -49,17 +49,17 @@ func (w workerCopies) each(do func(*engine.Variables) error) error {
 	return errors.Join(errs...)
 }
 
-// Close frees them.
+// Close frees the copies.
 func (w workerCopies) Close() error { return w.each((*engine.Variables).Close) }
 
-// workerPrograms computes what a worker pushes: on each of its devices what one batch makes, and then the mean.
+// workerPrograms computes what a worker pushes: the result of a batch on each device, and then the mean.
 type workerPrograms struct {
 	replicas []*replica
 	layout   *layout
 	sums     *sums                         // of the replicas of a step
 	used     int                           // replicas that had a batch
 	at       map[int]func() *tensor.Tensor // means by fetch
-	limit    int                           // of replicas that compute at once; 0: none
+	limit    int                           // on replicas that compute at the same time; 0: none
 }
 
 // newWorkerPrograms compiles the gradient program for each device.
@@ -73,7 +73,7 @@ func newWorkerPrograms(p *parameterServer, t TrainProgram, l *layout, spec engin
 			return nil, errors.Join(err, w.close())
 		}
 		w.replicas = append(w.replicas, &replica{program: program, layout: l, dev: dev, number: int64(p.job.rank*len(p.devs) + i)})
-		opts.Profile = false // the first tells for all
+		opts.Profile = false // only the first one profiles
 	}
 	for i, fetch := range l.dense {
 		w.at[fetch] = func() *tensor.Tensor { return w.sums.dense[i] }
@@ -90,8 +90,8 @@ func newWorkerPrograms(p *parameterServer, t TrainProgram, l *layout, spec engin
 	return w, nil
 }
 
-// run computes a step at a global step, whose upper bits get the number of the replica; each batch is followed by the rows
-// that it looks up.
+// run computes a step at a global step, whose upper bits get the number of the replica. The feeds of each batch are followed
+// by the rows that it looks up.
 func (w *workerPrograms) run(ctx context.Context, batches []Batch, step int64, rows workerLookups) error {
 	w.used = len(batches)
 	err := together(len(batches), w.limit, func(i int) error {
@@ -108,7 +108,7 @@ func (w *workerPrograms) run(ctx context.Context, batches []Batch, step int64, r
 	return w.mean(batches)
 }
 
-// mean takes the mean over the replicas.
+// mean computes the mean over the replicas.
 func (w *workerPrograms) mean(batches []Batch) error {
 	w.sums.begin(Step{Batches: batches})
 	for i, b := range batches {
@@ -128,7 +128,7 @@ func (w *workerPrograms) mean(batches []Batch) error {
 	return nil
 }
 
-// Value returns a fetch of the last step: the mean of what is pushed and of the loss, else the first replica's.
+// Value returns a fetch of the last step: the mean, for the loss and what is pushed, else the first replica's value.
 func (w *workerPrograms) Value(i int) *tensor.Tensor {
 	if at := w.at[i]; at != nil && w.used > 1 {
 		return at()
@@ -136,7 +136,7 @@ func (w *workerPrograms) Value(i int) *tensor.Tensor {
 	return w.replicas[0].program.Value(i)
 }
 
-// deciding is the replica whose loss scale counts: the first that has gradients which are not finite, else the first.
+// deciding returns the fetches of the replica whose loss scale counts: the first one with non-finite gradients, or else the first.
 func (w *workerPrograms) deciding(s *lossScale) func(int) *tensor.Tensor {
 	for _, r := range w.replicas[:w.used] {
 		if !s.finite(r.program.Value) {

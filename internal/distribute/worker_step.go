@@ -26,11 +26,11 @@ type workerStep struct {
 	names    []string // variables, in the order of the gradients
 	programs *workerPrograms
 	lookups  workerLookups
-	function []*collector // of the replicas; nil: gradients
-	scale    *lossScale   // nil: one that changes is not used
-	mirror   *ps.Mirror   // of the variables that are read whole
-	step     int64        // of the values that were pulled
-	pulled   time.Time    // when the latest push brought values along; zero: it did not
+	function []*collector // by replica; nil: gradients
+	scale    *lossScale   // nil: no loss scale that changes
+	mirror   *ps.Mirror   // of variables that are read whole
+	step     int64        // step of the pulled values
+	pulled   time.Time    // when the latest push returned values; zero: it did not
 	rate     float64
 	push     ps.Push
 }
@@ -99,7 +99,7 @@ func (s *workerStep) copyVariables() (err error) {
 }
 
 // mirrorOf returns a mirror of the variables that fetches read whole, and of others, and
-// makes room for their copies. What is fed is not gone beyond.
+// makes room for their copies. The search for reads stops at fed nodes.
 func (p *parameterServer) mirrorOf(fetches []graph.Output, fed map[*graph.Node]bool, others ...string) (*ps.Mirror, error) {
 	whole := others
 	for name := range readsOf(reachable(fetches, fed)) {
@@ -116,7 +116,7 @@ func (p *parameterServer) mirrorOf(fetches []graph.Output, fed map[*graph.Node]b
 	}
 	for _, name := range whole {
 		if p.copies.has(name) {
-			continue // of an earlier program
+			continue // belongs to an earlier program
 		}
 		if err := p.copies.each(func(v *engine.Variables) error { return v.Create(name, m.Tensor(name)) }); err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (p *parameterServer) mirrorOf(fetches []graph.Output, fed map[*graph.Node]b
 	return m, nil
 }
 
-// pull brings a mirror's variables up to date, unless it is fresh, and the copies that programs read.
+// pull updates a mirror's variables, unless they are fresh, and the copies that programs read.
 func (p *parameterServer) pull(ctx context.Context, m *ps.Mirror, fresh bool) (step int64, err error) {
 	if !fresh {
 		progress, err := p.client.Pull(ctx, m)
@@ -158,7 +158,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	return s.run(ctx, in)
 }
 
-// run makes the step of batches whose rows are there.
+// run makes the step on batches whose rows were fetched.
 func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	began := in.began()
 	if err := s.pull(ctx); err != nil {
@@ -204,7 +204,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	return out, nil
 }
 
-// collect adds up what the replicas collected.
+// collect adds the replicas' tallies.
 func (s *workerStep) collect() error {
 	for i, r := range s.programs.replicas[:s.programs.used] {
 		c := s.function[i]
@@ -220,17 +220,17 @@ func (s *workerStep) collect() error {
 	return nil
 }
 
-// forget drops what is known of the variables: they may be of another session.
+// forget drops what is known about the variables, since they may belong to another session.
 func (s *workerStep) forget() {
 	s.pulled = time.Time{}
 }
 
-// fresh is how long values that came with a push are taken for new ones.
+// fresh is how long values that came with a push count as current.
 const fresh = 100 * time.Millisecond
 
-// pull brings the variables that are read whole up to date.
+// pull updates the variables that are read whole.
 func (s *workerStep) pull(ctx context.Context) error {
-	known := time.Since(s.pulled) <= fresh && !s.strategy.several // another program's push may have come since
+	known := time.Since(s.pulled) <= fresh && !s.strategy.several // another program may have pushed since
 	step, err := s.strategy.pull(ctx, s.mirror, known)
 	if err == nil && !known {
 		s.step = step
@@ -239,7 +239,7 @@ func (s *workerStep) pull(ctx context.Context) error {
 	return err
 }
 
-// fill collects what the step pushes.
+// fill collects what the step will push.
 func (s *workerStep) fill(in Step) error {
 	x := &s.push
 	x.Step, x.Weight, x.Into = s.step, 1, nil
@@ -276,8 +276,8 @@ func (s *workerStep) fill(in Step) error {
 	return nil
 }
 
-// gradients are what a lookup made of a variable's gradient: more than one where the
-// servers are to sum rows of equal places, not of equal ids.
+// gradients returns the part of a variable's gradient from one lookup. There are several if
+// the servers must sum rows at equal indices, not rows of equal ids.
 func (s *workerStep) gradients(at place) []ps.Gradient {
 	if at.sparse {
 		pair := s.layout.sparse[at.index]
@@ -296,7 +296,7 @@ func (s *workerStep) gradients(at place) []ps.Gradient {
 	return all
 }
 
-// chosen are the rows and ids of some places.
+// chosen returns the rows and ids at some indices.
 func chosen(rows *tensor.Tensor, ids []int64, places []int) ps.Gradient {
 	out := *rows
 	out.Shape = append([]int{len(places)}, rows.Shape[1:]...)
@@ -310,18 +310,18 @@ func chosen(rows *tensor.Tensor, ids []int64, places []int) ps.Gradient {
 	return g
 }
 
-// awaitStep waits for a synchronous step to be made: as long as there are
-// enough workers for it, and for lost ones to come back.
+// awaitStep waits until a synchronous step is made, as long as there are enough workers
+// for it. It also waits for lost workers to come back.
 func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progress, error) {
 	missing, report := time.Time{}, waiting.Begin(time.Now())
 	limit := p.job.rejoinTimeout()
-	if !p.stepped { // they come together for the first time
+	if !p.stepped { // the workers meet for the first time
 		limit = p.job.sessionTimeout()
 	}
 	for {
 		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 		progress, err := p.client.WaitStep(wait, step)
-		// The server's clock may find that time is up before this one does.
+		// The server may reach the deadline before this task.
 		late := (wait.Err() != nil || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
 		cancel()
 		p.stepped = p.stepped || err == nil
@@ -343,7 +343,7 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 	}
 }
 
-// tooFew is the error of a synchronous step for which there are only some workers.
+// tooFew returns the error of a synchronous step for which there are too few workers.
 func (p *parameterServer) tooFew(step int64, there []cluster.Task, limit time.Duration) error {
 	var gone []cluster.Task
 	for _, w := range p.job.workers {
@@ -362,10 +362,10 @@ func (s *workerStep) replicaValue(replica, i int) *tensor.Tensor {
 	return s.programs.replicas[replica].program.Value(i)
 }
 
-// LearningRate returns the rate of the values that the last step began with.
+// LearningRate returns the rate for the values at the start of the last step.
 func (s *workerStep) LearningRate() float64 { return s.rate }
 
-// Placement tells where the program of this worker's first replica runs.
+// Placement returns where the program of this worker's first replica runs.
 func (s *workerStep) Placement() Placement { return s.programs.replicas[0].placement() }
 
 // Profile returns the times of this worker's first program.

@@ -23,7 +23,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// crew is the workers of a job, all of this process.
+// crew is the workers of a job, all in this process.
 type crew struct {
 	t       *testing.T
 	n       int
@@ -35,7 +35,7 @@ type crew struct {
 	ports   *freeport.Reservation
 	hands   []*hand
 	rejoin  float64 // seconds
-	mixed   bool    // updates are made on the host here and on a GPU there: the last bits may differ
+	mixed   bool    // some workers update on the host and some on a GPU: the last bits may differ
 }
 
 // hand is one worker.
@@ -65,13 +65,13 @@ func (n *notes) String() string {
 	return n.b.String()
 }
 
-// newCrew is workers with an emulated GPU each, between which memory sums.
+// newCrew returns workers with an emulated GPU each, whose sums are made in memory.
 func newCrew(t *testing.T, n int, program func(*graph.Builder) TrainProgram) *crew {
 	t.Helper()
 	return newCrewOf(t, n, 1, program)
 }
 
-// newCrewOf is workers with so many emulated GPUs each.
+// newCrewOf returns workers with that many emulated GPUs each.
 func newCrewOf(t *testing.T, n, each int, program func(*graph.Builder) TrainProgram) *crew {
 	t.Helper()
 	hideLaunchers(t)
@@ -101,7 +101,7 @@ func (c *crew) onHosts() *crew {
 	return c
 }
 
-// tfConfig is that of a worker; the first is the chief.
+// tfConfig returns the TF_CONFIG of a worker; the first is the chief.
 func (c *crew) tfConfig(rank int) string {
 	others := ""
 	for r := 1; r < c.n; r++ {
@@ -178,7 +178,7 @@ func random(r *rand.Rand, t tensor.DType, shape ...int) *tensor.Tensor {
 	return v
 }
 
-// each does something on all workers at once.
+// each does something on all workers in parallel.
 func (c *crew) each(what string, do func(h *hand) error) []error {
 	errs := make([]error, c.n)
 	done := make(chan struct{})
@@ -198,7 +198,7 @@ func (c *crew) each(what string, do func(h *hand) error) []error {
 	return errs
 }
 
-// must is each, for what does not fail.
+// must is each for functions that must not fail.
 func (c *crew) must(what string, do func(h *hand) error) {
 	c.t.Helper()
 	if err := errors.Join(c.each(what, do)...); err != nil {
@@ -243,7 +243,7 @@ func (h *hand) step(c *crew, i int) error {
 	return nil
 }
 
-// batch is what a replica has in a step, as the program's first placeholder takes it.
+// batch returns a replica's batch in a step, in the type of the program's first placeholder.
 func (c *crew) batch(replica, i int) Batch {
 	r := rand.New(rand.NewPCG(uint64(replica), uint64(i)))
 	rows := 2 + replica + i%3
@@ -257,8 +257,8 @@ func (c *crew) batch(replica, i int) Batch {
 	return Batch{Rows: rows, Feeds: []*tensor.Tensor{ids}}
 }
 
-// steps makes some on all workers and returns the first one's losses. The losses, and then the variables, of all are the
-// same bits.
+// steps makes steps on all workers and returns the first one's losses. The losses, and then the variables, of all must be
+// bit-identical.
 func (c *crew) steps(from, to int) []float64 {
 	c.t.Helper()
 	var losses []float64
@@ -278,7 +278,7 @@ func (c *crew) steps(from, to int) []float64 {
 	return losses
 }
 
-// variables are the variables of a worker.
+// variables returns the variables of a worker.
 func (c *crew) variables(rank int) map[string]*tensor.Tensor {
 	c.t.Helper()
 	s, err := deviceVariables{c.hands[rank].worker.copies[0]}.snapshot()
@@ -288,7 +288,7 @@ func (c *crew) variables(rank int) map[string]*tensor.Tensor {
 	return s.Tensors
 }
 
-// equal sees that all workers have the same variables.
+// equal checks that all workers have the same variables.
 func (c *crew) equal() {
 	c.t.Helper()
 	want := c.variables(0)
@@ -301,7 +301,7 @@ func (c *crew) equal() {
 	}
 }
 
-// end closes all workers, which takes no time.
+// end closes all workers, which must not take long.
 func (c *crew) end() {
 	c.t.Helper()
 	c.must("close", func(h *hand) error { h.close(c.t); return nil })

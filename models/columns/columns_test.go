@@ -14,7 +14,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// build runs fn on features of a plan's outputs.
+// build runs fn on features that are a plan's outputs.
 func build(t *testing.T, c feature.Columns, fn func(b *models.Builder, f models.Features, p *feature.Plan)) (*models.Builder, error) {
 	t.Helper()
 	plan, err := feature.New(c)
@@ -56,7 +56,7 @@ func TestInputLayer(t *testing.T) {
 	}
 }
 
-// A linear model may have an embedding: its rows have a kernel then.
+// A linear model may have an embedding; a kernel then follows its rows.
 func TestLinearModelOfEmbeddings(t *testing.T) {
 	c := feature.Columns{Linear: []feature.Column{&feature.Embedding{Of: hash("job"), Dimension: 3}, hash("home")}}
 	b, err := build(t, c, func(b *models.Builder, f models.Features, p *feature.Plan) {

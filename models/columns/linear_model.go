@@ -8,9 +8,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// LinearModel returns the sum of what each column contributes to units outputs,
-// and a bias, as [batch, units]. The variables lie below scope, for example
-// feature.LinearScope; all start at zero, but for tables of embeddings.
+// LinearModel returns the sum of each column's contribution to units outputs, and a
+// bias, as [batch, units]. The variables lie below scope, for example
+// feature.LinearScope. All start at zero, except for embedding tables.
 func LinearModel(c models.Context, f models.Features, in []feature.Input, units int, scope string) *G.Node {
 	var sum *G.Node
 	for _, input := range in {

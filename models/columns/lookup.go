@@ -7,8 +7,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// combined returns the rows of a table that each example's ids choose, combined
-// into one: [batch, width of the table].
+// combined returns the rows of a table that each example's ids select, combined into
+// one: [batch, width of the table].
 func combined(c models.Context, f models.Features, in feature.Input, rows *G.Node) *G.Node {
 	if c.Core().Failed() {
 		return nil

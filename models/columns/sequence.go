@@ -8,9 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// SequenceScope is the scope of the tables in tf.estimator's recurrent models.
-// ContextScope is the scope of the tables of the columns that are repeated at every
-// step.
+// SequenceScope is the scope of the tables in tf.estimator's recurrent models, and
+// ContextScope the scope of the tables of columns that are repeated at every step.
 const (
 	SequenceScope = "sequence_features"
 	ContextScope  = "dense_features"
@@ -22,11 +21,11 @@ type Sequence struct {
 	Lengths *G.Node // steps of each example, int64 [batch]
 }
 
-// SequenceInput returns the sequence columns side by side, in the order of in,
-// padded to T steps, a power of two that no example of the batch exceeds: the model
-// is built again when longer ones come. Tables are variables below scope, for
-// example SequenceScope. Every example must have the same number of steps in every
-// column; the caller checks this.
+// SequenceInput returns the sequence columns side by side, in the order of in, padded
+// to T steps. T is a power of two that no example of the batch exceeds: the model is
+// built again for longer examples. Tables are variables below scope, for example
+// SequenceScope. The caller checks that each example has the same number of steps in
+// every column.
 func SequenceInput(c models.Context, f models.Features, in []feature.Input, scope string) Sequence {
 	rs, length := sequences(c, f, in)
 	if c.Core().Failed() {
@@ -66,7 +65,7 @@ func sequences(c models.Context, f models.Features, in []feature.Input) ([]*mode
 	return rs, length
 }
 
-// steps returns the ragged feature of a column as a sequence, nil where it fails.
+// steps returns the ragged feature of a column as a sequence, or nil after an error.
 func steps(c models.Context, f models.Features, in feature.Input) *models.Ragged {
 	var width int
 	switch in.Kind {
@@ -90,7 +89,7 @@ func steps(c models.Context, f models.Features, in feature.Input) *models.Ragged
 	return r.Steps(width)
 }
 
-// rowsOfSteps returns the row of each step's id, zeros where it is -1, each of at most in.MaxNorm.
+// rowsOfSteps returns the row of each step's id, zeros for id -1, with norms of at most in.MaxNorm.
 func rowsOfSteps(c models.Context, in feature.Input, ids, rows *G.Node) *G.Node {
 	x := ops.Lookup(c, rows, ids)
 	if in.MaxNorm == 0 || c.Core().Failed() {

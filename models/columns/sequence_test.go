@@ -17,7 +17,7 @@ import (
 
 var near = cmpopts.EquateApprox(1e-6, 1e-6)
 
-// sequenceInputs are ids of rows of a table, at most of norm 1, and two numbers a step.
+// sequenceInputs are ids of a table's rows, with norms of at most 1, and two numbers per step.
 func sequenceInputs(t *testing.T) []feature.Input {
 	t.Helper()
 	ids := &feature.Embedding{Of: &feature.Sequence{Of: &feature.Identity{Key: "a", Size: 3}}, Dimension: 2, MaxNorm: 1}

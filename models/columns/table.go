@@ -13,8 +13,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// table returns the variable of a column below scope, which columns that share
-// it make once.
+// table returns the variable of a column below scope. Columns that share it make it
+// only once.
 func table(c models.Context, v *feature.Variable, scope string) *G.Node {
 	b := c.Core()
 	name := v.In(scope)

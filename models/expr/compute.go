@@ -2,8 +2,8 @@ package expr
 
 import "math"
 
-// Compute returns the results for each of n elements: an input has a value for each of them. The
-// program must be one that Trace made or Check accepted, and inputs must have all that it reads.
+// Compute returns the results for n elements: each input has n values. The program must be one that
+// Trace made or Check accepted, and inputs must have all inputs that it reads.
 func (p Program) Compute(n int, inputs map[string][]float64) [][]float64 {
 	values := make([][]float64, len(p.Instructions))
 	for i, x := range p.Instructions {
@@ -61,8 +61,8 @@ func fill(out []float64, v float64) {
 	}
 }
 
-// Elementwise reports whether each element of the results depends on the same element of the inputs alone: whether
-// the program is without Norm.
+// Elementwise reports whether each element of the results depends only on the same element of the inputs, that is,
+// whether the program has no Norm.
 func (p Program) Elementwise() bool {
 	for _, x := range p.Instructions {
 		if x.Op == opNorm {

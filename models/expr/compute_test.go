@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// TestCompute: a program over slices is what the expressions are of each of their numbers.
+// TestCompute: a program over slices gives the expressions' values for each element.
 func TestCompute(t *testing.T) {
 	f := func(x, y expr.Expr) expr.Expr {
 		return expr.WhenLess(x, y.Times(2), x.Abs().Sqrt().Max(y), x.Pow(y).Sub(y.Exp())).Plus(0.5)

@@ -1,9 +1,9 @@
-// Package expr holds arithmetic as data. Custom update rules and learning rate schedules
-// are written in it (optimizers.NewRule, optimizers.Schedule).
+// Package expr represents arithmetic as data. Custom update rules (optimizers.NewRule) and
+// learning rate schedules (optimizers.Schedule) are written with it.
 //
 // An Expr is a number, an input, or an operation on other expressions, element by element.
-// Operations on numbers alone are computed immediately, so one formula is both a function
-// of numbers and a graph:
+// Operations on numbers are computed immediately, so one formula works on numbers and
+// builds graphs:
 //
 //	half := func(step expr.Expr) expr.Expr { return expr.Number(0.5).Pow(step.Times(0.001)) }
 //	half(expr.Number(1000)).Value() // 0.5, true

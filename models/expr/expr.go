@@ -2,9 +2,9 @@ package expr
 
 import "math"
 
-// Expr is a float64 number, or an expression of inputs. The zero value is the
-// number 0. Shapes: an operation on scalars is a scalar; a scalar is broadcast to
-// the shape of a tensor; two tensors have one shape.
+// Expr is a float64 number, or an expression of inputs. The zero value is the number 0.
+// The result of an operation on scalars is a scalar. A scalar is broadcast to the shape
+// of a tensor; two tensors must have the same shape.
 type Expr struct{ n *node }
 
 // node is an operation, an input or a number; it is never changed.
@@ -19,8 +19,8 @@ type node struct {
 const (
 	opNumber   = "Const"
 	opInput    = "Input"
-	opWhenLess = "WhenLess" // of four: x < y, then, otherwise
-	opNorm     = "Norm"     // of a tensor: the L2 norm of all its elements
+	opWhenLess = "WhenLess" // operands x, y, then, otherwise: then if x < y
+	opNorm     = "Norm"     // the L2 norm of all elements of a tensor
 )
 
 // Number returns a number.

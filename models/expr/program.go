@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Program is expressions as a list of instructions, each after its operands.
+// Program is a list of instructions that computes expressions. Each instruction follows its operands.
 type Program struct {
 	Instructions []Instruction `json:"instructions"`
 	// Results are the instructions that compute the expressions passed to Trace.
@@ -25,8 +25,8 @@ type Instruction struct {
 // maxInstructions bounds a Program.
 const maxInstructions = 4096
 
-// Trace returns the program that computes the expressions; a subexpression that
-// several of them share is computed once.
+// Trace returns the program that computes the expressions. A subexpression that occurs
+// several times is computed once.
 func Trace(results ...Expr) Program {
 	t := tracer{known: map[*node]int{}}
 	for _, x := range results {
@@ -96,9 +96,9 @@ func (x Instruction) bind(values []Expr, inputs map[string]Expr) Expr {
 	return values[x.Args[0]].binary(x.Op, values[x.Args[1]])
 }
 
-// Check reports what is wrong with a program from elsewhere: its size, an
-// unknown op, an operand that does not come before, a number that is not
-// finite, an input that is not among those allowed.
+// Check reports what is wrong with a program from an untrusted source: its size, an
+// unknown op, an operand that does not precede its instruction, a number that is not
+// finite, or an input that is not allowed.
 func (p Program) Check(inputs ...string) error {
 	if len(p.Instructions) > maxInstructions || len(p.Results) > maxInstructions {
 		return fmt.Errorf("program of %d instructions and %d results: expected at most %d", len(p.Instructions), len(p.Results), maxInstructions)
@@ -136,7 +136,7 @@ func (x Instruction) check(at int, inputs []string) error {
 	return nil
 }
 
-// arity returns the number of operands of an op, -1 where there is no such op.
+// arity returns the number of operands of an op, -1 for an unknown op.
 func arity(op string) int {
 	switch {
 	case op == opNumber || op == opInput:

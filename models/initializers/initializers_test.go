@@ -77,7 +77,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// TestKeys checks that the key alone decides: equal ones give equal values, others different ones.
+// TestKeys checks that values depend only on the key: equal keys give equal values, others different ones.
 func TestKeys(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name := rapid.SampledFrom([]string{"random_uniform", "random_normal", "truncated_normal", "glorot_uniform", "he_normal", "orthogonal"}).Draw(r, "name")

@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Orthogonal fills a tensor of rank 2 or more, seen as a matrix [..., last],
-// with orthonormal columns (rows, where it is wide) times Gain (Saxe et al. 2013).
+// Orthogonal fills a tensor of rank 2 or more, as a matrix [..., last], with
+// orthonormal columns (rows if the matrix is wide) times Gain (Saxe et al. 2013).
 type Orthogonal struct{ Gain float64 }
 
 // Init fills t, of a float type.
@@ -35,9 +35,9 @@ func (o Orthogonal) Init(t *tensor.Tensor, key uint64) error {
 	return store(t, q)
 }
 
-// orthonormalize is the Gram-Schmidt process on n vectors of length size, each
-// projected twice, which makes them orthogonal to rounding ("twice is enough").
-// Its triangular factor has a positive diagonal, so the result is uniformly distributed.
+// orthonormalize is the Gram-Schmidt process on n vectors of length size. It projects
+// each vector twice, which makes them orthogonal up to rounding ("twice is enough").
+// The triangular factor has a positive diagonal, so the result is uniformly distributed.
 func orthonormalize(q []float64, n, size int) {
 	for i := range n {
 		v := q[i*size : (i+1)*size]

@@ -54,7 +54,7 @@ const (
 	truncated
 )
 
-// place is a range to fill: elements of a stream of random numbers from first on.
+// place is a range to fill with the elements of a stream of random numbers, from first on.
 type place struct {
 	t     *tensor.Tensor
 	key   uint64
@@ -86,7 +86,7 @@ func drawAs[T kernels.Float](p place, d distribution, scale, shift float64) {
 	r := kernels.Rand{Key: p.key, Counter: [2]uint64{group}}
 	if skip == 0 {
 		fillStandard(data, d, r)
-	} else { // the first elements belong to a group that begins earlier
+	} else { // the group of the first elements begins earlier
 		all := make([]T, skip+len(data))
 		fillStandard(all, d, r)
 		copy(data, all[skip:])

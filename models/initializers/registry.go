@@ -11,7 +11,7 @@ type Initializer interface {
 	Init(t *tensor.Tensor, key uint64) error
 }
 
-// makers make initializers of their parameters. Defaults are TensorFlow's.
+// makers make initializers from their parameters. Defaults are TensorFlow's.
 var makers = registry.New("initializer", map[string]func(p *params.Reader) Initializer{
 	"zeros":    func(*params.Reader) Initializer { return Zeros() },
 	"ones":     func(*params.Reader) Initializer { return Ones() },
@@ -45,8 +45,8 @@ var makers = registry.New("initializer", map[string]func(p *params.Reader) Initi
 // Names returns the names that New knows, sorted.
 func Names() []string { return makers.Names() }
 
-// New returns the initializer of TensorFlow's name with the given parameters
-// (nil: the defaults). Unknown names and parameters are errors that list the known ones.
+// New returns the initializer with TensorFlow's name and the given parameters (nil:
+// the defaults). Unknown names and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (Initializer, error) {
 	make, err := makers.Lookup(name)
 	if err != nil {

@@ -7,25 +7,25 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Rows says which rows along the first dimension are filled: as many as the
-// tensor given has, from First on, of a tensor of shape Full.
+// Rows says which rows, along the first dimension, of a tensor of shape Full are
+// filled: as many as the given tensor has, from First on.
 type Rows struct {
 	Full  []int
 	First int
 }
 
-// RowInitializer fills rows with the values that Init gives them in the whole,
-// without making the whole.
+// RowInitializer fills rows with the same values as Init, without making the whole
+// tensor.
 type RowInitializer interface {
 	Initializer
 	InitRows(t *tensor.Tensor, rows Rows, key uint64) error
 }
 
-// maxWhole bounds the size of a whole tensor that is made for a few of its rows.
+// maxWhole bounds the size of a tensor that is made only for a few of its rows.
 const maxWhole = 1 << 30
 
-// InitRows fills t with the rows that i gives a whole tensor, equal to the bit.
-// Where i is not a RowInitializer it makes the whole tensor, of at most 1 GiB.
+// InitRows fills t with the rows of a whole tensor as i fills it, bit for bit. If i is
+// not a RowInitializer, it makes the whole tensor, which may have at most 1 GiB.
 func InitRows(i Initializer, t *tensor.Tensor, rows Rows, key uint64) error {
 	if len(t.Shape) != len(rows.Full) {
 		return fmt.Errorf("initial rows of shape %v of a tensor of shape %v: expected the same rank", t.Shape, rows.Full)

@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TestRowsOfTheWhole compares rows made alone with the same rows of a whole tensor,
-// to the bit.
+// TestRowsOfTheWhole compares rows made separately with the same rows of a whole
+// tensor, bit for bit.
 func TestRowsOfTheWhole(t *testing.T) {
 	for _, name := range Names() {
 		i, err := New(name, nil)

@@ -7,16 +7,16 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// VarianceScaling draws with a variance of Scale divided by the number of
-// inputs (fan_in), of outputs (fan_out), or their mean (fan_avg) of a kernel.
-// Kernels have TensorFlow's layout: [..., in, out], spatial dimensions first.
+// VarianceScaling draws with a variance of Scale divided by a kernel's number of
+// inputs (fan_in), of outputs (fan_out), or their mean (fan_avg). Kernels have
+// TensorFlow's layout: [..., in, out], spatial dimensions first.
 type VarianceScaling struct {
 	Scale        float64
 	Mode         string // fan_in, fan_out, fan_avg
 	Distribution string // truncated_normal, untruncated_normal, uniform
 }
 
-// truncatedStddev is the standard deviation of a standard normal that is
+// truncatedStddev is the standard deviation of a standard normal distribution
 // truncated to [-2, 2]: scipy.stats.truncnorm.std(-2, 2).
 const truncatedStddev = 0.87962566103423978
 

@@ -23,8 +23,8 @@ var activations = map[string]Activation{
 	"leaky_relu": func(c models.Context, x *G.Node) *G.Node { return ops.LeakyRelu(c, x, 0.2) },
 }
 
-// ActivationByName returns the activation that TensorFlow calls by that name;
-// "" is "linear". An unknown name is an error that lists the known ones.
+// ActivationByName returns the activation with TensorFlow's name; "" is "linear". An
+// unknown name is an error that lists the known ones.
 func ActivationByName(name string) (Activation, error) {
 	if name == "" {
 		name = "linear"

@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Heads are the options of MultiHeadAttention, with the names of Keras' layer.
+// Heads are the options of MultiHeadAttention, named as in Keras' layer.
 type Heads struct {
 	Name      string  // scope; "" is multi_head_attention, made unique
 	NumHeads  int     // of queries
@@ -18,26 +18,26 @@ type Heads struct {
 	ValueDim  int     // of each head's values; 0: KeyDim
 	KVHeads   int     // of keys and values, a divisor of NumHeads; 0: NumHeads; 1 is multi-query attention
 	OutputDim int     // of the result; 0: the query's
-	Dropout   float64 // share of the weights that training drops
-	NoBias    bool    // Keras' use_bias is the opposite
-	Rotary    float64 // base of rotary positions of queries and keys, as 10000; 0: none
+	Dropout   float64 // fraction of the attention weights dropped in training
+	NoBias    bool    // the opposite of Keras' use_bias
+	Rotary    float64 // base of rotary positions of queries and keys, such as 10000; 0: none
 
-	// Mask says where keys may be seen: bool [batch, keys] (padding), [batch, queries,
-	// keys], or of rank 4, broadcasting to [batch, heads, queries, keys]. nil: everywhere.
+	// Mask says which keys are visible: bool [batch, keys] (padding), [batch, queries,
+	// keys], or of rank 4, broadcasting to [batch, heads, queries, keys]. nil: all.
 	Mask       *G.Node
 	Causal     bool               // a query sees no later keys: Keras' use_causal_mask
 	KernelInit models.Initializer // nil: Glorot uniform
-	// Cache keeps keys and values, for texts that are continued; nil: none. With a Position it says what is
-	// seen, so that Mask may not be set.
+	// Cache holds keys and values, to continue texts; nil: none. With a Position it determines which keys are
+	// visible, so Mask must not be set.
 	Cache *Cache
 }
 
 // MultiHeadAttention lets each query of x [batch, queries, features] read from memory
 // [batch, keys, features], which may be x itself, by several heads (Vaswani et al.
-// 2017): [batch, queries, features]. It has the variables of Keras' layer: query, key,
-// value [features, heads, dim] and attention_output [heads, dim, features]. Memory
-// that training needs is linear in the lengths: see ops.Attention. A query that sees no key gets the
-// bias of the output alone, where Keras gives it the mean of all values.
+// 2017). The result is [batch, queries, features]. It has the variables of Keras' layer:
+// query, key, value [features, heads, dim] and attention_output [heads, dim, features].
+// Training needs memory linear in the lengths: see ops.Attention. For a query that sees
+// no key the result is the bias of the output; in Keras it is the mean of all values.
 func MultiHeadAttention(c models.Context, x, memory *G.Node, o Heads) (y *G.Node) {
 	const name = "multi_head_attention"
 	if !usable(c, name, x, 3) || !usable(c, name, memory, 3) || !positive(c, name, "num_heads", o.NumHeads) || !positive(c, name, "key_dim", o.KeyDim) {
@@ -99,7 +99,7 @@ func (o Heads) filled(x *G.Node) Heads {
 	return o
 }
 
-// rotated turns queries or keys by their positions.
+// rotated rotates queries or keys by their positions.
 func (o Heads) rotated(c models.Context, x *G.Node) *G.Node {
 	if o.Cache.steps() {
 		return RotaryAt(c, x, o.Cache.Position, o.Cache.Keys.Shape()[1], o.Rotary)
@@ -107,7 +107,7 @@ func (o Heads) rotated(c models.Context, x *G.Node) *G.Node {
 	return Rotary(c, x, o.Rotary)
 }
 
-// project gives each position of x heads of a size: [batch, length, heads, dim].
+// project projects each position of x to heads: [batch, length, heads, dim].
 func (o Heads) project(c models.Context, name string, x *G.Node, heads, dim int) (y *G.Node) {
 	c.Core().Scope(name, func() {
 		features, length := x.Shape()[2], x.Shape()[1]
@@ -137,7 +137,7 @@ func (o Heads) output(c models.Context, x *G.Node) (y *G.Node) {
 	return y
 }
 
-// mask gives the mask rank 4.
+// mask returns the mask with rank 4.
 func (o Heads) mask(c models.Context, q, k *G.Node) *G.Node {
 	if o.Mask == nil || c.Core().Failed() {
 		return nil
@@ -155,7 +155,7 @@ func (o Heads) mask(c models.Context, q, k *G.Node) *G.Node {
 	}
 }
 
-// defaultEpsilon of RMSNorm and of normalizations by groups, as Keras has it.
+// defaultEpsilon is Keras' for RMSNorm and group normalization.
 const defaultEpsilon = 1e-3
 
 // inverse is 1/√(x+epsilon).
@@ -166,7 +166,7 @@ func inverse(c models.Context, x *G.Node, epsilon float64) *G.Node {
 	return ops.Rsqrt(c, ops.Add(c, x, ops.Scalar(c, models.GraphType(x.Dtype()), orDefault(epsilon, defaultEpsilon))))
 }
 
-// angle is how far position p turns pair i of a width.
+// angle returns the angle by which position p rotates pair i of a width.
 func angle(p, i, width int, base float64) float64 {
 	return float64(p) * math.Pow(base, -2*float64(i)/float64(width))
 }

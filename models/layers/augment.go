@@ -7,9 +7,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// RandomCropFlip changes each image of x [batch, height, width, channels] at random while training, and none otherwise: it pads
-// by zeros on all sides, crops a random part of the old size and, where flip is set, mirrors half of the images. It is what
-// inputs.Augment does, as part of the program: it runs where the model runs, with other random numbers. It has no gradient.
+// RandomCropFlip changes each image of x [batch, height, width, channels] at random in training. It pads all sides with zeros, crops a
+// random part of the old size and, if flip is set, mirrors half of the images. It is inputs.Augment as a part of the program: it runs
+// where the model runs, with other random numbers. It has no gradient.
 func RandomCropFlip(c models.Context, x *G.Node, padding int, flip bool) (y *G.Node) {
 	const layer = "random_crop_flip"
 	if !usable(c, layer, x, 4) {
@@ -27,7 +27,7 @@ func RandomCropFlip(c models.Context, x *G.Node, padding int, flip bool) (y *G.N
 	return y
 }
 
-// maxExact is up to where a float32 holds every integer.
+// maxExact is the largest number up to which a float32 holds every integer.
 const maxExact = 1 << 24
 
 type cropFlip struct {
@@ -37,8 +37,8 @@ type cropFlip struct {
 	flip    bool
 }
 
-// build selects the pixels: pixel (i, j) of an image is the old one's (i+dy, j+dx), mirrored (i+dy, w-1-j+dx), zero outside. Places
-// are computed as float32, which holds them.
+// build selects the pixels: pixel (i, j) of an image is pixel (i+dy, j+dx) of the old one, or (i+dy, w-1-j+dx) if mirrored; zero
+// outside. Indices are computed as float32, which holds them exactly.
 func (a cropFlip) build() *G.Node {
 	c, s := a.c, a.x.Shape()
 	h, w, channels := s[1], s[2], s[3]
@@ -70,7 +70,7 @@ func (a cropFlip) build() *G.Node {
 	return y
 }
 
-// coordinate is a constant [1, h, w, 1].
+// coordinate returns a constant [1, h, w, 1].
 func (a cropFlip) coordinate(h, w int, of func(i, j int) int) *G.Node {
 	t := tensor.New(tensor.Float32, 1, h, w, 1)
 	for k := range h * w {
@@ -79,7 +79,7 @@ func (a cropFlip) coordinate(h, w int, of func(i, j int) int) *G.Node {
 	return ops.Constant(a.c, t)
 }
 
-// channels is the constant 0, 1, ... of the last dimension.
+// channels returns the constant 0, 1, ... along the last dimension.
 func (a cropFlip) channels() *G.Node {
 	t := tensor.New(tensor.Float32, a.x.Shape()[3])
 	for k := range tensor.Values[float32](t) {
@@ -88,7 +88,7 @@ func (a cropFlip) channels() *G.Node {
 	return ops.Constant(a.c, t)
 }
 
-// uniform is a number in [0, 1) for each image: [batch, 1, 1, 1] float32.
+// uniform returns a random number in [0, 1) for each image: [batch, 1, 1, 1] float32.
 func (a cropFlip) uniform(name string) (u *G.Node) {
 	one := ops.Cast(a.c, ops.Slice(a.c, a.x, []int{0, 0, 0, 0}, []int{-1, 1, 1, 1}), tensor.Float32)
 	a.c.Core().Scope(name, func() { u = ops.RandomUniform(a.c, one) })

@@ -29,7 +29,7 @@ func moved(x []float64, h, w, dy, dx int, flip bool) []float64 {
 	return out
 }
 
-// Every image is one of the crops, mirrored or not, and each of them comes about as often as the others.
+// Every image is one of the crops, mirrored or not, and all of these are about equally frequent.
 func TestRandomCropFlip(t *testing.T) {
 	const n, h, w, padding = 1800, 4, 5, 1
 	x := modeltest.Tensor(tensor.Float64, make([]float64, n*h*w*2), n, h, w, 2)
@@ -70,7 +70,7 @@ func TestRandomCropFlip(t *testing.T) {
 	}
 }
 
-// which returns (dy, dx, flip) that made an image.
+// which returns the (dy, dx, flip) that made an image.
 func which(image, of []float64, h, w int) [3]int {
 	for flip := range 2 {
 		for dy := -1; dy <= 1; dy++ {

@@ -19,10 +19,10 @@ type Norm struct {
 }
 
 // BatchNorm normalises x [batch, ..., channels] per channel (Ioffe and Szegedy
-// 2015): in Train by the batch's statistics, and the moving averages
-// moving_mean and moving_variance, which are not trained, move towards them;
-// in the other modes, and where both are frozen, by the moving averages. Images (rank 4) use the fused op,
-// whose moving variance is Bessel-corrected, as TensorFlow's.
+// 2015). In Train it uses the batch's statistics, towards which the untrained moving
+// averages moving_mean and moving_variance move. In the other modes, and if both are
+// frozen, it uses the moving averages. Images (rank 4) use the fused op, whose moving
+// variance is Bessel-corrected, as in TensorFlow.
 func BatchNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	if !usable(c, "batch_normalization", x, 2, 3, 4) {
 		return nil
@@ -49,7 +49,7 @@ func BatchNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	return y
 }
 
-// frozen reports whether training leaves a variable as it is.
+// frozen reports whether training does not change a variable.
 func frozen(c models.Context, variable *G.Node) bool {
 	v := c.Core().VariableOf(variable)
 	return v != nil && v.Frozen
@@ -62,7 +62,7 @@ func orDefault(v, def float64) float64 {
 	return v
 }
 
-// affine makes gamma and beta; nil where they are left out.
+// affine makes gamma and beta; nil if they are left out.
 func (o Norm) affine(c models.Context, channels int) (gamma, beta *G.Node) {
 	if !o.NoScale {
 		opts := []models.VarOption{models.WithInit(initializers.Ones())}
@@ -94,7 +94,7 @@ func fused(c models.Context, x *G.Node, n ops.Norm) (y, mean, variance *G.Node) 
 }
 
 // composed normalises tensors other than images, as tf.nn.moments and
-// tf.nn.batch_normalization do; its variance is not corrected.
+// tf.nn.batch_normalization do; the variance is not corrected.
 func composed(c models.Context, x *G.Node, n ops.Norm) (y, mean, variance *G.Node) {
 	if c.Core().Failed() {
 		return nil, nil, nil

@@ -7,23 +7,23 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Cache holds the keys and values of a self-attention, so that a text is continued by one position at a time
-// (Heads.Cache). Without a Position, MultiHeadAttention sets Keys and Values for all positions of its input. With one,
-// its input is the one position, whose keys and values it writes into the others; it then sees positions 0..Position.
+// Cache holds the keys and values of a self-attention, to continue a text one position at a time (Heads.Cache). Without
+// a Position, MultiHeadAttention sets Keys and Values for all positions of its input. With one, its input is that single
+// position: it writes the position's keys and values into the cache, and attends to positions 0..Position.
 type Cache struct {
 	Keys, Values *G.Node // [batch, context, heads, dim]
-	Position     *G.Node // int32 [batch]: where the input is in the text
+	Position     *G.Node // int32 [batch]: the input's position in the text
 }
 
-// steps reports whether a text is continued by one position.
+// steps reports whether m continues a text by one position.
 func (m *Cache) steps() bool { return m != nil && m.Position != nil }
 
-// filled reports whether there are keys and values of texts.
+// filled reports whether m has keys and values.
 func (m *Cache) filled() bool {
 	return m.Keys != nil && m.Values != nil && len(m.Keys.Shape()) == 4 && len(m.Values.Shape()) == 4
 }
 
-// step is attention of one position that reads the others from the cache.
+// step writes the keys and values of one position into the cache. It returns a mask of the visible positions.
 func (m *Cache) step(c models.Context, k, v *G.Node) (seen *G.Node) {
 	if c.Core().Failed() {
 		return nil
@@ -39,8 +39,8 @@ func (m *Cache) step(c models.Context, k, v *G.Node) (seen *G.Node) {
 	return ops.ExpandDims(c, ops.ExpandDims(c, ops.LessEqual(c, all, here), 1), 1)
 }
 
-// LearnedPositionsAt is LearnedPositions for x [batch, 1, width] that is at a position of each text: int32 [batch],
-// in 0..rows-1.
+// LearnedPositionsAt is LearnedPositions for x [batch, 1, width] at one position of each text: int32 [batch], in
+// 0..rows-1.
 func LearnedPositionsAt(c models.Context, x, position *G.Node, rows int, w Weights) (y *G.Node) {
 	const name = "position_embedding"
 	if !usable(c, name, x, 3) || !usable(c, name, position, 1) {

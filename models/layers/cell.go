@@ -10,37 +10,37 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Cell describes what a recurrent layer does at each step. It holds no nodes: a
-// model is built several times, each time with variables of the same names and shapes.
-// CellType.Of makes the cells of Keras; others are any type with these methods.
+// Cell describes what a recurrent layer does at each step. It must hold no nodes, since
+// a model is built several times, with variables of the same names and shapes.
+// CellType.Of makes the cells of Keras; custom cells implement this interface.
 type Cell interface {
-	// Name is the scope of the variables. Of Keras' cells it is the class's name in
-	// snake case, as lstm_cell, which checkpoints of Python have too.
+	// Name is the scope of the variables. For Keras' cells it is the class name in
+	// snake case, such as lstm_cell, as in Python's checkpoints.
 	Name() string
 	// Check reports what is wrong with the cell's options.
 	Check() error
-	// Begin makes the variables, in a scope of the cell's own. x [T, batch, features] is the
-	// input of all steps, so that parts that do not depend on a state can be computed for
-	// all steps in one op. A nil Steps after a failure of c is allowed.
+	// Begin makes the variables, in the cell's scope. x [T, batch, features] is the input
+	// of all steps, so that parts that do not depend on a state can be computed for all
+	// steps in one op. Begin may return nil after a failure of c.
 	Begin(c models.Context, x *G.Node) *Steps
 }
 
 // Steps is a cell with its variables.
 type Steps struct {
 	Inputs *G.Node // [T, batch, ...]: the part that each step gets; nil: the input of Begin
-	States []int   // how wide each state is; they begin as zeros, [batch, width]
-	// Step advances by one step: from x [batch, ...] and the states before, it returns
+	States []int   // width of each state; states start as zeros, [batch, width]
+	// Step advances by one step: from x [batch, ...] and the previous states it computes
 	// the output [batch, units] and the next states. Each output and each state should
-	// depend on the states, so that a single step trains all variables.
+	// depend on the previous states, so that a single step trains all variables.
 	Step func(x *G.Node, states []*G.Node) (output *G.Node, next []*G.Node)
 }
 
-// CellType is the kind of one of Keras' cells; its values are tf.estimator's cell_type.
+// CellType is a kind of Keras cell. Its values are those of tf.estimator's cell_type.
 type CellType string
 
 // The cells, as Keras defines them (keras/layers/rnn, TensorFlow 2.15). x is the
-// input, h the output of the step before, W the kernel, U the recurrent kernel, b
-// the bias. One product has all gates side by side, in the order named.
+// input, h the previous step's output, W the kernel, U the recurrent kernel, b the
+// bias. One product has all gates side by side, in the given order.
 const (
 	SimpleRNN CellType = "simple_rnn" // h' = tanh(xW + b + hU)
 	// LSTM has gates i, f, c, o: c' = s(f)*c + s(i)*tanh(c), h' = s(o)*tanh(c'), of
@@ -58,7 +58,7 @@ var gates = map[CellType]int{SimpleRNN: 1, LSTM: 4, GRU: 3}
 
 // Of returns the cell with a number of units. Its variables are kernel [features,
 // gates*units] (Glorot uniform), recurrent_kernel [units, gates*units] (orthogonal)
-// and bias, [gates*units], of a GRU [2, gates*units].
+// and bias, [gates*units] or for a GRU [2, gates*units].
 func (t CellType) Of(units int) Cell { return kerasCell{t, units} }
 
 // kerasCell is a cell of Keras.
@@ -117,7 +117,7 @@ func (k kerasCell) bias(c models.Context, n int) (input, recurrent *G.Node) {
 	}
 }
 
-// forgetBias is 1 for the gate f, else 0 (Keras' unit_forget_bias).
+// forgetBias initializes a bias to 1 for the gate f, else to 0 (Keras' unit_forget_bias).
 type forgetBias struct{ units int }
 
 // Init fills t [4*units].
@@ -136,7 +136,7 @@ func (f forgetBias) Init(t *tensor.Tensor, key uint64) error {
 type kerasSteps struct {
 	models.Context
 	units        int
-	kernel, bias *G.Node // bias of a GRU alone
+	kernel, bias *G.Node // bias only for a GRU
 }
 
 func (s kerasSteps) simple(x *G.Node, states []*G.Node) (output *G.Node, next []*G.Node) {

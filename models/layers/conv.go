@@ -11,13 +11,13 @@ type Window struct {
 	Size     [2]int      // rows, columns
 	Strides  [2]int      // zero: 1 for convolutions, the window's size for pools
 	Padding  ops.Padding // ops.Valid (default), ops.Same or, for convolutions, ops.Explicit
-	Dilation [2]int      // of convolutions in steps of one: how far taps lie apart; zero: 1
-	Groups   int         // of channels of a Conv2D, each convolved alone; zero: 1
+	Dilation [2]int      // of convolutions with strides of 1: the distance between taps; zero: 1
+	Groups   int         // groups of channels of a Conv2D, each convolved separately; zero: 1
 
-	steps bool // of a layer on steps, whose kernel has no rows
+	steps bool // for a layer on steps, whose kernel has no rows
 }
 
-// SquareWindow is the Window of size×size with one stride.
+// SquareWindow returns the Window of size×size with the same stride in both dimensions.
 func SquareWindow(size, stride int, p ops.Padding) Window {
 	return Window{Size: [2]int{size, size}, Strides: [2]int{stride, stride}, Padding: p}
 }
@@ -29,7 +29,7 @@ func (w Window) strides(def [2]int) [2]int {
 	return w.Strides
 }
 
-// dilated reports whether taps lie apart, which TensorFlow has for steps of one only.
+// dilated reports whether there is a dilation, which TensorFlow allows only with strides of 1.
 func (w Window) dilated(c models.Context, layer string) bool {
 	if w.Dilation == [2]int{} || w.Dilation == [2]int{1, 1} {
 		return false
@@ -99,9 +99,9 @@ func conv2D(c models.Context, layer string, x *G.Node, filters int, win Window, 
 	return w.finish(c, ops.Conv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding), filters)
 }
 
-// DepthwiseConv2D convolves each channel of x with multiplier filters of its
-// own: variables depthwise_conv2d/depthwise_kernel [rows, columns, channels,
-// multiplier] and depthwise_conv2d/bias [channels·multiplier].
+// DepthwiseConv2D convolves each channel of x with multiplier filters of its own. Its
+// variables are depthwise_conv2d/depthwise_kernel [rows, columns, channels, multiplier]
+// and depthwise_conv2d/bias [channels·multiplier].
 func DepthwiseConv2D(c models.Context, x *G.Node, multiplier int, win Window, w Weights) (y *G.Node) {
 	if !usable(c, "depthwise_conv2d", x, 4) || !positive(c, "depthwise_conv2d", "multiplier", multiplier) || !win.ungrouped(c, "depthwise_conv2d") {
 		return nil
@@ -121,8 +121,8 @@ func depthwise(c models.Context, layer string, x *G.Node, multiplier int, win Wi
 	return ops.DepthwiseConv2D(c, x, kernel, win.strides([2]int{1, 1}), win.Padding)
 }
 
-// SeparableConv2D convolves each channel of x with multiplier filters of its own, and mixes the results pixel by pixel:
-// variables separable_conv2d/depthwise_kernel [rows, columns, channels, multiplier], separable_conv2d/pointwise_kernel
+// SeparableConv2D convolves each channel of x with multiplier filters of its own, and mixes the results pixel by pixel.
+// Its variables are separable_conv2d/depthwise_kernel [rows, columns, channels, multiplier], separable_conv2d/pointwise_kernel
 // [1, 1, channels·multiplier, filters] and separable_conv2d/bias [filters].
 func SeparableConv2D(c models.Context, x *G.Node, filters, multiplier int, win Window, w Weights) (y *G.Node) {
 	const layer = "separable_conv2d"

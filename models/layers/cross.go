@@ -6,9 +6,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Cross is a layer of a deep and cross network (Wang et al., "DCN V2", 2021): first * (x·kernel + bias) + x, for first, what
-// all layers of the network begin with, and x, both [batch, width]. Each layer adds products of one feature more. Variables are
-// cross/kernel [width, width] and cross/bias.
+// Cross is a layer of a deep and cross network (Wang et al., "DCN V2", 2021): first * (x·kernel + bias) + x, where first is the
+// input of the first layer and x the output of the previous one, both [batch, width]. Each layer adds products of one more
+// feature. Variables are cross/kernel [width, width] and cross/bias.
 func Cross(c models.Context, first, x *G.Node, w Weights) (y *G.Node) {
 	if !usable(c, "cross", first, 2) || !usable(c, "cross", x, 2) {
 		return nil

@@ -6,9 +6,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Dropout sets the fraction rate of x to zero and scales the rest by
-// 1/(1-rate), in Train; in the other modes, and for rate 0, it returns x. What
-// is dropped depends on the model's seed, the layer's name and the global step.
+// Dropout in Train sets the fraction rate of x to zero and scales the rest by
+// 1/(1-rate). In the other modes, and for rate 0, it returns x. The dropped elements
+// depend on the model's seed, the layer's name and the global step.
 func Dropout(c models.Context, x *G.Node, rate float64) (y *G.Node) {
 	if !usable(c, "dropout", x) {
 		return nil

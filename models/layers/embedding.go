@@ -6,9 +6,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Embedding looks integer ids of any shape, each in 0..rows-1, up in the
-// variable embedding/embeddings [rows, width]: shape ids + [width]. Its gradient
-// stays sparse. There is no bias; the other options of Weights apply.
+// Embedding looks up integer ids of any shape, each in 0..rows-1, in the variable
+// embedding/embeddings [rows, width]. The result has shape ids + [width]. The gradient
+// is sparse. There is no bias; the other options of Weights apply.
 func Embedding(c models.Context, ids *G.Node, rows, width int, w Weights) (y *G.Node) {
 	if !usable(c, "embedding", ids) || !positive(c, "embedding", "rows", rows) || !positive(c, "embedding", "width", width) {
 		return nil
@@ -22,8 +22,8 @@ func Embedding(c models.Context, ids *G.Node, rows, width int, w Weights) (y *G.
 	return y
 }
 
-// EmbeddingTable makes the variable embeddings [rows, width] in a scope, token_embedding unless
-// Weights name it, for Tokens and TokenLogits: the result of a language model shares it with the input.
+// EmbeddingTable makes the variable embeddings [rows, width] in the scope token_embedding, or the one
+// that Weights name. Tokens and TokenLogits take it: a language model shares it between input and output.
 func EmbeddingTable(c models.Context, rows, width int, w Weights) (table *G.Node) {
 	const name = "token_embedding"
 	if !positive(c, name, "rows", rows) || !positive(c, name, "width", width) {
@@ -33,11 +33,11 @@ func EmbeddingTable(c models.Context, rows, width int, w Weights) (table *G.Node
 	return table
 }
 
-// Tokens looks integer ids of any shape up in a table: shape ids + [width]. Its
-// gradient is dense, as for TokenLogits.
+// Tokens looks up integer ids of any shape in a table. The result has shape ids +
+// [width]. The gradient is dense, as for TokenLogits.
 func Tokens(c models.Context, table, ids *G.Node) *G.Node { return ops.GatherAxis(c, table, ids, 0) }
 
-// TokenLogits is x [..., width] times each row of a table: [..., rows].
+// TokenLogits returns x [..., width] times each row of a table: [..., rows].
 func TokenLogits(c models.Context, table, x *G.Node) *G.Node {
 	if !usable(c, "token_logits", x) || !usable(c, "token_logits", table, 2) {
 		return nil

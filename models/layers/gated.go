@@ -7,9 +7,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Gated is a dense layer whose result is multiplied by the activation of a second
-// one: with the sigmoid the gated linear unit, with swish SwiGLU (Dauphin et al. 2017;
-// Shazeer 2020). Its variables are gate/kernel and linear/kernel [features, units], and biases.
+// Gated is a dense layer whose result is multiplied by the activation of a second one.
+// With sigmoid it is the gated linear unit (Dauphin et al. 2017), with swish SwiGLU
+// (Shazeer 2020). Its variables are gate/kernel and linear/kernel [features, units], and biases.
 func Gated(c models.Context, x *G.Node, units int, w Weights) (y *G.Node) {
 	if !usable(c, "gated", x) {
 		return nil
@@ -27,8 +27,8 @@ func Gated(c models.Context, x *G.Node, units int, w Weights) (y *G.Node) {
 	return y
 }
 
-// PReLU is x where it is positive, else alpha·x, with a trained alpha, at first 0, for
-// each feature (He et al. 2015). Dimensions of x after the batch that share one alpha are listed, counted from 1.
+// PReLU is x where it is positive, else alpha·x, with a trained alpha, initially 0, for
+// each feature (He et al. 2015). shared lists the dimensions of x, counted from 1 after the batch, that share one alpha.
 func PReLU(c models.Context, x *G.Node, shared ...int) (y *G.Node) {
 	if !usable(c, "p_re_lu", x) {
 		return nil
@@ -48,8 +48,8 @@ func PReLU(c models.Context, x *G.Node, shared ...int) (y *G.Node) {
 	return y
 }
 
-// SpatialDropout drops whole channels of x [batch, ..., channels] in Train, the same
-// at all places of an example (Tompson et al. 2015), and scales the others by 1/(1-rate).
+// SpatialDropout in Train drops whole channels of x [batch, ..., channels], the same at
+// all places of an example (Tompson et al. 2015), and scales the others by 1/(1-rate).
 func SpatialDropout(c models.Context, x *G.Node, rate float64) (y *G.Node) {
 	const name = "spatial_dropout"
 	if !usable(c, name, x, 3, 4, 5) {
@@ -73,10 +73,10 @@ func SpatialDropout(c models.Context, x *G.Node, rate float64) (y *G.Node) {
 	return y
 }
 
-// Bidirectional runs a recurrent layer forwards along x [batch, T, features] and
+// Bidirectional runs one recurrent layer forwards along x [batch, T, features] and
 // another one backwards, and joins their outputs of each step: [batch, T, 2·units].
-// Their variables are in forward_ and backward_ scopes of the cell's name. With a mask, see
-// Recurrent, the last step's forward half and the first step's backward half have seen all of an example.
+// The scopes of their variables are the cell's name with the prefixes forward_ and backward_. The forward half of
+// the last step and the backward half of the first have seen the whole example, also with a mask (see Recurrent).
 func Bidirectional(c models.Context, x, mask *G.Node, o Rnn) (y *G.Node) {
 	if !usable(c, "bidirectional", x, 3) {
 		return nil

@@ -43,7 +43,7 @@ func TestGated(t *testing.T) {
 	}
 }
 
-// The numbers are drawn from the seed of the model: both kinds of channels are among them each time.
+// The model's seed determines the numbers: there are always dropped and kept channels.
 func TestSpatialDropout(t *testing.T) {
 	const rows, places, channels, rate = 8, 6, 16, 0.25
 	in := numbers(rows * places * channels)

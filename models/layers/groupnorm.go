@@ -8,9 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// RMSNorm divides x by the root of the mean square of its last dimension and
-// multiplies it by gamma (Zhang and Sennrich 2019); there is no beta, and Norm's
-// Momentum does not count.
+// RMSNorm divides x by the root mean square over its last dimension and multiplies it
+// by gamma (Zhang and Sennrich 2019). There is no beta, and Norm's Momentum is ignored.
 func RMSNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	const name = "rms_normalization"
 	if !usable(c, name, x) || !positive(c, name, "rank", len(x.Shape())-1) {
@@ -27,9 +26,8 @@ func RMSNorm(c models.Context, x *G.Node, o Norm) (y *G.Node) {
 	return y
 }
 
-// GroupNorm normalises x [batch, ..., channels] example by example, over all places
-// and the channels of each of a number of groups (Wu and He 2018), with gamma and
-// beta for each channel.
+// GroupNorm normalises x [batch, ..., channels] for each example and each group of
+// channels, over all places (Wu and He 2018), with gamma and beta for each channel.
 func GroupNorm(c models.Context, x *G.Node, groups int, o Norm) *G.Node {
 	return groupNorm(c, x, "group_normalization", groups, o)
 }

@@ -15,10 +15,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// layerFunc builds a layer on x, and where it takes one, a mask [batch, steps].
+// layerFunc builds a layer on x and, if it takes one, a mask [batch, steps].
 type layerFunc func(c models.Context, x, mask *G.Node) *G.Node
 
-// recorded is what a layer of Keras answered: see testdata/record.py.
+// recorded is the recorded result of a Keras layer: see testdata/record.py.
 type recorded struct {
 	Name    string
 	Shape   []int

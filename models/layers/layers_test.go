@@ -158,7 +158,7 @@ func TestBatchNorm(t *testing.T) {
 	}
 }
 
-// TestFrozenBatchNorm: where the moving averages are frozen, training normalises by them, and changes nothing.
+// TestFrozenBatchNorm: if the moving averages are frozen, training normalises by them and changes nothing.
 func TestFrozenBatchNorm(t *testing.T) {
 	data := []float64{1, 5, 2, 6, 4, 10, 5, 3}
 	for _, shape := range [][]int{{2, 1, 2, 2}, {4, 2}, {2, 2, 2}} {

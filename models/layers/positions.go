@@ -9,10 +9,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Rotary turns the pairs (i, i+depth/2) of x [batch, length, heads, depth] by angles
+// Rotary rotates the pairs (i, i+depth/2) of x [batch, length, heads, depth] by angles
 // that grow with the position, so that products of queries and keys depend on their
-// distance (Su et al., "RoFormer", 2021). Pair i of position p turns by
-// p·base^(-2i/depth); the depth is even.
+// distance (Su et al., "RoFormer", 2021). Pair i at position p is rotated by
+// p·base^(-2i/depth). depth must be even.
 func Rotary(c models.Context, x *G.Node, base float64) *G.Node {
 	if !usable(c, "rotary", x, 4) {
 		return nil
@@ -26,7 +26,7 @@ func Rotary(c models.Context, x *G.Node, base float64) *G.Node {
 	return turned(c, x, ops.ExpandDims(c, cos, 1), ops.ExpandDims(c, sin, 1))
 }
 
-// RotaryAt is Rotary for x [batch, 1, heads, depth] that is at a position of each text: int32 [batch], in 0..rows-1.
+// RotaryAt is Rotary for x [batch, 1, heads, depth] at one position of each text: int32 [batch], in 0..rows-1.
 func RotaryAt(c models.Context, x, position *G.Node, rows int, base float64) *G.Node {
 	if !usable(c, "rotary", x, 4) || !usable(c, "rotary", position, 1) {
 		return nil
@@ -42,7 +42,7 @@ func RotaryAt(c models.Context, x, position *G.Node, rows int, base float64) *G.
 	return turned(c, x, here(cos), here(sin))
 }
 
-// angles are the cosines and sines of the angles by which pairs of x [..., depth] turn, [positions, depth/2].
+// angles returns the cosines and sines of the angles by which pairs of x [..., depth] are rotated, [positions, depth/2].
 func angles(c models.Context, x *G.Node, positions int, base float64) (cos, sin *G.Node) {
 	depth := x.Shape()[3]
 	at := func(f func(float64) float64) *G.Node {
@@ -51,7 +51,7 @@ func angles(c models.Context, x *G.Node, positions int, base float64) (cos, sin 
 	return at(math.Cos), at(math.Sin)
 }
 
-// turned turns the pairs of x.
+// turned rotates the pairs of x.
 func turned(c models.Context, x, cos, sin *G.Node) *G.Node {
 	half := ops.Split(c, x, 2, 3)
 	if c.Core().Failed() {
@@ -61,8 +61,8 @@ func turned(c models.Context, x, cos, sin *G.Node) *G.Node {
 	return ops.Concat(c, 3, ops.Sub(c, ops.Mul(c, a, cos), ops.Mul(c, b, sin)), ops.Add(c, ops.Mul(c, b, cos), ops.Mul(c, a, sin)))
 }
 
-// SinusoidalPositions adds to x [batch, length, width] sines and cosines of the
-// position, of wavelengths up to base·2π (Vaswani et al. 2017): sines in the first half, cosines in the second.
+// SinusoidalPositions adds sines and cosines of the position to x [batch, length, width], with
+// wavelengths of up to base·2π (Vaswani et al. 2017): sines to the first half, cosines to the second.
 func SinusoidalPositions(c models.Context, x *G.Node, base float64) *G.Node {
 	if !usable(c, "sinusoidal_positions", x, 3) {
 		return nil
@@ -80,8 +80,8 @@ func SinusoidalPositions(c models.Context, x *G.Node, base float64) *G.Node {
 	}))
 }
 
-// LearnedPositions adds a trained row for each position to x [batch, length, width]:
-// the variable position_embedding/embeddings [rows, width], whose first length rows are used; length is at most rows.
+// LearnedPositions adds a trained row for each position to x [batch, length, width]: the first length
+// rows of the variable position_embedding/embeddings [rows, width]. length must be at most rows.
 func LearnedPositions(c models.Context, x *G.Node, rows int, w Weights) (y *G.Node) {
 	const name = "position_embedding"
 	if !usable(c, name, x, 3) {
@@ -99,7 +99,7 @@ func LearnedPositions(c models.Context, x *G.Node, rows int, w Weights) (y *G.No
 	return y
 }
 
-// table is a constant of x's type whose element depends on the first and the last index.
+// table returns a constant of x's type whose elements depend on the first and the last index.
 func table(c models.Context, x *G.Node, shape []int, f func(p, i int) float64) *G.Node {
 	d := models.GraphType(x.Dtype())
 	t := tensor.New(d, shape...)

@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// numbers are n values of no pattern, the same each time.
+// numbers returns n values without a pattern, the same each time.
 func numbers(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -22,7 +22,7 @@ func numbers(n int) []float64 {
 	return v
 }
 
-// Pairs of numbers are complex ones, which rotary positions multiply by exp(i·angle).
+// Rotary positions multiply pairs, as complex numbers, by exp(i·angle).
 func TestRotary(t *testing.T) {
 	const rows, length, heads, depth, base = 2, 3, 2, 6, 100
 	in := numbers(rows * length * heads * depth)
@@ -43,7 +43,7 @@ func TestRotary(t *testing.T) {
 	}
 }
 
-// TestRotaryAt: one position of each text turns as it does within the text.
+// TestRotaryAt: a single position of each text is rotated as within the whole text.
 func TestRotaryAt(t *testing.T) {
 	const rows, length, heads, depth, base = 2, 4, 3, 6, 100
 	in := modeltest.Tensor(tensor.Float64, numbers(rows*length*heads*depth), rows, length, heads, depth)

@@ -5,10 +5,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Recompute returns f(x). In training, the values inside of f are computed a second
-// time for its gradients, in place of being kept: models.Builder.Recompute. It is
-// torch.utils.checkpoint and tf.recompute_grad for layers: f may make variables, drop
-// elements and normalize batches.
+// Recompute returns f(x). In training, the values inside f are not kept but computed a
+// second time for the gradients: see models.Builder.Recompute. It corresponds to
+// torch.utils.checkpoint and tf.recompute_grad. f may make variables, and use dropout and
+// batch normalization.
 func Recompute(c models.Context, x *G.Node, f func(x *G.Node) *G.Node) (y *G.Node) {
 	if !usable(c, "recompute", x) {
 		return nil

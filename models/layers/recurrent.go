@@ -11,15 +11,15 @@ import (
 
 // Rnn are the options of a recurrent layer.
 type Rnn struct {
-	Name string // scope; "" is the cell's name, made unique, as "lstm_cell"
+	Name string // scope; "" is the cell's name, made unique, such as "lstm_cell"
 	Cell Cell
 }
 
 // Recurrent runs a cell along the steps of x [batch, T, features] and returns its
 // output after each step, [batch, T, units]. Where mask, bool [batch, T], is false, a
-// step changes nothing: its output repeats the output of the step before, or is zero
-// at the beginning. The last step's output is therefore the output after an example's
-// own last step. A nil mask is true everywhere.
+// step changes nothing: its output repeats the previous output, or is zero at the
+// beginning. So the output at step T is always the output after the example's last
+// step. A nil mask is true everywhere.
 func Recurrent(c models.Context, x, mask *G.Node, o Rnn) (y *G.Node) {
 	if !usable(c, "recurrent", x, 3) {
 		return nil
@@ -79,9 +79,9 @@ type recurrence struct {
 	output *G.Node // nil before the first step
 }
 
-// begin checks what the cell's Begin returned and sets the states to zeros of as many rows
-// as x has. The zeros are not constants: even a single step depends on all variables, so
-// the variables are the same for any number of steps.
+// begin checks what the cell's Begin returned and sets the states to zeros with the rows
+// of x. The zeros are not constants: even a single step depends on all variables, so the
+// variables are the same for any number of steps.
 func (r *recurrence) begin(x *G.Node) bool {
 	s := r.steps
 	if s == nil || s.Step == nil {
@@ -111,7 +111,7 @@ func (r *recurrence) zeros(x *G.Node, n int) *G.Node {
 	return ops.Add(r, one, ops.Constant(r, tensor.New(models.GraphType(one.Dtype()), n)))
 }
 
-// step advances by one step, where mask is true or nil.
+// step advances by one step, where there is true or nil.
 func (r *recurrence) step(x, there *G.Node) bool {
 	if r.Core().Failed() {
 		return false

@@ -80,7 +80,7 @@ func byDefinition(cell layers.CellType, w map[string][]float64, x []float64) []f
 	return out
 }
 
-// rnnMask is what rnnLengths say.
+// rnnMask returns the mask for rnnLengths.
 func rnnMask() *tensor.Tensor {
 	m := tensor.New(tensor.Bool, len(rnnLengths), rnnSteps)
 	for row, n := range rnnLengths {
@@ -91,7 +91,7 @@ func rnnMask() *tensor.Tensor {
 	return m
 }
 
-// recurrentProgram has the outputs and, of the sum of their sines, the gradients of
+// recurrentProgram returns the outputs, and the gradients of the sum of their sines by
 // the input and the variables.
 func recurrentProgram(t *testing.T, cell layers.CellType) *modeltest.Program {
 	return modeltest.New(t, models.Options{Mode: models.Train, DType: tensor.Float64, Seed: 3}, func(b *models.Builder) []*G.Node {
@@ -163,7 +163,7 @@ func TestRecurrent(t *testing.T) {
 	}
 }
 
-// Variables start as Keras': the bias of an LSTM's gate f at 1.
+// Variables start as in Keras: the bias of an LSTM's gate f at 1.
 func TestRecurrentVariables(t *testing.T) {
 	for cell, want := range map[layers.CellType]string{
 		layers.SimpleRNN: "rnn/kernel[3 2] rnn/recurrent_kernel[2 2] rnn/bias[2] [0 0]",

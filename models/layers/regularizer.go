@@ -13,8 +13,8 @@ func L1(scale float64) models.Regularizer { return L1L2(scale, 0) }
 // tf.contrib's, which halves the sum).
 func L2(scale float64) models.Regularizer { return L1L2(0, scale) }
 
-// L1L2 penalises a variable with l1·sum(|w|) + l2·sum(w²). Where both are zero
-// there is no penalty.
+// L1L2 penalises a variable with l1·sum(|w|) + l2·sum(w²). If both are zero there is no
+// penalty.
 func L1L2(l1, l2 float64) models.Regularizer {
 	return func(c models.Context, w *G.Node) *G.Node {
 		if c.Core().Failed() {

@@ -9,8 +9,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// UpSampling repeats each step, pixel or voxel of x [batch, spatial..., channels] as often along each of its spatial dimensions as
-// factors says, one for each.
+// UpSampling repeats each step, pixel or voxel of x [batch, spatial..., channels] along each spatial dimension, by one factor for
+// each.
 func UpSampling(c models.Context, x *G.Node, factors ...int) (y *G.Node) {
 	if !spatial(c, "up_sampling", x, len(factors)) {
 		return nil
@@ -31,7 +31,7 @@ func UpSampling(c models.Context, x *G.Node, factors ...int) (y *G.Node) {
 	return y
 }
 
-// Resizing gives steps, images or volumes x [batch, spatial..., channels] other sizes, one for each spatial dimension: see ops.Resize.
+// Resizing resizes steps, images or volumes x [batch, spatial..., channels], with one size for each spatial dimension: see ops.Resize.
 func Resizing(c models.Context, x *G.Node, how ops.Interpolation, sizes ...int) (y *G.Node) {
 	if !spatial(c, "resizing", x, len(sizes)) {
 		return nil

@@ -12,11 +12,11 @@ type Window1D struct {
 	Stride   int         // zero: 1 for convolutions, the window's size for pools
 	Padding  ops.Padding // ops.Valid (default) or ops.Same
 	Causal   bool        // of convolutions: zeros before the first step, so that no result depends on later steps
-	Dilation int         // of convolutions in steps of one; zero: 1
+	Dilation int         // of convolutions with stride 1; zero: 1
 	Groups   int         // of channels of a Conv1D; zero: 1
 }
 
-// flat is the window over images of one row.
+// flat returns the window over images of one row.
 func (w Window1D) flat(stride int) Window {
 	if w.Stride != 0 {
 		stride = w.Stride
@@ -44,7 +44,7 @@ func Conv1D(c models.Context, x *G.Node, filters int, win Window1D, w Weights) (
 	return y
 }
 
-// SeparableConv1D is SeparableConv2D of steps, x [batch, steps, channels], with the variables separable_conv1d/depthwise_kernel
+// SeparableConv1D is SeparableConv2D for steps, x [batch, steps, channels], with the variables separable_conv1d/depthwise_kernel
 // [size, channels, multiplier], separable_conv1d/pointwise_kernel [1, channels·multiplier, filters] and separable_conv1d/bias [filters].
 func SeparableConv1D(c models.Context, x *G.Node, filters, multiplier int, win Window1D, w Weights) (y *G.Node) {
 	const layer = "separable_conv1d"
@@ -73,7 +73,7 @@ func (w Window1D) shifted(c models.Context, x *G.Node) (*G.Node, Window1D) {
 	return ops.Pad(c, x, [][2]int{{}, {before, 0}, {}}), w
 }
 
-// row computes f of steps as images of one row.
+// row applies f to steps as images of one row.
 func row(c models.Context, x *G.Node, f func(x *G.Node) *G.Node) *G.Node {
 	x = ops.ExpandDims(c, x, 1)
 	if c.Core().Failed() {

@@ -8,9 +8,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Conv2DTranspose enlarges x [batch, height, width, channels]: each pixel is spread by the window over an image of
-// height·stride rows (padding Same), or of as many as the windows cover (Valid). Variables: conv2d_transpose/kernel [rows, columns,
-// filters, channels] and conv2d_transpose/bias [filters].
+// Conv2DTranspose enlarges x [batch, height, width, channels]: the window spreads each pixel over an image of height·stride
+// rows (padding Same), or of the rows that the windows cover (Valid), and likewise for columns. Its variables are
+// conv2d_transpose/kernel [rows, columns, filters, channels] and conv2d_transpose/bias [filters].
 func Conv2DTranspose(c models.Context, x *G.Node, filters int, win Window, w Weights) (y *G.Node) {
 	const layer = "conv2d_transpose"
 	if !usable(c, layer, x, 4) || !positive(c, layer, "filters", filters) {
@@ -20,7 +20,7 @@ func Conv2DTranspose(c models.Context, x *G.Node, filters int, win Window, w Wei
 	return y
 }
 
-// Conv1DTranspose is Conv2DTranspose of steps, x [batch, steps, channels], with the variables conv1d_transpose/kernel [size,
+// Conv1DTranspose is Conv2DTranspose for steps, x [batch, steps, channels], with the variables conv1d_transpose/kernel [size,
 // filters, channels] and conv1d_transpose/bias [filters].
 func Conv1DTranspose(c models.Context, x *G.Node, filters int, win Window1D, w Weights) (y *G.Node) {
 	const layer = "conv1d_transpose"
@@ -53,7 +53,7 @@ func transposed(c models.Context, layer string, x *G.Node, filters int, win Wind
 	return w.finish(c, ops.Conv2DTranspose(c, x, kernel, size, strides, win.Padding), filters)
 }
 
-// enlarged is the size that n pixels are spread over.
+// enlarged returns the size over which n pixels are spread.
 func enlarged(c models.Context, layer string, n, window, stride int, p ops.Padding) (int, bool) {
 	if p.String() == "EXPLICIT" || stride < 1 || stride > math.MaxInt32 {
 		c.Core().Failf("%s: padding %s, stride %d: expected Same or Valid, and strides below 2^31 and from 1 on", layer, p, stride)
@@ -66,7 +66,7 @@ func enlarged(c models.Context, layer string, n, window, stride int, p ops.Paddi
 	return size, true
 }
 
-// Conv3DTranspose is Conv2DTranspose of volumes, x [batch, depth, height, width, channels], with the variables
+// Conv3DTranspose is Conv2DTranspose for volumes, x [batch, depth, height, width, channels], with the variables
 // conv3d_transpose/kernel [depth, rows, columns, filters, channels] and conv3d_transpose/bias [filters].
 func Conv3DTranspose(c models.Context, x *G.Node, filters int, win Window3D, w Weights) (y *G.Node) {
 	const layer = "conv3d_transpose"

@@ -19,7 +19,7 @@ type Weights struct {
 	BiasRegularizer   models.Regularizer // nil: none
 }
 
-// scope runs fn in the scope that name, or else the layer's own unique name, gives.
+// scope runs fn in the scope name or, if that is "", in a unique scope named after the layer.
 func scope(c models.Context, name, layer string, fn func()) {
 	if c.Core().Failed() {
 		return
@@ -32,7 +32,7 @@ func scope(c models.Context, name, layer string, fn func()) {
 }
 
 // usable reports whether a layer can inspect x: nothing has failed, and x is a node
-// of one of the given ranks.
+// with one of the given ranks.
 func usable(c models.Context, layer string, x *G.Node, ranks ...int) bool {
 	b := c.Core()
 	if b.Failed() {

@@ -14,7 +14,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TestWindowLayers: the sizes of what layers on windows make, and their variables.
+// TestWindowLayers: the sizes of the results of layers on windows, and their variables.
 func TestWindowLayers(t *testing.T) {
 	steps, images, volumes := []int{12, 4}, []int{8, 6, 4}, []int{6, 4, 8, 4}
 	for _, k := range []struct {
@@ -100,7 +100,7 @@ func TestWindowLayers(t *testing.T) {
 	}
 }
 
-// TestWindowLayersRefuse: what layers on windows cannot make is an error that says what was expected.
+// TestWindowLayersRefuse: invalid arguments of layers on windows are errors that say what was expected.
 func TestWindowLayersRefuse(t *testing.T) {
 	for want, build := range map[string]func(b *models.Builder, x *G.Node){
 		"expected one of them to be 1": func(b *models.Builder, x *G.Node) {
@@ -188,7 +188,7 @@ func TestWindowLayersRefuse(t *testing.T) {
 	}
 }
 
-// line are the pixels of images as steps.
+// line returns the pixels of images as steps.
 func line(b *models.Builder, x *G.Node) *G.Node {
 	s := x.Shape()
 	return ops.Reshape(b, x, s[0], s[1]*s[2], s[3])

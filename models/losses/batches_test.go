@@ -17,10 +17,10 @@ import (
 type ofBatch struct {
 	shape []int
 	loss  func(b *models.Builder, x *G.Node) *G.Node
-	feeds []*tensor.Tensor // what the loss takes besides x, in the order of its inputs
+	feeds []*tensor.Tensor // the other inputs of the loss, in order
 }
 
-// check compares the loss of x with want, and its gradient with differences.
+// check compares the loss of x with want, and its gradient with finite differences.
 func (k ofBatch) check(t *testing.T, x, want []float64) {
 	t.Helper()
 	p := modeltest.New(t, models.Options{Mode: models.Train, DType: tensor.Float64}, func(b *models.Builder) []*G.Node {
@@ -68,7 +68,7 @@ func finiteSum(v []float64) float64 {
 	return s
 }
 
-// values are n numbers without a pattern, the same each time.
+// values returns n numbers without a pattern, the same each time.
 func values(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -105,7 +105,7 @@ func TestCTC(t *testing.T) {
 	}
 }
 
-// spelled is the loss by its definition: all paths of classes that spell the labels.
+// spelled computes the loss by its definition: over all paths of classes that spell the labels.
 func spelled(logits []float64, classes, blank int, labels []int) float64 {
 	steps, total := len(logits)/classes, 0.0
 	path := make([]int, steps)
@@ -137,7 +137,7 @@ func spelled(logits []float64, classes, blank int, labels []int) float64 {
 }
 
 // TensorFlow 2.15: tf.nn.ctc_loss([[0, 1]], logits, [2], [4], logits_time_major=False, blank_index=2) is 0.88096744 in single
-// precision. Without lengths all have the full one; two labels of one class need three steps.
+// precision. Without lengths all have full length; two labels of the same class need three steps.
 func TestCTCOfTensorFlow(t *testing.T) {
 	logits := []float64{0.1, -0.4, 0.3, 1.2, 0.5, -0.7, 0, 0.9, 0.2, -1.1, 0.6, 0.8}
 	want := spelled(logits, 3, 2, []int{0, 1})
@@ -151,7 +151,7 @@ func TestCTCOfTensorFlow(t *testing.T) {
 	ofBatch{[]int{1, 2, 3}, loss, []*tensor.Tensor{modeltest.Tensor(tensor.Int64, []float64{1, 1}, 1, 2)}}.check(t, logits[:6], []float64{math.Inf(1)})
 }
 
-// TestInBatch: with ids, the second and the last candidate are the same, and do not count against each other's queries.
+// TestInBatch: with ids, the second and the last candidate are the same, and no negatives for each other's queries.
 func TestInBatch(t *testing.T) {
 	const n, width, temperature = 4, 3, 0.5
 	q, candidates := values(n*width), make([]float64, n*width)
@@ -193,7 +193,7 @@ func TestInBatch(t *testing.T) {
 func TestTriplet(t *testing.T) {
 	const n, width, margin = 5, 3, 0.8
 	anchor, positive, negative := values(n*width), values(2 * n * width)[n*width:], values(3 * n * width)[2*n*width:]
-	copy(positive[:width], anchor[:width]) // no distance: the gradient is that of the epsilon
+	copy(positive[:width], anchor[:width]) // distance 0: only the epsilon has a gradient
 	want := make([]float64, n)
 	for r := range n {
 		to := func(other []float64) float64 {
@@ -205,7 +205,7 @@ func TestTriplet(t *testing.T) {
 		}
 		want[r] = max(0, to(positive)-to(negative)+margin)
 	}
-	// The row without a distance bends within the step of differences.
+	// For the row with distance 0, finite differences are too inexact.
 	anchor[0] += 0.01
 	want[0] = 0
 	ofBatch{[]int{n, width}, func(b *models.Builder, x *G.Node) *G.Node {
@@ -231,7 +231,7 @@ func TestTripletSemiHard(t *testing.T) {
 	}
 }
 
-// semiHard is the loss by its definition.
+// semiHard computes the loss by its definition.
 func semiHard(x, ids []float64, width int, margin float64) float64 {
 	d := func(i, j int) float64 {
 		s := 0.0

@@ -94,8 +94,8 @@ func given(c models.Context, loss string, in ...*G.Node) bool {
 	return !b.Failed()
 }
 
-// pair casts labels to the predictions' type and compares the shapes; labels
-// and predictions may differ by a last dimension of 1.
+// pair casts labels to the predictions' type and checks that their shapes are equal,
+// up to a last dimension of 1.
 func pair(c models.Context, loss string, labels, predictions *G.Node) (l, p *G.Node, ok bool) {
 	if !given(c, loss, labels, predictions) {
 		return nil, nil, false

@@ -9,19 +9,19 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Alignment says what a CTC loss aligns: the lengths, int64 [batch], of labels and of logits; nil where all have the full
-// one. Blank is the class between labels: -1 is the last.
+// Alignment says what a CTC loss aligns: the lengths of labels and of logits, int64 [batch]; nil if all have full length.
+// Blank is the class between labels; -1 is the last class.
 type Alignment struct {
 	LabelLengths, LogitLengths *G.Node
 	Blank                      int
 }
 
-// impossible is the logarithm of a probability of 0: finite, so that differences of such have a value.
+// impossible is the logarithm of a probability of 0. It is finite, so that differences have a value.
 const impossible = -1e30
 
 // CTC is the negative logarithm of the probability that logits [batch, steps, classes] spell the labels, class ids
 // [batch, length], with repetitions and blanks between them (Graves et al. 2006; tf.nn.ctc_loss); before reduction
-// [batch]. It is +Inf, with a gradient of 0, where there are too few steps for the labels. Each step adds about ten
+// [batch]. If there are too few steps for the labels, it is +Inf, with a gradient of 0. Each step adds about ten
 // nodes to the graph.
 func CTC(c models.Context, labels, logits *G.Node, a Alignment, o Options) *G.Node {
 	p := newAlignments(c, labels, logits, a)
@@ -48,7 +48,7 @@ type alignments struct {
 	steps       int
 	states      int
 	scores      *G.Node // [batch, steps, states]: the logarithms of the probabilities of each state's class
-	skips, last *G.Node // bool [batch, states]: a state can follow the one before the last; a spelling can end in it
+	skips, last *G.Node // bool [batch, states]: a state can follow the state two before it; a spelling can end in it
 }
 
 func newAlignments(c models.Context, labels, logits *G.Node, a Alignment) *alignments {
@@ -69,7 +69,7 @@ func newAlignments(c models.Context, labels, logits *G.Node, a Alignment) *align
 	if c.Core().Failed() {
 		return nil
 	}
-	// A product with one-hot columns picks the scores: logits that are not finite make NaN.
+	// A product with one-hot columns selects the scores: logits that are not finite give NaN.
 	chosen := ops.OneHot(c, ids, xs[2], p.dtype)
 	p.scores = ops.BatchMatMul(c, ops.LogSoftmax(c, logits), chosen, false, true)
 	p.skips = p.canSkip(c, ids, a.Blank)
@@ -90,7 +90,7 @@ func newAlignments(c models.Context, labels, logits *G.Node, a Alignment) *align
 	return p
 }
 
-// withBlanks puts a blank before, between and behind the labels.
+// withBlanks puts a blank before, between and after the labels.
 func (p *alignments) withBlanks(c models.Context, labels *G.Node, blank int) *G.Node {
 	blanks := ops.Add(c, ops.Mul(c, labels, ops.Scalar(c, tensor.Int64, 0)), ops.Scalar(c, tensor.Int64, float64(blank)))
 	pairs := ops.Stack(c, 2, blanks, labels)
@@ -100,7 +100,7 @@ func (p *alignments) withBlanks(c models.Context, labels *G.Node, blank int) *G.
 	return ops.Concat(c, 1, ops.Reshape(c, pairs, -1, p.states-1), ops.Slice(c, blanks, []int{0, 0}, []int{-1, 1}))
 }
 
-// canSkip marks the labels that are no blanks and differ from the label before.
+// canSkip marks the labels that are not blank and differ from the previous label.
 func (p *alignments) canSkip(c models.Context, ids *G.Node, blank int) *G.Node {
 	b := ops.Scalar(c, tensor.Int64, float64(blank))
 	behind := ops.Slice(c, ids, []int{0, 2}, []int{-1, p.states - 2})
@@ -110,23 +110,23 @@ func (p *alignments) canSkip(c models.Context, ids *G.Node, blank int) *G.Node {
 	return ops.Concat(c, 1, first, free)
 }
 
-// at are the scores of a step, [batch, states].
+// at returns the scores of a step, [batch, states].
 func (p *alignments) at(c models.Context, t int) *G.Node {
 	return ops.Squeeze(c, ops.Slice(c, p.scores, []int{0, t, 0}, []int{-1, 1, p.states}), 1)
 }
 
-// first has the two states in which a spelling can begin.
+// first returns the scores of the first step: a spelling can begin in two states.
 func (p *alignments) first(c models.Context) *G.Node {
 	return ops.Concat(c, 1, ops.Slice(c, p.at(c, 0), []int{0, 0}, []int{-1, 2}), p.none(c, p.states-2))
 }
 
-// none are so many states that cannot be reached.
+// none returns the scores of n states that cannot be reached.
 func (p *alignments) none(c models.Context, n int) *G.Node {
 	first := ops.Slice(c, p.at(c, 0), []int{0, 0}, []int{-1, n})
 	return ops.Add(c, ops.ZerosLike(c, first), constant(c, first, impossible))
 }
 
-// next adds the ways into each state: from itself, from the one before, and where labels differ from the one before that.
+// next adds the paths into each state: from itself, from the state before and, if labels differ, from the state before that.
 func (p *alignments) next(c models.Context, log *G.Node, t int) *G.Node {
 	one := ops.Concat(c, 1, p.none(c, 1), ops.Slice(c, log, []int{0, 0}, []int{-1, p.states - 1}))
 	two := ops.Concat(c, 1, p.none(c, 2), ops.Slice(c, log, []int{0, 0}, []int{-1, p.states - 2}))

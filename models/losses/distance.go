@@ -6,8 +6,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Contrastive is labels·d² + (1-labels)·max(0, margin-d)² for distances d, elementwise, where label 1 is a pair that
-// belongs together (Hadsell et al. 2006).
+// Contrastive is labels·d² + (1-labels)·max(0, margin-d)² for distances d, elementwise. Label 1 marks a pair that belongs
+// together (Hadsell et al. 2006).
 func Contrastive(c models.Context, labels, distances *G.Node, margin float64, o Options) *G.Node {
 	z, d, ok := pair(c, "contrastive", labels, distances)
 	if !ok {
@@ -18,8 +18,8 @@ func Contrastive(c models.Context, labels, distances *G.Node, margin float64, o 
 	return Weighted(c, ops.Add(c, near, far), o)
 }
 
-// Triplet is max(0, |anchor-positive| - |anchor-negative| + margin) for rows [batch, width]; before reduction [batch].
-// Distances are of the differences plus 1e-6, so that equal rows have a gradient (torch.nn.TripletMarginLoss).
+// Triplet is max(0, |anchor-positive| - |anchor-negative| + margin) for rows [batch, width]; before reduction [batch]. As
+// in torch.nn.TripletMarginLoss, 1e-6 is added to differences, so that equal rows have a gradient.
 func Triplet(c models.Context, anchor, positive, negative *G.Node, margin float64, o Options) *G.Node {
 	const name = "triplet"
 	positive, anchor, ok := pair(c, name, positive, anchor)
@@ -34,15 +34,16 @@ func Triplet(c models.Context, anchor, positive, negative *G.Node, margin float6
 	return Weighted(c, ops.Relu(c, ops.Add(c, apart, constant(c, anchor, margin))), o)
 }
 
-// distance is the Euclidean distance of rows.
+// distance returns the Euclidean distance of rows.
 func distance(c models.Context, x, y *G.Node) *G.Node {
 	d := ops.Add(c, ops.Sub(c, x, y), constant(c, x, 1e-6))
 	return ops.Sqrt(c, ops.Sum(c, ops.Square(c, d), ops.Axes(-1)))
 }
 
-// TripletSemiHard is the triplet loss of a batch of embeddings [batch, width] by class ids [batch] or [batch, 1]: each pair
-// of one class with the nearest embedding of another class that is farther than the pair, or else with the farthest one
-// (Schroff et al. 2015; tfa.losses.TripletSemiHardLoss). Distances are squared. It is a scalar, 0 without a pair.
+// TripletSemiHard is the triplet loss of a batch of embeddings [batch, width] with class ids [batch] or [batch, 1]. The
+// negative for each pair of one class is the nearest embedding of another class that is farther away than the pair, or
+// else the farthest one (Schroff et al. 2015; tfa.losses.TripletSemiHardLoss). Distances are squared. The result is a
+// scalar, 0 without pairs.
 func TripletSemiHard(c models.Context, labels, embeddings *G.Node, margin float64) *G.Node {
 	const name = "triplet semi-hard"
 	if !given(c, name, labels, embeddings) || !matrix(c, name, embeddings) {
@@ -66,21 +67,21 @@ func TripletSemiHard(c models.Context, labels, embeddings *G.Node, margin float6
 	negative := semiHard(c, fixed, other)
 	gap := ops.Add(c, ops.Sub(c, fixed, ops.GatherEach(c, fixed, negative)), constant(c, d, margin))
 	active := ops.Mul(c, positives, ops.Cast(c, ops.Greater(c, gap, constant(c, d, 0)), models.GraphType(embeddings.Dtype())))
-	// The loss is linear in the distances: each counts as a pair, less the times that it is the negative of one.
+	// The loss is linear in the distances: each counts once as a pair, minus the times that it is a negative.
 	times := ops.Sub(c, active, counts(c, active, negative))
 	loss := ops.Add(c, ops.Sum(c, ops.Mul(c, times, d)), ops.Mul(c, constant(c, d, margin), ops.Sum(c, active)))
 	return ops.DivNoNan(c, loss, ops.Sum(c, positives))
 }
 
-// counts sums, in each row of weights [n, n], the weights whose index [n, n] is a column.
+// counts sums for each row and column the weights [n, n] of the row whose indices [n, n] are the column.
 func counts(c models.Context, weights, indices *G.Node) *G.Node {
 	columns := ops.Sub(c, ops.CumSum(c, ops.OnesLike(c, indices), 1, ops.Scan{}), ops.OnesLike(c, indices))
 	chosen := ops.Equal(c, ops.ExpandDims(c, indices, 2), ops.ExpandDims(c, columns, 1))
 	return ops.Sum(c, ops.Where(c, chosen, ops.ExpandDims(c, weights, 2), constant(c, weights, 0)), ops.Axes(1))
 }
 
-// semiHard returns, for each pair of rows, the row of another class that is the nearest of those farther away than the
-// pair, or else the farthest one: int64 [n, n].
+// semiHard returns the negative for each pair of rows, int64 [n, n]: of the rows of other classes, the nearest one that is
+// farther away than the pair, or else the farthest one.
 func semiHard(c models.Context, d, other *G.Node) *G.Node {
 	pair := ops.ExpandDims(c, d, 2)
 	third := ops.ExpandDims(c, d, 1)
@@ -91,7 +92,7 @@ func semiHard(c models.Context, d, other *G.Node) *G.Node {
 	return ops.Where(c, ops.AnyTrue(c, farther, ops.Axes(2)), nearest, farthest)
 }
 
-// squaredDistances are the squared distances of all pairs of rows, [n, n].
+// squaredDistances returns the squared distances of all pairs of rows, [n, n].
 func squaredDistances(c models.Context, x *G.Node) *G.Node {
 	squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(1))
 	products := ops.Mul(c, ops.MatMulT(c, x, x, false, true), constant(c, x, 2))

@@ -22,12 +22,12 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// tried is a loss and the labels that it is tested with.
+// tried is a loss and the labels to test it with.
 type tried struct {
 	exported, name string
 	loss           loss
 	labels         []float64
-	rows           bool // a loss of a row, not of each number
+	rows           bool // a loss per row, not per number
 }
 
 // edgeLosses are the losses by their names here and in interop/python/edge_cases.py.
@@ -68,7 +68,7 @@ var edgeLosses = []tried{
 	}, []float64{0, 1, -3}, false},
 }
 
-// ofBatches are the losses that see several rows at once; distance_test.go and ctc_test.go have them.
+// ofBatches are the losses that see several rows at once; distance_test.go and ctc_test.go test them.
 var ofBatches = []string{"InBatch", "InBatchByID", "Triplet", "CTC"}
 
 // edgeLoss is a loss with its feeds.
@@ -81,7 +81,7 @@ type edgeLoss struct {
 
 const columns = 3
 
-// drawLosses draws one loss: each number by itself, and weighted and reduced in every way.
+// drawLosses draws cases for one loss: unreduced, and weighted and reduced in every way.
 func drawLosses(which int, d tensor.DType) []edgeLoss {
 	c := edgeLosses[which]
 	var out []edgeLoss
@@ -154,7 +154,7 @@ func (k edgeLoss) ask() edgecases.Case {
 	return c
 }
 
-// program gives the loss and its gradient.
+// program builds the loss and its gradient.
 func (k edgeLoss) program(t *testing.T) *modeltest.Program {
 	t.Helper()
 	d := k.predictions.DType
@@ -230,7 +230,7 @@ func (k edgeLoss) check(t *testing.T, p *modeltest.Program, want []edgecases.Ten
 	}
 }
 
-// TestEdgeCasesAreComplete fails where an exported loss is not among edgeLosses.
+// TestEdgeCasesAreComplete fails if an exported loss is not in edgeLosses.
 func TestEdgeCasesAreComplete(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

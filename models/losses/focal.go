@@ -8,14 +8,14 @@ import (
 
 // Focal weighs the examples of a focal loss (Lin et al. 2017).
 type Focal struct {
-	// Gamma >= 0 lowers the weight of examples that are predicted well: (1-p)^gamma for the probability p of the
+	// Gamma >= 0 lowers the weight of well-predicted examples: it is (1-p)^gamma for the probability p of the
 	// label. 0 is cross-entropy.
 	Gamma float64
-	// Alpha in 0..1 weighs label 1, 1-Alpha label 0; of several classes it weighs all. 0: no such weight.
+	// Alpha in 0..1 is the weight of label 1, and 1-Alpha of label 0; with several classes it weighs all. 0: no weights.
 	Alpha float64
 }
 
-// ok reports parameters out of their range.
+// ok fails for parameters out of range.
 func (f Focal) ok(c models.Context, loss string) bool {
 	if !(f.Gamma >= 0) || !(f.Alpha >= 0 && f.Alpha <= 1) {
 		c.Core().Failf("%s: gamma %v, alpha %v: expected gamma >= 0 and alpha in 0..1", loss, f.Gamma, f.Alpha)
@@ -43,7 +43,7 @@ func SigmoidFocal(c models.Context, labels, logits *G.Node, f Focal, o Options) 
 }
 
 // SoftmaxFocal is the focal loss of softmax(logits) and label distributions (one-hot, for example), both
-// [batch, classes]; before reduction [batch]. It is tf.keras.losses.CategoricalFocalCrossentropy, but for
+// [batch, classes]; before reduction [batch]. It is tf.keras.losses.CategoricalFocalCrossentropy, except for
 // probabilities below 1e-7, which Keras clips.
 func SoftmaxFocal(c models.Context, labels, logits *G.Node, f Focal, o Options) *G.Node {
 	const name = "softmax focal"
@@ -60,7 +60,7 @@ func SoftmaxFocal(c models.Context, labels, logits *G.Node, f Focal, o Options) 
 	return Weighted(c, loss, o)
 }
 
-// matrix reports an operand of another rank than 2.
+// matrix fails unless an operand has rank 2.
 func matrix(c models.Context, loss string, x *G.Node) bool {
 	if c.Core().Failed() {
 		return false

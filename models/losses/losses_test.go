@@ -23,7 +23,7 @@ type loss = func(c models.Context, labels, predictions *G.Node, o losses.Options
 type lossCase struct {
 	name           string
 	loss           loss
-	labels, values []float64 // values has two columns; labels as many, or one where sparse
+	labels, values []float64 // values has two columns; labels have two or, if sparse, one
 	sparse         bool
 	want           []float64 // unreduced
 }

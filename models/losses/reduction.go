@@ -41,7 +41,7 @@ func ParseReduction(name string) (Reduction, error) {
 	return "", fmt.Errorf("unknown reduction %q: expected none, sum, mean, sum_by_nonzero_weights or sum_over_batch_size", name)
 }
 
-// Options weigh and reduce a loss. The zero value is tf.losses' default.
+// Options say how a loss is weighed and reduced. The zero value is tf.losses' default.
 type Options struct {
 	Weights   *G.Node // nil: 1; a scalar, or a shape that broadcasts to the losses (dimensions equal or 1)
 	Reduction Reduction
@@ -107,7 +107,7 @@ func align(c models.Context, losses, weights *G.Node) *G.Node {
 	return weights
 }
 
-// spread gives weights the shape of the losses, for counting them.
+// spread broadcasts weights to the shape of the losses, to count them.
 func spread(c models.Context, weights, losses *G.Node) *G.Node {
 	if c.Core().Failed() || weights.Shape().Eq(losses.Shape()) {
 		return weights

@@ -27,7 +27,7 @@ func MeanAbsoluteError(c models.Context, labels, predictions *G.Node, o Options)
 }
 
 // Quantile is the pinball loss: q·(labels - predictions) where the prediction is less than the label, else
-// (1-q)·(predictions - labels). A model with the least mean loss predicts the quantile q of the labels, in (0, 1); 0.5 is the median.
+// (1-q)·(predictions - labels). Minimising it predicts the quantile q of the labels, in (0, 1); 0.5 is the median.
 func Quantile(c models.Context, labels, predictions *G.Node, q float64, o Options) *G.Node {
 	labels, predictions, ok := pair(c, "quantile", labels, predictions)
 	if !ok {
@@ -37,8 +37,7 @@ func Quantile(c models.Context, labels, predictions *G.Node, q float64, o Option
 	return Weighted(c, ops.Maximum(c, ops.Mul(c, constant(c, short, q), short), ops.Mul(c, constant(c, short, q-1), short)), o)
 }
 
-// Huber is half the squared error where |error| <= delta, else
-// delta·|error| - delta²/2.
+// Huber is error²/2 where |error| <= delta, else delta·|error| - delta²/2.
 func Huber(c models.Context, labels, predictions *G.Node, delta float64, o Options) *G.Node {
 	labels, predictions, ok := pair(c, "huber", labels, predictions)
 	if !ok {
@@ -80,7 +79,7 @@ func LogPoisson(c models.Context, labels, logRates *G.Node, full bool, o Options
 // stirling is the approximation of log(n!) for n > 1, else 0.
 func stirling(c models.Context, n *G.Node) *G.Node {
 	one := constant(c, n, 1)
-	safe := ops.Maximum(c, n, one) // no logarithm of 0 where the result is not used
+	safe := ops.Maximum(c, n, one) // avoids log(0) where the result is not used
 	half := ops.Mul(c, constant(c, n, 0.5), ops.Log(c, ops.Mul(c, constant(c, n, 2*math.Pi), safe)))
 	log := ops.Add(c, ops.Sub(c, ops.Mul(c, safe, ops.Log(c, safe)), safe), half)
 	above := ops.Cast(c, ops.Greater(c, n, one), models.GraphType(n.Dtype()))

@@ -7,14 +7,14 @@ import (
 )
 
 // InBatch is the cross-entropy of finding, for each query [batch, width], its own candidate [batch, width] among the
-// candidates of the batch, by softmax(queries·candidatesᵀ/temperature) (sampled softmax with in-batch negatives, as
-// tfrs.tasks.Retrieval); before reduction [batch].
+// candidates of the batch, by softmax(queries·candidatesᵀ/temperature): sampled softmax with in-batch negatives, as in
+// tfrs.tasks.Retrieval. Before reduction it is [batch].
 func InBatch(c models.Context, candidates, queries *G.Node, temperature float64, o Options) *G.Node {
 	return inBatch(c, candidates, queries, nil, temperature, o)
 }
 
-// InBatchByID is InBatch for candidates with ids [batch], which a batch may repeat: repetitions of a query's own candidate do not count
-// against it (remove_accidental_hits of tfrs.tasks.Retrieval).
+// InBatchByID is InBatch for candidates with ids [batch], which a batch may repeat: other occurrences of a query's candidate are no
+// negatives (remove_accidental_hits of tfrs.tasks.Retrieval).
 func InBatchByID(c models.Context, candidates, queries, ids *G.Node, temperature float64, o Options) *G.Node {
 	if c.Core().Failed() {
 		return nil
@@ -26,7 +26,7 @@ func InBatchByID(c models.Context, candidates, queries, ids *G.Node, temperature
 	return inBatch(c, candidates, queries, ids, temperature, o)
 }
 
-// hidden is a score that has no part in a softmax; its product with a label of 0 is 0.
+// hidden is a score that does not contribute to a softmax; its product with a label of 0 is 0.
 const hidden = -1e9
 
 func inBatch(c models.Context, candidates, queries, ids *G.Node, temperature float64, o Options) *G.Node {
@@ -57,7 +57,7 @@ func onDiagonal(c models.Context, x *G.Node) *G.Node {
 	return ops.Equal(c, ops.ExpandDims(c, row, 1), ops.ExpandDims(c, row, 0))
 }
 
-// diagonal is the identity matrix of the shape and type of x [n, n].
+// diagonal returns the identity matrix with the shape and type of x [n, n].
 func diagonal(c models.Context, x *G.Node) *G.Node {
 	own := onDiagonal(c, x)
 	if c.Core().Failed() {

@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// The epsilons of Keras: what keeps probabilities and lengths away from 0.
+// The epsilons of Keras, which keep probabilities and lengths away from 0.
 const (
 	probabilityEpsilon = 1e-7
 	lengthEpsilon      = 1e-12
@@ -33,7 +33,7 @@ func CosineSimilarity(c models.Context, labels, predictions *G.Node, o Options) 
 	return Weighted(c, ops.Neg(c, ops.Sum(c, ops.Mul(c, unit(c, z), unit(c, p)), ops.Axes(-1))), o)
 }
 
-// unit gives vectors along the last axis the length 1 (tf.math.l2_normalize).
+// unit scales vectors along the last axis to length 1 (tf.math.l2_normalize).
 func unit(c models.Context, x *G.Node) *G.Node {
 	squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(-1))
 	return ops.Mul(c, x, ops.Rsqrt(c, ops.Maximum(c, squares, constant(c, x, lengthEpsilon))))

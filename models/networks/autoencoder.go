@@ -7,17 +7,17 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Autoencoder makes a short code of numbers, and the numbers of the code again, by dense layers. A variational one draws the code from
-// a normal distribution whose mean and variance it computes (Kingma and Welling 2013).
+// Autoencoder encodes numbers into a short code, and decodes the code, by dense layers. A variational one draws the code from a normal
+// distribution whose mean and variance it computes (Kingma and Welling 2013).
 type Autoencoder struct {
-	Hidden      []int // units of the layers before the code; behind it they come in the reverse order
+	Hidden      []int // units of the layers before the code; after it they are reversed
 	Code        int
 	Variational bool
 	Activation  layers.Activation // of hidden layers; nil: relu
 }
 
-// Encode returns the code of x [batch, n], [batch, Code]. A variational one returns the mean of the code, and its divergence from the standard
-// normal distribution, summed over the code, for each example [batch]; it is nil otherwise. In training the code is drawn.
+// Encode returns the code of x [batch, n], [batch, Code]. If the autoencoder is variational, the code is the mean, or drawn in training, and
+// divergence [batch] is the distribution's divergence from the standard normal one, summed over the code. Otherwise divergence is nil.
 func (a Autoencoder) Encode(c models.Context, x *G.Node) (code, divergence *G.Node) {
 	if !a.usable(c, x) {
 		return nil, nil
@@ -44,7 +44,7 @@ func (a Autoencoder) Encode(c models.Context, x *G.Node) (code, divergence *G.No
 	return code, divergence
 }
 
-// Decode returns n numbers for each code [batch, Code], which an activation of the caller may bound: [batch, n].
+// Decode returns n numbers for each code [batch, Code]: [batch, n]. The caller may bound them by an activation.
 func (a Autoencoder) Decode(c models.Context, code *G.Node, n int) (x *G.Node) {
 	if !a.usable(c, code) {
 		return nil
@@ -77,9 +77,9 @@ func (a Autoencoder) usable(c models.Context, x *G.Node) bool {
 	return true
 }
 
-// autoencoder is Autoencoder on all features, under a head whose labels are what it makes of the code; 0 outputs are as many as the
-// features have. Parameters: hidden_units (128), code (16), variational (false), activation (relu) and, for a variational one, divergence (1): the
-// weight of its mean divergence, which is added to the loss. The code is among the predictions.
+// autoencoder is Autoencoder on all features, for a head whose labels are the features; 0 outputs means as many as the features
+// have. Parameters: hidden_units (128), code (16), variational (false), activation (relu) and, for a variational one, divergence (1): the
+// weight of the mean divergence, which is added to the loss. Predictions include the code.
 func autoencoder(p *Params) Network {
 	a := Autoencoder{Hidden: p.Ints("hidden_units", 1, 128), Code: p.Int("code", 16, 1), Variational: p.Bool("variational", false), Activation: p.Activation("activation", "relu")}
 	weight := p.FloatIn("divergence", 1, 0, 1e6)

@@ -30,7 +30,7 @@ func cnn(p *Params) Network {
 	}
 }
 
-// convBlock is a 3x3 convolution; one without bias is batch-normalised.
+// convBlock is a 3x3 convolution, batch-normalised if it has no bias.
 func convBlock(c models.Context, x *G.Node, filters int, w layers.Weights) *G.Node {
 	act := w.Activation
 	if w.NoBias {

@@ -5,14 +5,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Option sets a parameter of a network in place of its default. One that the
-// network does not take, or a value out of range, fails the model that is built with it.
+// Option changes the default of a network's parameter. A parameter that the network
+// does not take, or a value out of range, fails the model that is built with it.
 type Option func(parameters map[string]any)
 
 // Linear is one dense layer on all features.
 func Linear(opts ...Option) Network { return named("linear", opts) }
 
-// MLP is dense layers of those sizes on all features, with ReLU; none: 512 and 256.
+// MLP is dense layers of the given sizes (512 and 256 if none) on all features, with ReLU.
 func MLP(hiddenUnits ...int) Network { return MLPWith(hiddenUnits) }
 
 // MLPWith is MLP with options: WithActivation, WithDropout, WithL2.
@@ -28,8 +28,8 @@ func CNN(opts ...Option) Network { return named("cnn", opts) }
 // on one image [batch, height, width, channels].
 func ResNet20(opts ...Option) Network { return named("resnet20", opts) }
 
-// SoundCNN is a CNN with filters (16, 32, 64) over the log-mel spectrogram of one sound
-// [batch, samples, channels] at so many samples a second, then a mean over time and dense layers (64).
+// SoundCNN is a CNN with filters (16, 32, 64) over the log-mel spectrogram of one sound [batch,
+// samples, channels] with sampleRate samples per second, then a mean over time and dense layers (64).
 func SoundCNN(sampleRate int, opts ...Option) Network {
 	return named("sound_cnn", append([]Option{set("sample_rate", sampleRate)}, opts...))
 }
@@ -37,7 +37,7 @@ func SoundCNN(sampleRate int, opts ...Option) Network {
 // WithActivation sets the activation by its name: relu, tanh, ... (MLP, CNN).
 func WithActivation(name string) Option { return set("activation", name) }
 
-// WithDropout sets the share of units that training drops, in [0, 1) (MLP, CNN).
+// WithDropout sets the fraction of units that training drops, in [0, 1) (MLP, CNN).
 func WithDropout(rate float64) Option { return set("dropout", rate) }
 
 // WithL2 sets the scale of the penalty on kernels.
@@ -46,20 +46,20 @@ func WithL2(scale float64) Option { return set("l2", scale) }
 // WithFilters sets the numbers of filters, one for each convolution (CNN).
 func WithFilters(filters ...int) Option { return units("filters", filters) }
 
-// WithDenseUnits sets the sizes of the dense layers behind the convolutions (CNN).
+// WithDenseUnits sets the sizes of the dense layers after the convolutions (CNN).
 func WithDenseUnits(sizes ...int) Option { return units("dense_units", sizes) }
 
-// WithBatchNorm normalizes behind each convolution (CNN; ResNet20 always does).
+// WithBatchNorm adds batch normalization after each convolution (CNN; ResNet20 always has it).
 func WithBatchNorm() Option { return set("batch_norm", true) }
 
 // WithPixels sets the mean and the standard deviation of pixels, after bytes are
-// scaled to 0..1: one number for all channels, or one each (CNN, ResNet20).
+// scaled to 0..1: one number for all channels, or one for each (CNN, ResNet20).
 func WithPixels(mean, std []float64) Option {
 	return func(p map[string]any) { p["mean"], p["std"] = mean, std }
 }
 
-// WithAugmentation changes images while training: crops of the image padded by
-// so many pixels, and mirror images where flip is set (CNN, ResNet20).
+// WithAugmentation augments images in training: random crops of the image padded by
+// padding pixels and, if flip is set, mirror images (CNN, ResNet20).
 func WithAugmentation(padding int, flip bool) Option {
 	return func(p map[string]any) { p["crop_padding"], p["flip"] = padding, flip }
 }

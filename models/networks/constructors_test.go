@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// sizeOf builds a network on an image and returns how many numbers it trains.
+// sizeOf builds a network on an image and returns the number of trained parameters.
 func sizeOf(net networks.Network) (int, error) {
 	b, err := models.Build(models.Options{Batch: 2, Mode: models.Train}, func(b *models.Builder) error {
 		net(b, models.NewFeatures(b, feature(b, "x", tensor.Uint8, 28, 28)), 10)
@@ -26,7 +26,7 @@ func sizeOf(net networks.Network) (int, error) {
 	return n, nil
 }
 
-// TestConstructors: a constructor is New with the same parameters.
+// TestConstructors: a constructor is equivalent to New with the same parameters.
 func TestConstructors(t *testing.T) {
 	for _, c := range []struct {
 		net    networks.Network

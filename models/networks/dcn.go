@@ -7,8 +7,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// dcn is a deep and cross network (Wang et al. 2021) on all features: cross layers and dense layers side by side. Parameters:
-// cross_layers (3), hidden_units (128, 64), dropout (0), activation (relu) and l2 (0). Words need the canned
+// dcn is a deep and cross network (Wang et al. 2021) on all features: cross layers and dense layers in parallel. Parameters:
+// cross_layers (3), hidden_units (128, 64), dropout (0), activation (relu) and l2 (0). For words use the canned
 // model dcn_classifier, which takes feature columns.
 func dcn(p *Params) Network {
 	count, units := p.Int("cross_layers", 3, 1), p.Ints("hidden_units", 1, 128, 64)

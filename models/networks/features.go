@@ -9,8 +9,8 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// Vector returns all features as [batch, n]: each one numeric and flattened, bytes scaled to 0..1,
-// in the order of the set.
+// Vector concatenates all features, in the order of the set, to [batch, n]: as numbers, flattened, with
+// bytes scaled to 0..1.
 func Vector(c models.Context, f models.Features) *G.Node {
 	if c.Core().Failed() {
 		return nil

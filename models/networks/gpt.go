@@ -12,31 +12,31 @@ import (
 )
 
 // GPT is a language model: each position of a text predicts the next token (Radford et al. 2019). Positions are
-// learned, unless they are rotary, and the result is computed with the embedding of the tokens. With Rotary, RMSNorm, Gated
-// and KVHeads its blocks are Llama's (Touvron et al. 2023), with biases.
+// learned unless they are rotary. Logits use the embedding of the tokens. With Rotary, RMSNorm, Gated and KVHeads its
+// blocks are Llama's (Touvron et al. 2023), with biases.
 type GPT struct {
 	Vocabulary int // ids are 0..Vocabulary-1
-	Context    int // positions, the longest text
+	Context    int // positions: the length of the longest text
 	Layers     int
 	Heads      int
 	Width      int // a multiple of Heads
 	Dropout    float64
 	Recompute  bool // the gradients compute each block again: less memory, more time
 
-	MLPRatio int     // width of the dense layers in between, in widths; 0: 4
-	KVHeads  int     // heads of keys and values, a divisor of Heads: a smaller cache; 0: Heads
-	Rotary   float64 // base of rotary positions, as 10000; 0: learned positions
+	MLPRatio int     // width of the dense layers in between, in multiples of Width; 0: 4
+	KVHeads  int     // heads of keys and values, a divisor of Heads; fewer make a smaller cache; 0: Heads
+	Rotary   float64 // base of rotary positions, such as 10000; 0: learned positions
 	RMSNorm  bool    // in place of LayerNorm
 	Gated    bool    // SwiGLU in place of a dense layer with GELU
 }
 
-// Logits returns, for ids [batch, length] of any integer type, how likely each token comes
-// after each position: [batch, length, Vocabulary]. Kernels and embeddings begin with a standard deviation of 0.02.
+// Logits returns, for ids [batch, length] of any integer type, the logits of the token after each
+// position: [batch, length, Vocabulary]. Kernels and embeddings start with a standard deviation of 0.02.
 func (g GPT) Logits(c models.Context, ids *G.Node) *G.Node {
 	return g.logits(c, ids, func(x *G.Node) *G.Node { return x })
 }
 
-// NextLogits is Logits after the last position alone: [batch, Vocabulary].
+// NextLogits is Logits only for the last position: [batch, Vocabulary].
 func (g GPT) NextLogits(c models.Context, ids *G.Node) *G.Node {
 	return g.logits(c, ids, func(x *G.Node) *G.Node {
 		if x == nil {
@@ -55,7 +55,7 @@ func (g GPT) logits(c models.Context, ids *G.Node, pick func(x *G.Node) *G.Node)
 	return layers.TokenLogits(c, table, pick(g.blocks().apply(c, g.embedded(c, table, tokens(c, ids)), nil)))
 }
 
-// usable reports a network without ids, or with sizes that do not fit.
+// usable fails without ids, or for sizes that do not fit.
 func (g GPT) usable(c models.Context, ids *G.Node) bool {
 	if c.Core().Failed() {
 		return false
@@ -81,7 +81,7 @@ func (g GPT) table(c models.Context) *G.Node {
 	return layers.EmbeddingTable(c, g.Vocabulary, g.Width, g.weights())
 }
 
-// embedded is what the blocks take of int32 ids [batch, length].
+// embedded returns the input of the blocks for int32 ids [batch, length].
 func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
 	x := layers.Tokens(c, table, ids)
 	if g.Rotary == 0 {
@@ -90,7 +90,7 @@ func (g GPT) embedded(c models.Context, table, ids *G.Node) *G.Node {
 	return layers.Dropout(c, x, g.Dropout)
 }
 
-// NewGPT returns the GPT of the parameters that the network gpt has. Context is 0 where it is not given, and so is Vocabulary.
+// NewGPT returns a GPT from the parameters of the network gpt. Context and Vocabulary are 0 if they are not given.
 func NewGPT(parameters map[string]any) (GPT, error) {
 	p := &Params{params.Read("network gpt", parameters)}
 	g := readGPT(p)
@@ -103,8 +103,8 @@ func readGPT(p *Params) GPT {
 		MLPRatio: b.mlpRatio, KVHeads: b.kvHeads, Rotary: b.rotary, RMSNorm: b.rms, Gated: b.gated}
 }
 
-// gpt predicts the token after a text: GPT.NextLogits, with a vocabulary of as many tokens as there are outputs. Parameters: context
-// (0: as long as the feature), layers (4), width (128), positions (learned), and the others of newBlocks.
+// gpt predicts the token after a text by GPT.NextLogits; its vocabulary is the number of outputs. Parameters: context (0: the length
+// of the feature), layers (4), width (128), positions (learned), and the others of newBlocks.
 func gpt(p *Params) Network {
 	g := readGPT(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {

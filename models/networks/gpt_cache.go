@@ -9,10 +9,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TextSize returns the number of tokens and of the positions of the longest text.
+// TextSize returns the size of the vocabulary, and the greatest length of a text.
 func (g GPT) TextSize() (vocabulary, context int) { return g.Vocabulary, g.Context }
 
-// CacheShapes are the shapes of what Prefill returns for one text: of each block the keys, then the values, [Context, KVHeads, Width/Heads].
+// CacheShapes returns the shapes of what Prefill returns for one text: for each block keys, then values, [Context, KVHeads, Width/Heads].
 func (g GPT) CacheShapes() [][]int {
 	var all [][]int
 	for range 2 * g.Layers {
@@ -21,8 +21,8 @@ func (g GPT) CacheShapes() [][]int {
 	return all
 }
 
-// Prefill reads texts, ids [batch, Context], and returns the keys and values of all their positions, for Step.
-// What comes behind the end of a text has no influence on what Step computes before it is there.
+// Prefill reads texts, ids [batch, Context], and returns the keys and values of all their positions, for Step. Ids
+// after the end of a text do not matter, since Step overwrites each position before it reads it.
 func (g GPT) Prefill(c models.Context, ids *G.Node) []*G.Node {
 	if !g.usable(c, ids) {
 		return nil
@@ -33,8 +33,8 @@ func (g GPT) Prefill(c models.Context, ids *G.Node) []*G.Node {
 	return cached(o.caches)
 }
 
-// Step continues texts by a token, int32 [batch], each at a position, int32 [batch], in 0..Context-1. It returns how
-// likely each token comes next, [batch, Vocabulary], and the cache with that position.
+// Step continues texts by a token, int32 [batch], each at a position, int32 [batch], in 0..Context-1. It returns the
+// logits of the next token, [batch, Vocabulary], and the cache with that position.
 func (g GPT) Step(c models.Context, token, position *G.Node, cache []*G.Node) (logits *G.Node, next []*G.Node) {
 	if !g.usable(c, token) {
 		return nil, nil
@@ -56,7 +56,7 @@ func (g GPT) Step(c models.Context, token, position *G.Node, cache []*G.Node) (l
 	return ops.Squeeze(c, layers.TokenLogits(c, table, x), 1), cached(o.caches)
 }
 
-// cached are the nodes of caches.
+// cached returns the nodes of caches.
 func cached(all []layers.Cache) (nodes []*G.Node) {
 	for _, m := range all {
 		nodes = append(nodes, m.Keys, m.Values)

@@ -11,16 +11,16 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// images says what the program does to images, on the device: bytes are fed unchanged, a quarter of the size
-// of floats.
+// images says how the program preprocesses images, on the device: bytes are fed unchanged, since they have a
+// quarter of the size of floats.
 type images struct {
 	mean, std []float64 // one for all, or one for each channel; empty: 0 and 1
 	padding   int
 	flip      bool
 }
 
-// newImages reads the parameters of networks over images: mean (0) and std (1) of pixels, after bytes are scaled to 0..1, and the
-// random changes while training: crop_padding (0) and flip (false), see layers.RandomCropFlip.
+// newImages reads the parameters of networks for images: mean (0) and std (1) of pixels, after bytes are scaled to 0..1, and the
+// augmentation in training: crop_padding (0) and flip (false), see layers.RandomCropFlip.
 func newImages(p *Params) images {
 	m := images{mean: p.Floats("mean"), std: p.Floats("std"), padding: p.Int("crop_padding", 0, 0), flip: p.Bool("flip", false)}
 	for _, v := range m.std {
@@ -61,7 +61,7 @@ func (m images) of(c models.Context, f models.Features) *G.Node {
 	return layers.RandomCropFlip(c, x, m.padding, m.flip)
 }
 
-// perChannel is a constant of x's type, one number or one for each channel.
+// perChannel returns a constant of x's type with one number, or one for each channel.
 func (m images) perChannel(c models.Context, x *G.Node, name string, v []float64) *G.Node {
 	if c.Core().Failed() {
 		return nil

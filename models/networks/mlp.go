@@ -29,7 +29,7 @@ func mlp(p *Params) Network {
 	}
 }
 
-// penalty is the regularizer of those scales, nil where both are 0.
+// penalty returns the regularizer with those scales, nil if both are 0.
 func penalty(l1, l2 float64) models.Regularizer {
 	if l1 == 0 && l2 == 0 {
 		return nil

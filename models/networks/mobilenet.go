@@ -9,16 +9,16 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// mobileNet is MobileNetV2 (Sandler et al. 2018) as keras.applications builds it: its variables have the names, shapes and
-// order of Keras', so that files of Keras need no rules.
+// mobileNet is MobileNetV2 (Sandler et al. 2018) as keras.applications builds it. Its variables have Keras' names, shapes
+// and order, so that weight files of Keras need no rules.
 type mobileNet struct {
 	images
 	alpha float64
 	norm  layers.Norm
 }
 
-// mobileNetV2 is the network of 53 convolutions: inverted residual blocks, whose depthwise convolutions work on wide
-// layers between narrow ones. Parameters: alpha (1; multiplies the widths), batch_norm_momentum (0.999), batch_norm_epsilon
+// mobileNetV2 is the network with 53 convolutions: inverted residual blocks, with depthwise convolutions on wide layers
+// between narrow ones. Parameters: alpha (1; multiplies the widths), batch_norm_momentum (0.999), batch_norm_epsilon
 // (1e-3), and the parameters of newImages.
 func mobileNetV2(p *Params) Network {
 	n := mobileNet{images: newImages(p), alpha: p.FloatIn("alpha", 1, 0.01, 100)}
@@ -26,7 +26,7 @@ func mobileNetV2(p *Params) Network {
 	return n.build
 }
 
-// mobileStages are the blocks: how often, how many filters, and the stride of the first.
+// mobileStages are the stages: the number of blocks, their filters, and the stride of the first block.
 var mobileStages = []struct{ blocks, filters, stride int }{
 	{1, 16, 1}, {2, 24, 2}, {3, 32, 2}, {4, 64, 2}, {3, 96, 1}, {3, 160, 2}, {1, 320, 1},
 }
@@ -54,7 +54,7 @@ func (n mobileNet) build(c models.Context, f models.Features, outputs int) *G.No
 	return logits(c, x, outputs, layers.Weights{Name: "predictions"})
 }
 
-// width is a number of filters times alpha.
+// width returns a number of filters times alpha.
 func (n mobileNet) width(filters int) int { return roundTo8(float64(int(float64(filters) * n.alpha))) }
 
 // roundTo8 rounds to a multiple of 8, at least 8, that is no less than nine tenths of v.
@@ -78,10 +78,10 @@ func (n mobileNet) normalize(c models.Context, x *G.Node, name string) *G.Node {
 	return layers.BatchNorm(c, x, o)
 }
 
-// expansion is by how much blocks are wider than what goes in and out.
+// expansion is how many times wider blocks are inside than their inputs.
 const expansion = 6
 
-// block is an inverted residual block; the first of all does not expand.
+// block is an inverted residual block. The very first one does not expand.
 func (n mobileNet) block(c models.Context, x *G.Node, number, filters, stride int) *G.Node {
 	if c.Core().Failed() {
 		return nil

@@ -77,7 +77,7 @@ func TestShapesAndSizes(t *testing.T) {
 	}
 }
 
-// network is a small network of each kind for numeric tests.
+// network returns a small network of each kind for numeric tests.
 var small = []struct {
 	name   string
 	params map[string]any
@@ -294,7 +294,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// A network by name, as a config file gives it.
+// A network by its name in a config file.
 func Example() {
 	net, err := networks.New("mlp", map[string]any{"hidden_units": []any{16}, "dropout": 0.1})
 	if err != nil {

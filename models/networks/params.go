@@ -5,9 +5,8 @@ import (
 	"github.com/goestimator/goestimator/models/layers"
 )
 
-// Params decodes a network's parameters. Every getter names a key, which makes
-// it known, and a default; errors are collected. Numbers, truth values and
-// lists may be text.
+// Params decodes a network's parameters. Each getter takes a key, which becomes a known
+// one, and a default. Errors are collected. Numbers, booleans and lists may be text.
 type Params struct{ r *params.Reader }
 
 // Int returns an integer of at least min.
@@ -30,16 +29,16 @@ func (p *Params) Rate(key string, def float64) float64 { return p.r.Rate(key, de
 // Floats returns a list of numbers.
 func (p *Params) Floats(key string, def ...float64) []float64 { return p.r.Floats(key, def...) }
 
-// Bool returns a truth value.
+// Bool returns a boolean.
 func (p *Params) Bool(key string, def bool) bool { return p.r.Bool(key, def) }
 
 // String returns a string.
 func (p *Params) String(key, def string) string { return p.r.String(key, def) }
 
-// Refuse records what is wrong with a parameter; its first error counts.
+// Refuse records an error for a parameter, unless the parameter has one already.
 func (p *Params) Refuse(key string, err error) { p.r.Refuse(key, err) }
 
-// Activation returns the activation of a name that layers.ActivationByName knows.
+// Activation returns an activation by its name, as layers.ActivationByName does.
 func (p *Params) Activation(key, def string) layers.Activation {
 	a, err := layers.ActivationByName(p.String(key, def))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// A pixel far from all others has influence on those alone that the smallest size reaches, and through a transposed convolution or an
+// A pixel influences distant pixels only through the smallest size, and through a transposed convolution or an
 // interpolation.
 func TestUNetJoinsSizes(t *testing.T) {
 	for kernel, bilinear := range map[string]bool{"up_0/conv2d_transpose/kernel": false, "up_0/conv2d/kernel": true} {
@@ -95,7 +95,7 @@ func TestWrongPartsAreNamed(t *testing.T) {
 	}
 }
 
-// The cache gives the logits that the whole text gives.
+// With the cache the logits are the same as for the whole text.
 func TestCachedSteps(t *testing.T) {
 	plain := networks.GPT{Vocabulary: 9, Context: 6, Layers: 2, Heads: 2, Width: 8}
 	llama := plain
@@ -125,10 +125,10 @@ func checkCachedSteps(t *testing.T, net networks.GPT) {
 		return append([]*G.Node{logits}, next...)
 	})
 	start := slices.Clone(ids)
-	start[2], start[5], start[9] = 8, 0, 0 // what is behind a position has no influence
+	start[2], start[5], start[9] = 8, 0, 0 // ids after a position do not matter
 	cache := prefill.Host(t, 2, modeltest.Tensor(tensor.Int32, start, 2, length))
 	for at := 2; at < length; at++ {
-		other := at - 1 // each row is at a position of its own
+		other := at - 1 // each row has its own position
 		out := step.Host(t, 2, append([]*tensor.Tensor{modeltest.Tensor(tensor.Int32, []float64{ids[at], ids[length+other]}, 2), modeltest.Tensor(tensor.Int32, []float64{float64(at), float64(other)}, 2)}, cache...)...)
 		got := modeltest.Floats(out[0])
 		for i := range 9 {

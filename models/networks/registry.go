@@ -12,14 +12,14 @@ import (
 // Network builds logits [batch, outputs] from features. Errors stick to the Builder.
 type Network func(c models.Context, features models.Features, outputs int) *G.Node
 
-// Constructor reads its parameters from p and returns the network; p's errors,
-// unknown keys included, are reported by New.
+// Constructor reads its parameters from p and returns the network. New reports p's
+// errors, including unknown keys.
 type Constructor func(p *Params) Network
 
 var (
 	// ErrUnknown is returned for a name that is not registered.
 	ErrUnknown = registry.ErrUnknown
-	// ErrDuplicate is returned where a name is registered twice.
+	// ErrDuplicate is returned if a name is registered twice.
 	ErrDuplicate = registry.ErrDuplicate
 )
 
@@ -38,8 +38,8 @@ func Register(name string, f Constructor) error {
 // Names returns the registered names, sorted.
 func Names() []string { return constructors.Names() }
 
-// Keys returns the parameters that the named network takes, sorted; a canned
-// model leaves them to the network and takes the others itself.
+// Keys returns the parameters that the named network takes, sorted. A canned model
+// passes them to the network and takes the others itself.
 func Keys(name string) ([]string, error) {
 	f, err := constructors.Lookup(name)
 	if err != nil {
@@ -51,7 +51,7 @@ func Keys(name string) ([]string, error) {
 }
 
 // New returns the named network with the given parameters. Values may be numbers,
-// strings and lists as YAML, JSON or a command line gives them.
+// strings and lists, as from YAML, JSON or a command line.
 func New(name string, parameters map[string]any) (Network, error) {
 	f, err := constructors.Lookup(name)
 	if err != nil {

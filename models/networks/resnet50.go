@@ -20,9 +20,9 @@ type bottleneck struct {
 	again  bool // the gradients compute each block again
 }
 
-// resnet50 is the network for ImageNet with 50 layers: a 7x7 convolution and a 3x3 max pool, both in steps of two, stages of 3, 4, 6 and
-// 3 bottleneck blocks of 64, 128, 256 and 512 filters, global average pooling and a dense layer. The 3x3 convolution of a stage's
-// first block has its step of two, as in PyTorch; shortcuts there are 1x1 convolutions. Parameters: blocks (3, 4, 6, 3), width (64),
+// resnet50 is the network for ImageNet with 50 layers: a 7x7 convolution and a 3x3 max pool, both with stride 2, stages of 3, 4, 6 and
+// 3 bottleneck blocks of 64, 128, 256 and 512 filters, global average pooling and a dense layer. In a stage's first block the 3x3
+// convolution has the stride of 2, as in PyTorch, and the shortcut is a 1x1 convolution. Parameters: blocks (3, 4, 6, 3), width (64),
 // batch_norm_momentum (0.9), batch_norm_epsilon (1e-5), l2 (1e-4, of kernels), recompute (false), and the parameters of newImages.
 func resnet50(p *Params) Network {
 	r := bottleneck{images: newImages(p), blocks: p.Ints("blocks", 1, 3, 4, 6, 3), width: p.Int("width", 64, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6),

@@ -14,13 +14,13 @@ type sequence struct {
 	init                       models.Initializer // of kernels; nil: Glorot uniform
 }
 
-// newSequence reads vocabulary (256), padding (-1: the id of positions that are not there) and width (64).
+// newSequence reads vocabulary (256), padding (-1: the id of absent positions) and width (64).
 func newSequence(p *Params) sequence {
 	return sequence{vocabulary: p.Int("vocabulary", 256, 1), padding: p.Int("padding", -1, -1), width: p.Int("width", 64, 1)}
 }
 
 // of returns the only feature as [batch, length, width]: embeddings of integer ids [batch, length] below the vocabulary, or
-// numbers [batch, length, n] times a matrix. Where ids may be padding, mask is where they are none, bool [batch, length]; else nil.
+// numbers [batch, length, n] times a matrix. If ids may be padding, mask, bool [batch, length], is true where they are not; else nil.
 func (s sequence) of(c models.Context, f models.Features) (x, mask *G.Node) {
 	if c.Core().Failed() {
 		return nil, nil
@@ -40,7 +40,7 @@ func (s sequence) of(c models.Context, f models.Features) (x, mask *G.Node) {
 	return layers.Embedding(c, ids, s.vocabulary, s.width, layers.Weights{KernelInit: s.init}), mask
 }
 
-// tokens are ids [batch, length] as int32.
+// tokens returns ids [batch, length] as int32.
 func tokens(c models.Context, ids *G.Node) *G.Node {
 	if c.Core().Failed() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// spectrogram says how sounds become images of time and pitch.
+// spectrogram says how sounds become images over time and pitch.
 type spectrogram struct {
 	rate, window, mels int
 }
@@ -19,9 +19,9 @@ type spectrogram struct {
 // quietest is added to the power of each band, so that silence has a logarithm.
 const quietest = 1e-6
 
-// soundCNN is, over the log-mel spectrogram of a sound, for each entry of filters a 3x3 convolution and a 2x2 max pool, then the mean over
-// time and dense layers. The spectrogram has mean 0 and deviation 1, so that loud and soft sounds are alike. Parameters: sample_rate (16000), window (512:
-// samples of a frame; the next frame begins in its middle), mels (40: bands), filters (16, 32, 64), dense_units (64), dropout (0).
+// soundCNN applies to the log-mel spectrogram of a sound a 3x3 convolution and a 2x2 max pool for each entry of filters, then the mean over
+// time and dense layers. The spectrogram is scaled to mean 0 and standard deviation 1, so that loudness does not matter. Parameters: sample_rate (16000),
+// window (512: samples of a frame; frames overlap by half), mels (40: bands), filters (16, 32, 64), dense_units (64), dropout (0).
 func soundCNN(p *Params) Network {
 	s := spectrogram{rate: p.Int("sample_rate", 16000, 1), window: p.Int("window", 512, 4), mels: p.Int("mels", 40, 1)}
 	if s.window%2 != 0 {
@@ -47,7 +47,7 @@ func soundCNN(p *Params) Network {
 	}
 }
 
-// of returns the spectrogram of the only feature, [batch, samples, channels], as [batch, frames, mels]: that of the mean of its channels.
+// of returns the spectrogram of the only feature, [batch, samples, channels], averaged over channels, as [batch, frames, mels].
 func (s spectrogram) of(c models.Context, f models.Features) *G.Node {
 	if c.Core().Failed() {
 		return nil
@@ -76,12 +76,12 @@ func (s spectrogram) of(c models.Context, f models.Features) *G.Node {
 	return ops.Reshape(c, bands, batch, frames, s.mels)
 }
 
-// times is x times a constant matrix.
+// times returns x times a constant matrix.
 func (s spectrogram) times(c models.Context, x *G.Node, m *tensor.Tensor) *G.Node {
 	return ops.MatMul(c, x, ops.Cast(c, ops.Constant(c, m), c.Core().DType()))
 }
 
-// fourier are the cosines and sines of a frame's frequencies, times a periodic Hann window: as tf.signal.stft has them.
+// fourier returns the cosines and sines of a frame's frequencies, times a periodic Hann window, as in tf.signal.stft.
 func (s spectrogram) fourier() (real, imaginary *tensor.Tensor) {
 	bins := s.window/2 + 1
 	real, imaginary = tensor.New(tensor.Float32, s.window, bins), tensor.New(tensor.Float32, s.window, bins)
@@ -96,8 +96,8 @@ func (s spectrogram) fourier() (real, imaginary *tensor.Tensor) {
 	return real, imaginary
 }
 
-// bands are triangles of equal width on the mel scale, from 0 to half the sample rate. One that is narrower than the distance of two
-// frequencies has the nearest of them.
+// bands returns triangles of equal width on the mel scale, from 0 to half the sample rate. A triangle that is narrower than the distance
+// between two frequencies takes the nearest one.
 func (s spectrogram) bands() *tensor.Tensor {
 	bins := s.window/2 + 1
 	out := tensor.New(tensor.Float32, bins, s.mels)
@@ -118,15 +118,15 @@ func (s spectrogram) bands() *tensor.Tensor {
 	return out
 }
 
-// frequency is that of a bin, in hertz.
+// frequency returns the frequency of a bin, in hertz.
 func (s spectrogram) frequency(bin int) float64 {
 	return float64(bin) * float64(s.rate) / float64(s.window)
 }
 
-// mel is the pitch of a frequency in hertz.
+// mel returns the pitch, in mels, of a frequency in hertz.
 func mel(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 
-// standardized gives each example of [batch, n, m] the mean 0 and, unless it is constant, the deviation 1.
+// standardized scales each example of [batch, n, m] to mean 0 and, unless it is constant, standard deviation 1.
 func standardized(c models.Context, x *G.Node) *G.Node {
 	x = ops.Sub(c, x, ops.Mean(c, x, ops.KeepAxes(1, 2)))
 	variance := ops.Mean(c, ops.Square(c, x), ops.KeepAxes(1, 2))

@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// bandPower is the reference of a band of a frame: a Hann window, a sum of cosines and sines for each frequency, a triangle in mel.
+// bandPower is the reference for a band of a frame: a Hann window, a sum of cosines and sines for each frequency, a triangle in mels.
 func bandPower(frame []float64, rate, band, mels int) float64 {
 	n := len(frame)
 	step := mel(float64(rate)/2) / float64(mels+1)
@@ -30,7 +30,7 @@ func bandPower(frame []float64, rate, band, mels int) float64 {
 	return sum
 }
 
-// TestSpectrogram: each band of each frame is what a sum over the samples gives; samples that fill no half window are left out.
+// TestSpectrogram: each band of each frame equals a sum over the samples; samples that do not fill half a window are ignored.
 func TestSpectrogram(t *testing.T) {
 	s := spectrogram{rate: 8000, window: 32, mels: 5}
 	const samples = 3*16 + 7
@@ -77,7 +77,7 @@ func TestNarrowBands(t *testing.T) {
 	}
 }
 
-// TestSoundsRefused: what is no sound, one that is too short, and a window that has no half.
+// TestSoundsRefused: a feature that is no sound, a sound that is too short, and a window with no half.
 func TestSoundsRefused(t *testing.T) {
 	if _, err := New("sound_cnn", map[string]any{"window": 33}); err == nil || !strings.Contains(err.Error(), "expected an even number, got 33") {
 		t.Errorf("got %v", err)

@@ -7,7 +7,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// textCNN is convolutions of several sizes over the steps of a text, and the maximum of each filter (Kim 2014). It takes the same feature as
+// textCNN is convolutions of several sizes along a text, and the maximum of each filter (Kim 2014). It takes the same feature as
 // transformer_classifier. Parameters: vocabulary (256), padding (-1), width of embeddings (64), sizes (3, 4, 5), filters
 // of each size (64) and dropout (0.5).
 func textCNN(p *Params) Network {
@@ -27,9 +27,9 @@ func textCNN(p *Params) Network {
 	}
 }
 
-// lstmClassifier is an LSTM along a text in both directions: the logits are of what each has seen at its end. Its feature is as that
-// of transformer_classifier. Parameters: vocabulary (256), padding (-1), width of embeddings (64), units of each direction (64),
-// layers (1) and dropout between them and before the logits (0).
+// lstmClassifier is a bidirectional LSTM along a text. The logits are computed from the last output of each direction. It takes the
+// same feature as transformer_classifier. Parameters: vocabulary (256), padding (-1), width of embeddings (64), units of each
+// direction (64), layers (1) and dropout between layers and before the logits (0).
 func lstmClassifier(p *Params) Network {
 	s := newSequence(p)
 	units, count, rate := p.Int("units", 64, 1), p.Int("layers", 1, 1), p.Rate("dropout", 0)

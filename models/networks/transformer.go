@@ -15,16 +15,16 @@ type blocks struct {
 	kvHeads              int     // heads of keys and values; 0: heads
 	rotary               float64 // base of rotary positions; 0: none
 	rms, gated           bool    // RMSNorm in place of LayerNorm; SwiGLU in place of a layer with GELU
-	mlpRatio             int     // width of the dense layer in between, in widths
+	mlpRatio             int     // width of the dense layer in between, in multiples of width
 	dropout              float64
 	causal               bool
 	init                 models.Initializer // of kernels; nil: Glorot uniform
-	caches               []layers.Cache     // one a block; nil: none
+	caches               []layers.Cache     // one for each block; nil: none
 	recompute            bool               // the gradients compute a block again
 }
 
-// newBlocks reads layers, heads (4), width, mlp_ratio (4), dropout (0.1), recompute (false), positions (rotary, or another name), kv_heads (0: heads),
-// normalization (layer, rms) and gated (false).
+// newBlocks reads layers, heads (4), width, mlp_ratio (4), dropout (0.1), recompute (false), positions (rotary or the default given), kv_heads (0: heads),
+// normalization (layer or rms) and gated (false).
 func newBlocks(p *Params, layers, width int, positions string) blocks {
 	b := blocks{layers: p.Int("layers", layers, 1), heads: p.Int("heads", 4, 1), width: p.Int("width", width, 1), kvHeads: p.Int("kv_heads", 0, 0),
 		mlpRatio: p.Int("mlp_ratio", 4, 1), dropout: p.Rate("dropout", 0.1), gated: p.Bool("gated", false),
@@ -44,10 +44,10 @@ func newBlocks(p *Params, layers, width int, positions string) blocks {
 	return b
 }
 
-// rotaryBase is the usual one.
+// rotaryBase is the usual base.
 const rotaryBase = 1e4
 
-// oneOf reports which of two words a parameter has: the second one, or the default.
+// oneOf reports whether a parameter is other rather than its default def.
 func oneOf(p *Params, key, def, other string) bool {
 	v := p.String(key, def)
 	if v != def && v != other {
@@ -56,8 +56,8 @@ func oneOf(p *Params, key, def, other string) bool {
 	return v == other
 }
 
-// apply runs the blocks on x [batch, length, width] and normalizes: before attention and dense layers, and at the end (Xiong
-// et al. 2020). Where mask, bool [batch, length], is false, there is nothing to be seen; nil: everywhere.
+// apply runs the blocks on x [batch, length, width]. It normalizes before attention and dense layers, and at the end (Xiong
+// et al. 2020). Positions where mask, bool [batch, length], is false are not visible; nil: all are.
 func (o blocks) apply(c models.Context, x, mask *G.Node) *G.Node {
 	for i := range o.layers {
 		if c.Core().Failed() {
@@ -78,7 +78,7 @@ func (o blocks) normalized(c models.Context, x *G.Node, name string) *G.Node {
 	return layers.LayerNorm(c, x, n)
 }
 
-// again runs fn, a block that the gradients compute again where asked.
+// again runs fn, a block that is recomputed for the gradients if asked.
 func again(c models.Context, asked bool, fn func()) {
 	if asked {
 		c.Core().Recompute(fn)
@@ -87,7 +87,7 @@ func again(c models.Context, asked bool, fn func()) {
 	fn()
 }
 
-// cache is that of a block, nil where there is none.
+// cache returns the cache of a block, nil for none.
 func (o blocks) cache(i int) *layers.Cache {
 	if o.caches == nil {
 		return nil
@@ -111,7 +111,7 @@ func (o blocks) block(c models.Context, x, mask *G.Node, cache *layers.Cache) *G
 }
 
 // transformerClassifier is transformer blocks and the mean over positions. Its feature is integer ids [batch, length] below
-// vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of positions that are not there), positions
+// vocabulary, or numbers [batch, length, n]. Parameters: vocabulary (256), padding (-1: the id of absent positions), positions
 // (sinusoidal) and the others of newBlocks.
 func transformerClassifier(p *Params) Network {
 	in, o := newSequence(p), newBlocks(p, 2, 64, "sinusoidal")
@@ -125,7 +125,7 @@ func transformerClassifier(p *Params) Network {
 	}
 }
 
-// pooled is the mean over the positions that are there.
+// pooled returns the mean over the positions in mask.
 func pooled(c models.Context, x, mask *G.Node) *G.Node {
 	if mask == nil || c.Core().Failed() {
 		return ops.Mean(c, x, ops.Axes(1))

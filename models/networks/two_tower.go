@@ -8,13 +8,13 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TwoTower makes vectors of queries and of candidates, so that those that belong together have a large product. Each tower is an
-// embedding of ids and dense layers; losses.InBatch trains both, and a search by products finds candidates.
+// TwoTower computes vectors of queries and of candidates, so that vectors of a matching pair have a large dot product. Each tower
+// is an embedding of ids and dense layers. losses.InBatch trains both; a search by dot products finds candidates.
 type TwoTower struct {
-	Queries, Candidates int   // ids of each
+	Queries, Candidates int   // numbers of ids
 	Embedding           int   // width of the embeddings
 	Hidden              []int // units of dense layers, with ReLU
-	Width               int   // of the vectors
+	Width               int   // width of the vectors
 }
 
 // Query returns the vectors of queries, integer ids [batch]: [batch, Width], of length 1.
@@ -22,12 +22,12 @@ func (t TwoTower) Query(c models.Context, ids *G.Node) *G.Node {
 	return t.tower(c, "query", ids, t.Queries)
 }
 
-// Candidate returns the vectors of candidates, as Query does of queries.
+// Candidate returns the vectors of candidates, as Query does for queries.
 func (t TwoTower) Candidate(c models.Context, ids *G.Node) *G.Node {
 	return t.tower(c, "candidate", ids, t.Candidates)
 }
 
-// QueryOf is Query of numbers that are known of the queries, [batch, n], in place of their ids.
+// QueryOf is Query for queries that are described by numbers [batch, n] in place of ids.
 func (t TwoTower) QueryOf(c models.Context, x *G.Node) (y *G.Node) {
 	if c.Core().Failed() {
 		return nil
@@ -54,7 +54,7 @@ func (t TwoTower) tower(c models.Context, name string, ids *G.Node, rows int) (x
 	return x
 }
 
-// vectors are the dense layers of a tower; what they make has the length 1.
+// vectors runs the dense layers of a tower, and scales the results to length 1.
 func (t TwoTower) vectors(c models.Context, x *G.Node) *G.Node {
 	for _, n := range t.Hidden {
 		x = layers.Dense(c, x, n, layers.Weights{Activation: ops.Relu})

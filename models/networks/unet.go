@@ -10,12 +10,12 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// UNet labels each pixel of an image (Ronneberger et al. 2015): two convolutions at each of several sizes, on the way down and,
-// joined with these, on the way up again. Convolutions keep the size, and are batch-normalised.
+// UNet classifies each pixel of an image (Ronneberger et al. 2015). It has two convolutions at each of several sizes on the way
+// down, and two on the way up, which also take the result on the way down. Convolutions keep the size, and are batch-normalised.
 type UNet struct {
-	Filters  []int // of each size, the largest one first; sides are multiples of 2 for each but the first
+	Filters  []int // of each size, the largest size first; sides must be divisible by 2 for each size but the first
 	Classes  int   // channels of the logits
-	Bilinear bool  // images grow by interpolation and a convolution, in place of a transposed convolution
+	Bilinear bool  // enlarge by interpolation and a convolution, in place of a transposed convolution
 }
 
 // Logits returns, for images [batch, height, width, channels] of floats, [batch, height, width, Classes].
@@ -67,8 +67,8 @@ func (u UNet) twice(c models.Context, x *G.Node, filters int) *G.Node {
 	return x
 }
 
-// unet is UNet with the logits of all pixels in a row: as many outputs as pixels, or a multiple of that. Parameters: filters (16, 32, 64),
-// bilinear (false) and the parameters of newImages, whose random changes a mask would not follow.
+// unet is UNet with the logits of all pixels flattened: outputs are a multiple of the number of pixels. Parameters: filters (16, 32, 64),
+// bilinear (false) and the parameters of newImages without augmentation, which would not change a mask.
 func unet(p *Params) Network {
 	u, pixels := UNet{Filters: p.Ints("filters", 1, 16, 32, 64), Bilinear: p.Bool("bilinear", false)}, newImages(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {

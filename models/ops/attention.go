@@ -10,19 +10,19 @@ import (
 
 // Attending are the options of Attention.
 type Attending struct {
-	Mask    *G.Node // which query sees which key: bool, broadcasting to [batch, heads, queries, keys]; nil: all
+	Mask    *G.Node // which keys a query sees: bool, broadcasting to [batch, heads, queries, keys]; nil: all
 	Causal  bool    // query i sees keys 0..i
-	Dropout float64 // share of the weights that are set to zero, in every mode
+	Dropout float64 // fraction of the weights that is set to zero, in every mode
 }
 
 // Attention returns softmax(q·kᵀ/√depth)·v for each head (Vaswani et al. 2017): q is
 // [batch, queries, heads, depth], k [batch, keys, groups, depth], v [batch, keys,
 // groups, width], the result [batch, queries, heads, width]. The number of heads is a
-// multiple of groups; heads in a row share one group: with one group that is
-// multi-query attention. A query that sees no key gets zeros.
+// multiple of groups; consecutive heads share a group. One group is multi-query
+// attention. A query that sees no key gets zeros.
 //
-// Neither the values nor the gradients need the matrix of weights: memory grows
-// linearly with the lengths. Exports have TensorFlow's and ONNX's products and softmax.
+// Neither values nor gradients need the whole matrix of weights: memory grows linearly
+// with the lengths. Exports use products and softmax of TensorFlow and ONNX.
 func Attention(c models.Context, q, k, v *G.Node, o Attending) *G.Node {
 	const name = "_Attention"
 	if !floats(c, name, q, k, v) || !rank(c, name, "queries", q, 4) || !rank(c, name, "keys", k, 4) || !rank(c, name, "values", v, 4) {
@@ -55,7 +55,7 @@ func Attention(c models.Context, q, k, v *G.Node, o Attending) *G.Node {
 		outs := []kind{kindOf(q), kindOf(k), kindOf(v)}
 		all := append(slices.Clone([]*G.Node(a.in[:3])), a.out, output(a, a.out, 1), a.grad)
 		all = append(all, a.in[3:]...)
-		name := a.out.Op().(*op).name // its random numbers are the gradient's too
+		name := a.out.Op().(*op).name // the gradient uses the same random numbers
 		dq := apply(a, spec{op: "_AttentionGrad", outs: outs, attrs: attrs, emit: func(e *emission) []graph.Output {
 			return e.all(e.dropping(e.in, name, o.Dropout)...)
 		}}, all...)
@@ -63,7 +63,7 @@ func Attention(c models.Context, q, k, v *G.Node, o Attending) *G.Node {
 	}}, in...)
 }
 
-// dropping appends key and counter of the random numbers where weights are dropped.
+// dropping appends key and counter of the random numbers if weights are dropped.
 func (e *emission) dropping(in []graph.Output, stream string, rate float64) []graph.Output {
 	if rate == 0 {
 		return in

@@ -10,15 +10,15 @@ import (
 // Norm are the operands of a batch normalization, each [channels].
 type Norm struct {
 	Scale, Offset  *G.Node
-	Mean, Variance *G.Node // the moving averages; used where Training is false
+	Mean, Variance *G.Node // the moving averages; used if Training is false
 	Epsilon        float64 // added to the variance
 	Training       bool    // normalise by the batch's own mean and variance
 }
 
-// FusedBatchNorm normalises x [batch, height, width, channels] per channel and
-// returns it with the batch's mean and variance, [channels] each; the variance
-// is Bessel-corrected when training, as TensorFlow's (FusedBatchNormV3). No
-// gradient flows through mean and variance.
+// FusedBatchNorm normalises x [batch, height, width, channels] per channel. It also
+// returns the batch's mean and variance, [channels] each. In training the variance is
+// Bessel-corrected, as in TensorFlow (FusedBatchNormV3). No gradient flows through
+// mean and variance.
 func FusedBatchNorm(c models.Context, x *G.Node, n Norm) (y, mean, variance *G.Node) {
 	const name = "FusedBatchNormV3"
 	in := []*G.Node{x, n.Scale, n.Offset}

@@ -114,7 +114,7 @@ func Minimum(c models.Context, x, y *G.Node) *G.Node {
 	})
 }
 
-// split gives the gradient to x where first holds, else to y.
+// split routes the gradient to x where first holds, else to y.
 func split(a *adjoint, first *G.Node) (dx, dy *G.Node) {
 	zero := scalarLike(a, a.grad, 0)
 	return Where(a, first, a.grad, zero), Where(a, first, zero, a.grad)
@@ -141,7 +141,7 @@ func Pow(c models.Context, x, y *G.Node) *G.Node {
 	})
 }
 
-// ClipByValue limits x to low..high (Minimum, then Maximum, as TensorFlow's).
+// ClipByValue limits x to low..high (Minimum, then Maximum, as in TensorFlow).
 func ClipByValue(c models.Context, x *G.Node, low, high float64) *G.Node {
 	return Maximum(c, Minimum(c, x, scalarLike(c, x, high)), scalarLike(c, x, low))
 }

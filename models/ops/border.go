@@ -12,10 +12,10 @@ type Border int
 
 // The borders.
 const (
-	Reflect   Border = iota // c b | a b c | b a: the elements in reverse, without the one at the edge
-	Symmetric               // b a | a b c | c b: with the one at the edge
-	Replicate               // a a | a b c | c c: the one at the edge
-	Circular                // b c | a b c | a b: those of the other end
+	Reflect   Border = iota // c b | a b c | b a: the elements in reverse, without the edge element
+	Symmetric               // b a | a b c | c b: the elements in reverse, with the edge element
+	Replicate               // a a | a b c | c c: the edge element
+	Circular                // b c | a b c | a b: the elements of the other end
 )
 
 // String returns the name of the border.
@@ -33,7 +33,7 @@ func (b Border) String() string {
 	return "unknown"
 }
 
-// most is how many elements a border can have at each end of a dimension of n.
+// most returns the most elements that a border can add at each end of a dimension of n.
 func (b Border) most(n int) int {
 	switch b {
 	case Reflect:
@@ -44,8 +44,8 @@ func (b Border) most(n int) int {
 	return n
 }
 
-// PadBorder adds elements of x before and after each dimension: paddings[i] holds both counts. The first dimension, which is the
-// batch, is not padded.
+// PadBorder adds elements of x before and after each dimension; paddings[i] has both counts. The batch, the first dimension, must not
+// be padded.
 func PadBorder(c models.Context, x *G.Node, paddings [][2]int, border Border) *G.Node {
 	const name = "PadBorder"
 	if !ready(c, name, x) {

@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// bordered reads dimension 1 of the operand at the place that a border has there.
+// bordered reads dimension 1 of the operand at the index that the border refers to.
 func bordered(before, after int, place func(i, n int) int) func(in []*array) *array {
 	return func(in []*array) *array {
 		s := slices.Clone(in[0].shape)
@@ -27,7 +27,7 @@ func bordered(before, after int, place func(i, n int) int) func(in []*array) *ar
 	}
 }
 
-// interpolated resizes dimension k by the definition, in float64: exact where the sizes divide each other.
+// interpolated resizes dimension k by the definition, in float64: exact if the sizes divide each other.
 func interpolated(x *array, k, size int, nearest bool) *array {
 	s := slices.Clone(x.shape)
 	n := s[k]
@@ -112,7 +112,7 @@ func borderCases() []opCase {
 	}
 }
 
-// TestResizeAsTensorFlow: numbers of tf.image.resize of TensorFlow 2.15, at sizes that do not divide each other.
+// TestResizeAsTensorFlow: results of tf.image.resize of TensorFlow 2.15, for sizes that do not divide each other.
 func TestResizeAsTensorFlow(t *testing.T) {
 	squares := []float64{1, 4, 9, 16, 25}
 	for _, k := range []struct {
@@ -142,7 +142,7 @@ func TestResizeAsTensorFlow(t *testing.T) {
 	}
 }
 
-// TestBordersRefuse: what cannot be padded or resized is an error that says what was expected.
+// TestBordersRefuse: operands that cannot be padded or resized are errors that say what was expected.
 func TestBordersRefuse(t *testing.T) {
 	pads := func(p [2]int) [][2]int { return [][2]int{{}, p} }
 	for want, build := range map[string]func(b *models.Builder, x *G.Node){

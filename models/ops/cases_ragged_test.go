@@ -24,7 +24,7 @@ func offsetsOperand() operand {
 	return operand{shape: []int{offsetsDim}, dtype: tensor.Int64, draw: raggedStarts}
 }
 
-// raggedOperand holds f of the place of each value, and pad behind the last.
+// raggedOperand holds f of the index of each value, and pad after the last.
 func raggedOperand(d tensor.DType, pad float64, f func(i int) float64) operand {
 	return operand{shape: []int{raggedDim}, dtype: d, fixed: true, draw: func(rows int) []float64 {
 		starts := raggedStarts(rows)
@@ -129,7 +129,7 @@ func evenStarts(rows int) []float64 {
 	return []float64{0, 2, 2, 6}
 }
 
-// padded is [rows, steps, width], or [rows, steps] of width 1.
+// padded returns [rows, steps, width], or [rows, steps] for width 1.
 func padded(values, starts []float64, steps, width int, pad float64) *array {
 	shape := []int{len(starts) - 1, steps, width}
 	if width == 1 {

@@ -9,8 +9,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// segmented reduces the parts of a tensor by the numbers of another one. Each segment begins as start; finish gets the
-// total and the number of parts.
+// segmented reduces the parts of a tensor by ids in another one. Each segment starts as start; finish gets the total and
+// the number of parts.
 func segmented(n int, start float64, f func(acc, v float64) float64, finish func(acc float64, parts int) float64) func(in []*array) *array {
 	return func(in []*array) *array {
 		x, ids := in[0], in[1]
@@ -134,7 +134,7 @@ func inverted(m *array) *array {
 	return y
 }
 
-// positive makes x·xᵀ + I of a matrix, which is positive definite.
+// positive returns x·xᵀ + I, which is positive definite.
 func positiveDefinite(m *array) *array {
 	n := m.shape[0]
 	return fill(m.shape, func(i []int) float64 {
@@ -184,7 +184,7 @@ func matrixCases() []opCase {
 		return inverted(fill(m.shape, func(i []int) float64 { return m.at(i...) + 3*truth(i[0] == i[1]) }))
 	})
 	factor := onMatrices(func(m *array) *array { return lowerTriangle(positiveDefinite(m)) })
-	gram := func(c models.Context, in []*G.Node) *G.Node { // of the batch: as many rows as the batch has
+	gram := func(c models.Context, in []*G.Node) *G.Node { // one row per row of the batch
 		k := ops.MatMulT(c, in[0], in[0], false, true)
 		return ops.Cholesky(c, ops.Add(c, k, ops.Cast(c, ops.Equal(c, ops.ExpandDims(c, in[1], 1), ops.ExpandDims(c, in[1], 0)), models.GraphType(in[0].Dtype()))))
 	}
@@ -231,7 +231,7 @@ func scatterCases() []opCase {
 	}
 }
 
-// randomCases are of numbers whose values do not matter: TestTensorFlowAgrees compares these, and TestRandomNumbers their distribution.
+// randomCases do not check values: TestTensorFlowAgrees compares values, and TestRandomNumbers checks their distribution.
 func randomCases() []opCase {
 	zero := func(in []*array) *array { return zeros(in[0].shape...) }
 	none := func(f func(c models.Context, x *G.Node) *G.Node) buildFunc {

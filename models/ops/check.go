@@ -7,8 +7,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ready reports whether op can inspect its operands: nothing has failed and none is
-// nil. A nil operand without an earlier error is a mistake of the caller.
+// ready reports whether op can inspect its operands: nothing has failed and none is nil.
+// A nil operand without an earlier error is the caller's mistake.
 func ready(c models.Context, op string, in ...*G.Node) bool {
 	b := c.Core()
 	if b.Failed() {

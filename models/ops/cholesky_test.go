@@ -11,8 +11,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TestGradientWithoutTriangle: a matrix that is not positive definite has NaN as its gradient, and the others of the batch have theirs. The
-// numbers are TensorFlow 2.15's.
+// TestGradientWithoutTriangle: a matrix that is not positive definite has NaN as its gradient, which does not affect other matrices of the
+// batch. The numbers are from TensorFlow 2.15.
 func TestGradientWithoutTriangle(t *testing.T) {
 	k := opCase{fn: "Cholesky", in: []operand{batch(2, 2)}, build: func(c models.Context, in []*G.Node) *G.Node { return ops.Cholesky(c, in[0]) }}
 	x := &array{shape: []int{2, 2, 2}, data: []float64{2, 0.5, 0.5, 1, 1, 2, 2, 1}}

@@ -8,9 +8,9 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Concat joins tensors along an axis, the only one in which they may differ. Along
-// the batch axis it has a gradient for operands of as many rows each: a place that depends on the batch
-// size would have to be known when the graph is built.
+// Concat joins tensors along an axis, the only one in which they may differ. Along the
+// batch axis it has a gradient only if all operands have the same number of rows, since
+// otherwise their places depend on the batch size, unknown when the graph is built.
 func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 	const name = "ConcatV2"
 	if len(in) == 0 {
@@ -58,7 +58,7 @@ func unconcat(a *adjoint, k int) []*G.Node {
 	return out
 }
 
-// unstack splits the gradient into parts of as many rows each, which need not be known.
+// unstack splits the gradient into parts with equal numbers of rows, which may be unknown.
 func unstack(a *adjoint) []*G.Node {
 	rest := []int(a.in[0].Shape()[1:])
 	parts := Reshape(a, a.grad, append([]int{len(a.in), -1}, rest...)...)

@@ -9,8 +9,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Constant adds a tensor whose value is part of the graph. (Gorgonia's own
-// constants are merged by how they print.)
+// Constant adds a tensor whose value is part of the graph. (Gorgonia merges its own
+// constants if they print alike.)
 func Constant(c models.Context, t *tensor.Tensor) *G.Node {
 	if !ready(c, "Const") {
 		return nil
@@ -41,7 +41,7 @@ func Scalar(c models.Context, d tensor.DType, v float64) *G.Node {
 	return Constant(c, t)
 }
 
-// scalarOf is a scalar of the given type, nil where that has none.
+// scalarOf returns a scalar of the given type, nil if the type has none.
 func scalarOf(d tensor.DType, v float64) *tensor.Tensor {
 	switch d {
 	case tensor.Float32:
@@ -56,7 +56,7 @@ func scalarOf(d tensor.DType, v float64) *tensor.Tensor {
 	return nil
 }
 
-// scalarLike is a scalar of x's type.
+// scalarLike returns a scalar of x's type.
 func scalarLike(c models.Context, x *G.Node, v float64) *G.Node {
 	if x == nil {
 		return nil

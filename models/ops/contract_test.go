@@ -77,7 +77,7 @@ type opCase struct {
 	build  func(c models.Context, in []*G.Node) *G.Node
 	ref    func(in []*array) *array
 	noGrad bool
-	// ours says that the gradient is in a form that TensorFlow does not run.
+	// ours says that the gradient has a form that TensorFlow cannot run.
 	ours bool
 	// tolerance is the relative tolerance in float32; 0 means 2e-5.
 	tolerance float64
@@ -246,7 +246,7 @@ func (c opCase) run(t *testing.T, p *modeltest.Program, dev device.Device, d ten
 	return got
 }
 
-// TestContractIsComplete fails where an exported op has no case.
+// TestContractIsComplete fails if an exported op has no case.
 func TestContractIsComplete(t *testing.T) {
 	covered := map[string]bool{}
 	for _, c := range cases() {

@@ -10,25 +10,25 @@ import (
 )
 
 // Conv2D correlates images x [batch, height, width, in] with a filter
-// [height, width, in/groups, out], in steps of strides. A filter of fewer channels
-// than the images have makes groups: each has its own channels of both.
+// [height, width, in/groups, out], with the given strides. If the filter has fewer
+// channels than the images, each group has its own input and output channels.
 func Conv2D(c models.Context, x, filter *G.Node, strides [2]int, p Padding) *G.Node {
 	return convolve(c, conv2D, x, filter, [2][2]int{strides, {1, 1}}, p)
 }
 
-// AtrousConv2D is Conv2D in steps of one with a filter whose taps lie rates apart.
+// AtrousConv2D is Conv2D with strides of 1 and a filter whose taps are rates apart.
 func AtrousConv2D(c models.Context, x, filter *G.Node, rates [2]int, p Padding) *G.Node {
 	return convolve(c, conv2D, x, filter, [2][2]int{{1, 1}, rates}, p)
 }
 
-// DepthwiseConv2D correlates each channel of x [batch, height, width, in] with
-// its own filters [height, width, in, multiplier]: channel i gives the output
-// channels i·multiplier, i·multiplier+1, ...
+// DepthwiseConv2D correlates each channel of x [batch, height, width, in] with its own
+// filters [height, width, in, multiplier]. Channel i gives the output channels
+// i·multiplier, i·multiplier+1, ...
 func DepthwiseConv2D(c models.Context, x, filter *G.Node, strides [2]int, p Padding) *G.Node {
 	return convolve(c, depthwise, x, filter, [2][2]int{strides, {1, 1}}, p)
 }
 
-// AtrousDepthwiseConv2D is DepthwiseConv2D in steps of one with a filter whose taps lie rates apart.
+// AtrousDepthwiseConv2D is DepthwiseConv2D with strides of 1 and a filter whose taps are rates apart.
 func AtrousDepthwiseConv2D(c models.Context, x, filter *G.Node, rates [2]int, p Padding) *G.Node {
 	return convolve(c, depthwise, x, filter, [2][2]int{{1, 1}, rates}, p)
 }
@@ -91,7 +91,7 @@ func (k convolution) grad(a *adjoint, attrs graph.Attrs) []*G.Node {
 	return []*G.Node{dx, k.filterGrad(a, attrs, filter, [2]*G.Node{x, a.grad})}
 }
 
-// filterGrad is the gradient of a filter of images and of the gradient of their results.
+// filterGrad computes the gradient of a filter from images and the gradient of the results.
 func (k convolution) filterGrad(a *adjoint, attrs graph.Attrs, filter *G.Node, of [2]*G.Node) *G.Node {
 	return apply(a, spec{op: k.filter, attrs: attrs, outs: []kind{kindOf(filter)}, emit: func(e *emission) []graph.Output {
 		size := e.constant(vector("filter_sizes", filter.Shape()...))
@@ -99,8 +99,8 @@ func (k convolution) filterGrad(a *adjoint, attrs graph.Attrs, filter *G.Node, o
 	}}, of[0], of[1])
 }
 
-// Conv2DTranspose is the gradient of a Conv2D with respect to its images, as an op of its own: it spreads each pixel of
-// x [batch, height, width, in] by a filter [height, width, out, in] over an image of the given height and width, in steps of
+// Conv2DTranspose is the gradient of a Conv2D with respect to its images, as an op: it spreads each pixel of x [batch,
+// height, width, in] by a filter [height, width, out, in] over an image with the given height and width and these
 // strides. A Conv2D of such an image with these strides and this padding has the height and width of x.
 func Conv2DTranspose(c models.Context, x, filter *G.Node, size, strides [2]int, p Padding) *G.Node {
 	const op = "Conv2DTranspose"

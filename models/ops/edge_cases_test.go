@@ -35,7 +35,7 @@ func (c opCase) label() string {
 	return s
 }
 
-// edgeCasesOf are all draws of a case that has a gradient.
+// edgeCasesOf returns all draws of a case that has a gradient.
 func edgeCasesOf(c opCase, d tensor.DType) []edgeCase {
 	if c.noGrad || c.fn == "Attention" || c.fn == "LookupSparse" && !slices.Equal(c.in[0].shape, []int{5, 3}) {
 		return nil // a lookup is the same for tables of any width
@@ -62,7 +62,7 @@ func edgeCasesOf(c opCase, d tensor.DType) []edgeCase {
 	return out
 }
 
-// comparable reports whether TensorFlow's answer for a style is independent of how it is computed.
+// comparable reports whether TensorFlow's result for a style is independent of how it is computed.
 func (c opCase) comparable(s edgecases.Style) bool {
 	switch fn := strings.Fields(c.fn)[0]; {
 	case fn == "DepthwiseConv2D" && c.detail == "valid strided":
@@ -70,7 +70,7 @@ func (c opCase) comparable(s edgecases.Style) bool {
 	case c.detail == "groups" || strings.HasPrefix(fn, "Atrous"):
 		return false // TensorFlow has no gradients of these on processors
 	case strings.HasSuffix(fn, "Pool3D"):
-		return s.Name != edgecases.Tiny && s.Finite() // TensorFlow has them only for float32; the largest number beside NaN depends on the order
+		return s.Name != edgecases.Tiny && s.Finite() // TensorFlow has them only for float32; the largest of numbers with a NaN depends on the order
 	case fn == "Conv2D" || fn == "DepthwiseConv2D" || fn == "Conv2DTranspose" || fn == "Conv3D" || fn == "Conv3DTranspose":
 		return s.Finite() // else it matters whether the zeros around an image are multiplied, and TensorFlow's two kernels differ in that
 	case fn == "Div" || fn == "DivNoNan" || fn == "Pow" || fn == "CumProd" || fn == "Prod" || fn == "Std":
@@ -78,13 +78,13 @@ func (c opCase) comparable(s edgecases.Style) bool {
 	case fn == "Cholesky" || fn == "MatrixInverse":
 		return s.Name == "ties" || s.Name == "equal" || s.Name == "cotangents"
 	case fn == "UnsortedSegmentProd":
-		return s.Name != edgecases.Tiny && (!c.ours || s.Name == "ties" || s.Name == "equal") // parts of no segment are left out, where TensorFlow multiplies them by 0
+		return s.Name != edgecases.Tiny && (!c.ours || s.Name == "ties" || s.Name == "equal") // parts without a segment are ignored; TensorFlow multiplies them by 0
 	case fn == "Sort":
 		return s.Finite() // where NaN goes is not defined
 	case fn == "FusedBatchNorm":
 		return s.Name != edgecases.Tiny && s.Ordinary() // TensorFlow has it only for float32
 	case c.ours:
-		return s.Name != "cotangents" // values without an id are left out, where TensorFlow multiplies them by 0
+		return s.Name != "cotangents" // values without an id are ignored; TensorFlow multiplies them by 0
 	}
 	return true
 }
@@ -134,7 +134,7 @@ func (c opCase) product(d tensor.DType, s edgecases.Style) edgeCase {
 var functions = map[string]string{"ClipByValue": "clip_by_value", "Swish": "silu", "Gelu": "gelu", "GeluTanh": "gelu_tanh",
 	"SigmoidCrossEntropyWithLogits": "sigmoid_cross_entropy_with_logits"}
 
-// asked is the float type that TensorFlow is asked in.
+// asked is the float type in which TensorFlow computes.
 func (k edgeCase) asked() tensor.DType {
 	switch {
 	case k.style.Name == edgecases.Tiny:
@@ -145,7 +145,7 @@ func (k edgeCase) asked() tensor.DType {
 	return k.d
 }
 
-// ask is the question to TensorFlow, in a float type.
+// ask returns the request to TensorFlow, in a float type.
 func (k edgeCase) ask(t *testing.T, forward *modeltest.Program, d tensor.DType) edgecases.Case {
 	t.Helper()
 	data, err := graphdef.Marshal(forward.Graph)
@@ -221,8 +221,8 @@ func (k edgeCase) check(t *testing.T, p *modeltest.Program, want []edgecases.Ten
 	}
 }
 
-// at are the operands that element i of a result depends on, where it depends on one of
-// each.
+// at returns the operands' elements on which element i of a result depends, if it depends
+// on one of each.
 func (k edgeCase) at(i int) string {
 	if k.style.Name != "all" && k.style.Name != "pairs" {
 		return ""

@@ -7,10 +7,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Einsum sums products of tensors by Einstein's rule, as tf.einsum does: each
-// dimension has a letter, dimensions of one letter go together, and letters that the
-// result lacks are summed over. "..." stands for dimensions that broadcast. It is
-// made of transpositions and one matrix product for each operand after the first.
+// Einsum sums products of tensors by Einstein's convention, as tf.einsum does: each
+// dimension has a letter, dimensions with the same letter are aligned, and letters that
+// the result does not have are summed over. "..." stands for dimensions that broadcast.
+// It is made of transpositions and one matrix product for each operand after the first.
 func Einsum(c models.Context, equation string, in ...*G.Node) *G.Node {
 	const name = "Einsum"
 	if len(in) == 0 {
@@ -100,7 +100,7 @@ func sumOut(c models.Context, t *labelled, kept ...[]int) *labelled {
 	return &labelled{Sum(c, t.node, Axes(axes...)), labels}
 }
 
-// contract multiplies two tensors and sums over the labels of both that later has not.
+// contract multiplies two tensors and sums over their common labels that are not in later.
 func contract(c models.Context, a, b *labelled, later []int) *labelled {
 	a, b = sumOut(c, a, b.labels, later), sumOut(c, b, a.labels, later)
 	if c.Core().Failed() {
@@ -147,9 +147,9 @@ func contract(c models.Context, a, b *labelled, later []int) *labelled {
 	return &labelled{Reshape(c, mul(c, x, y, ta, tb), shape...), slices.Concat(both, ofA, ofB)}
 }
 
-// matrixOf makes matrices of t, their rows and columns the products of the given
-// labels, one for each of both. It says whether they are transposed: a tensor that lies
-// that way already is not moved.
+// matrixOf returns t as matrices, one for each index of the labels both, with rows and
+// columns of the given labels. It reports whether the matrices are transposed: a tensor
+// that already has that order is not moved.
 func matrixOf(c models.Context, t *labelled, both, rows, cols []int) (*G.Node, bool) {
 	m, n := 1, 1
 	for _, l := range rows {
@@ -177,7 +177,7 @@ func ordered(c models.Context, t *labelled, labels []int) *G.Node {
 	return permuted(c, t.node, perm)
 }
 
-// finish gives the result its order. A label that it has twice makes a diagonal.
+// finish puts the result in order. A label that it has twice makes a diagonal.
 func finish(c models.Context, t *labelled, out []int) *G.Node {
 	t = sumOut(c, t, out)
 	if c.Core().Failed() {

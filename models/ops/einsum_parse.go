@@ -58,7 +58,7 @@ func dotted(term string, n int) int {
 	return 0
 }
 
-// implied is the result of an equation that states none.
+// implied returns the result of an equation that does not state one.
 func implied(seen map[int]int, dots bool) string {
 	var once []int
 	for l, n := range seen {
@@ -77,7 +77,7 @@ func implied(seen map[int]int, dots bool) string {
 	return s
 }
 
-// labelsOf gives each dimension of a term its label, and says how many are in the ellipsis.
+// labelsOf returns the label of each dimension of a term, and how many are in the ellipsis.
 func labelsOf(term string, rank int) (labels []int, hidden int, err error) {
 	before, after, dots := strings.Cut(term, "...")
 	if hidden = rank - len(before) - len(after); hidden < 0 || !dots && hidden > 0 {

@@ -98,7 +98,7 @@ func (e *emission) cast(x graph.Output, d tensor.DType) graph.Output {
 		graph.Attrs{"SrcT": x.DType(), "DstT": d, "Truncate": false}, x)
 }
 
-// typeAttr returns the attribute T of that element type.
+// typeAttr returns the attribute T with that element type.
 func typeAttr(dt gtensor.Dtype) graph.Attrs { return graph.Attrs{"T": models.GraphType(dt)} }
 
 // with returns a with more entries: name, value, name, value, ...

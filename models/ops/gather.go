@@ -11,10 +11,10 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// Gather returns the rows of table [rows, ...] at indices (int32 or int64, any
-// shape): shape indices + table[1:]. The gradient of the table is sparse: no tensor
-// of its size is made for it. A clip of gradients counts each index as a row of its
-// own, even where it repeats an earlier one, as in TensorFlow.
+// Gather returns the rows of table [rows, ...] at indices (int32 or int64, any shape):
+// shape indices + table[1:]. The gradient of the table is sparse: no tensor of the
+// table's size is made. As in TensorFlow, gradient clipping counts each index as a
+// separate row, even if it repeats an earlier one.
 func Gather(c models.Context, table, indices *G.Node) *G.Node {
 	const name = "GatherV2"
 	if !ready(c, name, table, indices) {
@@ -35,9 +35,9 @@ func Gather(c models.Context, table, indices *G.Node) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a, false), nil} }}, table, indices)
 }
 
-// gatherGrad represents a tensor of the table's shape; it lowers to the rows of the
-// gradient and their indices. With byIndex, TensorFlow's gather takes each row
-// once: see lower.Slices.
+// gatherGrad represents a tensor with the table's shape; it lowers to the rows of the
+// gradient and their indices. With byIndex, rows of equal index count as one, as in
+// TensorFlow's lookups of sparse ids: see lower.Slices.
 func gatherGrad(a *adjoint, byIndex bool) *G.Node {
 	table, indices := a.in[0], a.in[1]
 	n := elements(indices.Shape())

@@ -10,8 +10,8 @@ import (
 )
 
 // GatherAxis returns the parts of x at indices (int32 or int64, any shape) of one
-// dimension: shape x[:along] + indices + x[along+1:]. The gradient is dense; that
-// of Gather, for the first dimension, is sparse.
+// dimension: shape x[:along] + indices + x[along+1:]. The gradient is dense, unlike
+// the gradient of Gather, for the first dimension.
 func GatherAxis(c models.Context, x, indices *G.Node, along int) *G.Node {
 	const name = "GatherV2"
 	if !ready(c, name, x, indices) || !isIDs(c, name, indices) {
@@ -27,8 +27,8 @@ func GatherAxis(c models.Context, x, indices *G.Node, along int) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return []*G.Node{ungather(a, k), nil} }}, x, indices)
 }
 
-// ungather sums the gradient of gathered parts by index, along the first dimension,
-// to which it moves them.
+// ungather moves dimension k to the front, and sums the gradient of gathered parts by
+// index.
 func ungather(a *adjoint, k int) *G.Node {
 	x, ids := a.in[0], a.in[1]
 	n, r := len(ids.Shape()), len(a.grad.Shape())
@@ -59,7 +59,7 @@ func ungather(a *adjoint, k int) *G.Node {
 	return permuted(a, sums, back)
 }
 
-// permuted is Transpose, and nothing for the identity.
+// permuted is Transpose, without an op for the identity.
 func permuted(c models.Context, x *G.Node, perm []int) *G.Node {
 	if slices.IsSorted(perm) {
 		return x

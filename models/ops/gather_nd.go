@@ -8,8 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// GatherNd returns the parts of x that indices [..., depth] (int32 or int64) name
-// by their places in the first depth dimensions: shape indices[:-1] + x[depth:].
+// GatherNd returns the parts of x at indices [..., depth] (int32 or int64) into the
+// first depth dimensions: shape indices[:-1] + x[depth:].
 func GatherNd(c models.Context, x, indices *G.Node) *G.Node {
 	const name = "GatherNd"
 	depth, ok := depthOf(c, name, indices, x)
@@ -22,9 +22,9 @@ func GatherNd(c models.Context, x, indices *G.Node) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return []*G.Node{ScatterNd(a, a.in[1], a.grad, a.in[0]), nil} }}, x, indices)
 }
 
-// ScatterNd returns a tensor of like's shape that is 0, with each part of updates
-// added at the place that indices [..., depth] (int32 or int64) name in the first
-// depth dimensions; updates have the shape indices[:-1] + like[depth:]. No gradient flows to like.
+// ScatterNd returns zeros of like's shape to which each part of updates is added, at
+// the place given by indices [..., depth] (int32 or int64) into the first depth
+// dimensions. updates have the shape indices[:-1] + like[depth:]. No gradient flows to like.
 func ScatterNd(c models.Context, indices, updates, like *G.Node) *G.Node {
 	const name = "ScatterNd"
 	if !fitParts(c, name, indices, updates, like) {
@@ -36,10 +36,10 @@ func ScatterNd(c models.Context, indices, updates, like *G.Node) *G.Node {
 		grad: func(a *adjoint) []*G.Node { return []*G.Node{nil, GatherNd(a, a.grad, a.in[0]), nil} }}, indices, updates, like)
 }
 
-// TensorScatterUpdate returns x with each part of updates at the place that indices
-// [..., depth] (int32 or int64) name in the first depth dimensions; updates have the
-// shape indices[:-1] + x[depth:]. Of updates of one place the last stays. No gradient
-// flows to replaced parts of x; each update gets the gradient of its place, as in TensorFlow.
+// TensorScatterUpdate returns x with parts replaced by updates, at the places given by
+// indices [..., depth] (int32 or int64) into the first depth dimensions. updates have the
+// shape indices[:-1] + x[depth:]. If several updates have the same place, the last one wins. No
+// gradient flows to replaced parts of x; each update gets the gradient of its place, as in TensorFlow.
 func TensorScatterUpdate(c models.Context, x, indices, updates *G.Node) *G.Node {
 	const name = "TensorScatterUpdate"
 	if !fitParts(c, name, indices, updates, x) {
@@ -52,13 +52,13 @@ func TensorScatterUpdate(c models.Context, x, indices, updates *G.Node) *G.Node 
 		}}, x, indices, updates)
 }
 
-// TensorScatterAdd returns x with each part of updates added at its place, as
-// TensorScatterUpdate puts them there. Updates of one place are added up.
+// TensorScatterAdd is TensorScatterUpdate, but adds updates to x. All updates of the same
+// place are added.
 func TensorScatterAdd(c models.Context, x, indices, updates *G.Node) *G.Node {
 	return Add(c, x, ScatterNd(c, indices, updates, x))
 }
 
-// depthOf checks the indices of parts of x and returns how many dimensions they name.
+// depthOf checks indices of parts of x and returns the number of dimensions that they index.
 func depthOf(c models.Context, op string, indices, x *G.Node) (int, bool) {
 	if !ready(c, op, indices, x) || !isIDs(c, op, indices) {
 		return 0, false

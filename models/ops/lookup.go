@@ -7,19 +7,19 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// LookupSparse combines, for every example, the rows of table [rows, ...] that its
-// ids choose: shape [batch, ...]. Its results equal TensorFlow's
-// safe_embedding_lookup_sparse. The combiner "sum" is the sum of weight times row,
-// "mean" divides it by the sum of the weights, and "sqrtn" by the root of the sum
-// of their squares.
+// LookupSparse combines, for each example, the rows of table [rows, ...] that its ids
+// select: shape [batch, ...]. The results equal TensorFlow's
+// safe_embedding_lookup_sparse. The combiner "sum" is the sum of weight times row;
+// "mean" divides it by the sum of the weights, and "sqrtn" by the root of the sum of
+// the squared weights.
 //
-// Negative ids are ignored. Except with "sum", so are weights that are not
-// positive. An example without ids gives zeros. Rows with an L2 norm above maxNorm,
-// where that is not 0, are scaled to it.
+// Negative ids are ignored and, except with "sum", ids whose weight is not positive.
+// An example without ids gives zeros. If maxNorm is not 0, rows with a greater L2 norm
+// are scaled to it.
 //
-// An id that is not a row of table is an error of the step that names column, row
-// and value. The gradient of the table is sparse. A clip of gradients sees, for
-// each row of the table, the sum over the batch.
+// If an id is not a row of the table, the step fails with an error that names column,
+// row and value. The gradient of the table is sparse. Gradient clipping sees, for each
+// row of the table, the sum over the batch.
 func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner string, maxNorm float64) *G.Node {
 	const name = "LookupSparse"
 	if !readyRagged(c, name, ids, table) || !isTable(c, name, table) || !isIDs(c, name, ids.Values) {
@@ -58,9 +58,9 @@ func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner 
 	return DivNoNan(c, out, column(c, by, out))
 }
 
-// Lookup returns the rows of table [rows, ...] at ids (int32 or int64, any
-// shape), zeros for a negative id: shape ids + table[1:]. The gradient of the
-// table is sparse, and to clips as LookupSparse's.
+// Lookup returns the rows of table [rows, ...] at ids (int32 or int64, any shape), and
+// zeros for negative ids: shape ids + table[1:]. The gradient of the table is sparse;
+// clipping sees it as for LookupSparse.
 func Lookup(c models.Context, table, ids *G.Node) *G.Node {
 	const name = "Lookup"
 	if !ready(c, name, table, ids) || !isTable(c, name, table) || !isIDs(c, name, ids) {
@@ -71,7 +71,7 @@ func Lookup(c models.Context, table, ids *G.Node) *G.Node {
 	return Mul(c, rows, column(c, there, rows))
 }
 
-// keptIDs are the ids that count, -1 in place of the others, and their weights, nil where all are 1.
+// keptIDs returns the ids that count, with -1 in place of the others, and their weights, nil if all are 1.
 func keptIDs(c models.Context, table *G.Node, ids *models.Ragged, combiner string) (kept, weights *G.Node) {
 	if ids.Weights == nil {
 		return ids.Values, nil
@@ -84,7 +84,7 @@ func keptIDs(c models.Context, table *G.Node, ids *models.Ragged, combiner strin
 	return kept, weights
 }
 
-// column gives w, of x's first dimensions, ones as its other dimensions, so that it broadcasts.
+// column appends dimensions of 1 to w, which has x's first dimensions, so that it broadcasts to x.
 func column(c models.Context, w, x *G.Node) *G.Node {
 	if !ready(c, "LookupSparse", w, x) {
 		return nil

@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lookupProgram looks rows of in0, ragged ids in1 with offsets in2, weighted by
-// in3, up; its roots are the result and, for the cotangent cot, the table's gradient.
+// lookupProgram looks up rows of in0 by ragged ids in1 with offsets in2 and weights in3.
+// Its roots are the result and, for the cotangent cot, the table's gradient.
 func lookupProgram(t testing.TB, l lookupCase) *modeltest.Program {
 	return modeltest.New(t, models.Options{Mode: models.Train}, func(b *models.Builder) []*G.Node {
 		table := b.Input("table", tensor.Float32, l.rows, l.Width)
@@ -45,7 +45,7 @@ func lookupProgram(t testing.TB, l lookupCase) *modeltest.Program {
 	})
 }
 
-// lookupCase is a lookup with its data, and what TensorFlow makes of it.
+// lookupCase is a lookup with its data and TensorFlow's result.
 type lookupCase struct {
 	Function, Combiner string
 	MaxNorm            float64 `json:"max_norm"`
@@ -149,7 +149,7 @@ func TestLookupSparseProperties(t *testing.T) {
 	})
 }
 
-// byDefinition is the lookup and its gradient by their definition.
+// byDefinition computes the lookup and its gradient by their definitions.
 func (l lookupCase) byDefinition() (y, grad []float64) {
 	y, grad = make([]float64, len(l.Cot)), make([]float64, len(l.Table))
 	for e := range len(l.Offsets) - 1 {

@@ -7,15 +7,15 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Cholesky returns, for each symmetric positive definite matrix of x [..., n, n],
-// the lower triangle L with L·Lᵀ = x; it reads the lower triangle. A matrix with
-// no such triangle gives NaN. The gradient is symmetric, as TensorFlow's.
+// Cholesky returns, for each symmetric positive definite matrix of x [..., n, n], the
+// lower triangle L with L·Lᵀ = x. It reads only the lower triangle of x. Other matrices
+// give NaN. The gradient is symmetric, as in TensorFlow.
 func Cholesky(c models.Context, x *G.Node) *G.Node {
 	return ofMatrices(c, "Cholesky", x, choleskyGrad)
 }
 
-// MatrixInverse returns the inverse of each matrix of x [..., n, n]. A singular
-// matrix is an error of the step.
+// MatrixInverse returns the inverse of each matrix of x [..., n, n]. For a singular
+// matrix the step fails.
 func MatrixInverse(c models.Context, x *G.Node) *G.Node {
 	return ofMatrices(c, "MatrixInverse", x, func(a *adjoint) *G.Node {
 		return Neg(a, BatchMatMul(a, a.out, BatchMatMul(a, a.grad, a.out, false, true), true, false))
@@ -37,8 +37,8 @@ func ofMatrices(c models.Context, op string, x *G.Node, grad func(a *adjoint) *G
 	return apply(c, spec{op: op, attrs: attrs, outs: []kind{kindOf(x)}, grad: one(grad)}, x)
 }
 
-// choleskyGrad is half the sum of S and Sᵀ, for S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ keeps
-// the lower triangle and half the diagonal (Iain Murray, arXiv:1602.07527).
+// choleskyGrad is (S+Sᵀ)/2 with S = L⁻ᵀ·Φ(Lᵀ·g)·L⁻¹, where Φ keeps the lower triangle
+// and half the diagonal (Iain Murray, arXiv:1602.07527).
 func choleskyGrad(a *adjoint) *G.Node {
 	l := a.out
 	r := len(l.Shape())
@@ -48,7 +48,7 @@ func choleskyGrad(a *adjoint) *G.Node {
 	p := BatchMatMul(a, l, a.grad, true, false)
 	p = Where(a, Equal(a, rows, cols), Mul(a, p, half), p)
 	p = Where(a, GreaterEqual(a, rows, cols), p, zero)
-	// A matrix without a triangle keeps NaN by p; its inverse would be an error.
+	// A matrix without a triangle keeps its NaN through p; inverting it would be an error.
 	usable := Where(a, NotEqual(a, l, l), Where(a, Equal(a, rows, cols), one, zero), l)
 	inverse := MatrixInverse(a, usable)
 	s := BatchMatMul(a, inverse, BatchMatMul(a, p, inverse, false, false), true, false)

@@ -15,8 +15,8 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// spec says what one application of an op is. Everything in it is fixed when the
-// node is made, so the op's only logic is its gradient.
+// spec describes one application of an op. It is fixed when the node is made, so the
+// op's only logic is its gradient.
 type spec struct {
 	op     string      // TensorFlow's op name
 	attrs  graph.Attrs // TensorFlow's attributes, types included
@@ -26,9 +26,9 @@ type spec struct {
 
 	// grad returns one gradient per operand; nil: the op has none.
 	grad func(a *adjoint) []*G.Node
-	// emit adds the op's nodes where they are more than one node of op and attrs.
+	// emit adds the op's nodes, if they are not a single node of op and attrs.
 	emit func(e *emission) []graph.Output
-	// rows does so for an op whose value is a sparse gradient.
+	// rows does the same for an op whose value is a sparse gradient.
 	rows func(e *emission) lower.Value
 }
 
@@ -40,10 +40,10 @@ type operand struct {
 	tensor *tensor.Tensor
 }
 
-// vector is a constant operand of rank 1; v may change afterwards.
+// vector returns a constant operand of rank 1. It copies v.
 func vector(name string, v ...int) operand { return operand{name: name, ints: slices.Clone(v)} }
 
-// scalarInt is a constant operand of rank 0.
+// scalarInt returns a constant operand of rank 0.
 func scalarInt(name string, v int) operand {
 	return operand{name: name, ints: []int{v}, shape: []int{}}
 }
@@ -93,8 +93,8 @@ type selector struct {
 // OutputIndex returns the index of the output that the node represents.
 func (s *selector) OutputIndex() int { return s.index }
 
-// lastID numbers the ops, so that no two have the same hash: Gorgonia merges nodes
-// whose hashes are equal, and the engine merges nodes that are really equal.
+// lastID numbers the ops, so that no two have the same hash: Gorgonia would merge nodes
+// with equal hashes. The engine merges nodes that are really equal.
 var lastID atomic.Uint32
 
 // apply makes the node of s.
@@ -116,9 +116,8 @@ func apply(c models.Context, s spec, in ...*G.Node) *G.Node {
 	return n
 }
 
-// leaf makes a node without operands. Grad removes such nodes from the graph where
-// nothing uses them, and mixes up the others. An unused op that reads the leaf
-// prevents that.
+// leaf makes a node without operands. Grad removes such nodes from the graph if nothing
+// uses them, and mixes up others. An unused op that reads the leaf prevents that.
 func leaf(o *op) *G.Node {
 	n := G.NewUniqueNode(G.WithType(o.outs[0].expr()), G.WithOp(o), G.In(o.b.Expr()),
 		G.WithShape(o.outs[0].shape...), G.WithName(o.name))
@@ -173,7 +172,7 @@ func (o *base) InferShape(...G.DimSizer) (gtensor.Shape, error) {
 	return gtensor.Shape(slices.Clone(o.outs[0].shape)), nil
 }
 
-// Do fails: the op has no form that Gorgonia's machines run.
+// Do fails: Gorgonia's machines cannot run the op.
 func (o *base) Do(...G.Value) (G.Value, error) {
 	return nil, fmt.Errorf("%s runs in goestimator's engine, not in a Gorgonia machine", o.op)
 }
@@ -196,7 +195,7 @@ func (o *base) Hashcode() uint32 { return o.id }
 // String returns TensorFlow's name of the op.
 func (o *base) String() string { return o.op }
 
-// DiffWRT says which operands have gradients.
+// DiffWRT reports which operands have gradients.
 func (o *base) DiffWRT(int) []bool { return slices.Clone(o.diff) }
 
 // SymDiff adds the gradient nodes, below "gradients/<name>_grad".

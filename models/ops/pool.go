@@ -11,8 +11,8 @@ func MaxPool(c models.Context, x *G.Node, window, strides [2]int, p Padding) *G.
 	return pool(c, "MaxPool", x, window, strides, p)
 }
 
-// AvgPool returns the mean of each window of x [batch, height, width, channels];
-// the zeros that Same adds are not counted.
+// AvgPool returns the mean of each window of x [batch, height, width, channels],
+// without the zeros that Same adds.
 func AvgPool(c models.Context, x *G.Node, window, strides [2]int, p Padding) *G.Node {
 	return pool(c, "AvgPool", x, window, strides, p)
 }

@@ -9,10 +9,10 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// RaggedToDense returns the first steps of every example, [batch, steps], or
-// [batch, steps, width] where r is a sequence of steps of more than one value.
-// After the last step of a shorter example the elements are -1 in integers, 0 in
-// other types. r.MaxLength() steps leave nothing out. It has no gradient.
+// RaggedToDense returns the first steps of each example: [batch, steps], or [batch,
+// steps, width] if r has steps of more than one value. Shorter examples are padded with
+// -1 for integers and 0 for other types. r.MaxLength() steps include everything. It has
+// no gradient.
 func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 	const name = "RaggedTensorToTensor"
 	if !readyRagged(c, name, r) {
@@ -37,7 +37,7 @@ func RaggedToDense(c models.Context, r *models.Ragged, steps int) *G.Node {
 	return Reshape(c, flat, rows, steps, width)
 }
 
-// padding emits the scalar that fills the place of missing values.
+// padding emits the scalar that replaces missing values.
 func (e *emission) padding(d tensor.DType) graph.Output {
 	v := tensor.New(d)
 	switch d {
@@ -66,8 +66,8 @@ func SequenceLengths(c models.Context, r *models.Ragged) *G.Node {
 	return binary(c, "FloorDiv", values, Scalar(c, tensor.Int64, float64(r.Width())), nil)
 }
 
-// rowNumbers returns the number of the example that each value belongs to, int32,
-// and -1 for a negative id, including the ids after the last example.
+// rowNumbers returns the number of the example that each value belongs to, int32, and
+// -1 for negative ids, including the padding after the last example.
 func rowNumbers(c models.Context, ids, offsets *G.Node) *G.Node {
 	if !ready(c, "UpperBound", ids, offsets) {
 		return nil
@@ -77,7 +77,7 @@ func rowNumbers(c models.Context, ids, offsets *G.Node) *G.Node {
 	}}, ids, offsets)
 }
 
-// readyRagged is ready for a ragged operand, and further ones.
+// readyRagged is ready for a ragged operand and others.
 func readyRagged(c models.Context, op string, r *models.Ragged, in ...*G.Node) bool {
 	if !ready(c, op, in...) {
 		return false

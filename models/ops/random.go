@@ -11,7 +11,7 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// philox is TensorFlow's number of the Philox generator (rng_alg.h).
+// philox is TensorFlow's number for the Philox generator (rng_alg.h).
 const philox = 1
 
 // RandomUniform returns numbers in [0, 1) of x's type and shape, different at each
@@ -30,16 +30,15 @@ func RandomUniformIn(c models.Context, x *G.Node, low, high float64) *G.Node {
 	return scaled(c, RandomUniform(c, x), high-low, low)
 }
 
-// RandomNormal returns numbers of a normal distribution, of x's type and shape, as
-// tf.random.normal does; RandomUniform says what they depend on. No gradient flows
-// to x: for numbers with a mean and a deviation that are learned, write
-// mean + deviation·RandomNormal(c, mean, 0, 1).
+// RandomNormal returns normally distributed numbers of x's type and shape, as
+// tf.random.normal does; RandomUniform says what they depend on. No gradient flows to x:
+// for a learned mean and deviation, write mean + deviation·RandomNormal(c, mean, 0, 1).
 func RandomNormal(c models.Context, x *G.Node, mean, stddev float64) *G.Node {
 	return normal(c, "RandomNormal", "StatelessRandomNormalV2", x, mean, stddev)
 }
 
-// TruncatedNormal is RandomNormal without numbers two deviations or more from the
-// mean, which are drawn again, as tf.random.truncated_normal does.
+// TruncatedNormal is RandomNormal, but draws numbers two deviations or more from the
+// mean again, as tf.random.truncated_normal does.
 func TruncatedNormal(c models.Context, x *G.Node, mean, stddev float64) *G.Node {
 	return normal(c, "TruncatedNormal", "StatelessTruncatedNormalV2", x, mean, stddev)
 }
@@ -52,7 +51,7 @@ func normal(c models.Context, fn, op string, x *G.Node, mean, stddev float64) *G
 	return scaled(c, random(c, op, x), stddev, mean)
 }
 
-// scaled is x·by + plus.
+// scaled returns x·by + plus.
 func scaled(c models.Context, x *G.Node, by, plus float64) *G.Node {
 	if by != 1 {
 		x = Mul(c, x, scalarLike(c, x, by))
@@ -115,7 +114,7 @@ func (e *emission) randomState(stream string) (key, counter graph.Output) {
 		return graph.Output{}, graph.Output{}
 	}
 	step := e.cast(e.GlobalStep(), u64)
-	// The step is the high word: one run may draw 2^64 blocks of four numbers.
+	// The step is the high word, so one run may draw 2^64 blocks of four numbers.
 	counter = e.Op("Pack", e.Name+"/counter", graph.Type{DType: u64, Shape: graph.ShapeOf(2)},
 		graph.Attrs{"T": u64, "N": int64(2), "axis": int64(0)}, low, step)
 	key = e.Op("Const", e.Name+"/key", graph.Type{DType: u64, Shape: vec}, graph.Attrs{"dtype": u64, "value": k})

@@ -13,7 +13,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TestRandomNumbers: bounds, mean and deviation of 20,000 numbers; a step has the same ones whenever it is run, and another step has others.
+// TestRandomNumbers: bounds, mean and deviation of 20,000 numbers. A step has the same numbers whenever it is run, another step others.
 func TestRandomNumbers(t *testing.T) {
 	const rows, columns = 200, 100
 	x := slices.Repeat([]float64{0}, rows*columns)
@@ -27,9 +27,9 @@ func TestRandomNumbers(t *testing.T) {
 		{"uniform", 0, 1, 0.5, 1 / math.Sqrt(12), ops.RandomUniform},
 		{"uniform in", -1, 2, 0.5, 3 / math.Sqrt(12), func(c models.Context, x *G.Node) *G.Node { return ops.RandomUniformIn(c, x, -1, 2) }},
 		{"normal", -inf, inf, 1, 2, func(c models.Context, x *G.Node) *G.Node { return ops.RandomNormal(c, x, 1, 2) }},
-		// The deviation of a normal distribution that is cut at two of its deviations is 0.8796 of that.
+		// Truncation at two standard deviations reduces the deviation of a normal distribution to 0.8796 of it.
 		{"truncated", -3, 5, 1, 2 * 0.8796, func(c models.Context, x *G.Node) *G.Node { return ops.TruncatedNormal(c, x, 1, 2) }},
-		// Of n integers the variance is (n²-1)/12.
+		// The variance of n equally likely integers is (n²-1)/12.
 		{"integers", -3, 9, 2.5, math.Sqrt(143.0 / 12), func(c models.Context, x *G.Node) *G.Node {
 			return ops.Cast(c, ops.RandomInts(c, x, -3, 9, tensor.Int32), models.GraphType(x.Dtype()))
 		}},
@@ -49,7 +49,7 @@ func TestRandomNumbers(t *testing.T) {
 			sum, squares = sum+v, squares+(v-k.mean)*(v-k.mean)
 		}
 		n := float64(len(got))
-		// Five deviations of the mean of n numbers; the deviation itself has a like one.
+		// Five standard deviations of the mean of n numbers; for the deviation itself it is similar.
 		near := 5 * k.deviation / math.Sqrt(n)
 		if mean, deviation := sum/n, math.Sqrt(squares/n); math.Abs(mean-k.mean) > near || math.Abs(deviation-k.deviation) > near {
 			t.Errorf("%s: mean %v and deviation %v, expected %v and %v", k.name, mean, deviation, k.mean, k.deviation)

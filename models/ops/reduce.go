@@ -9,7 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Reduction says what a reduction reduces over: without one, every dimension.
+// Reduction says which dimensions a reduction reduces; without one, all.
 type Reduction struct {
 	Axes     []int // negative ones count from the last; empty: all
 	KeepDims bool  // keep reduced dimensions as 1
@@ -26,18 +26,18 @@ func Sum(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return reduce(c, "Sum", x, r, func(a *adjoint, kept []int) *G.Node { return spread(a, kept, false) })
 }
 
-// Mean returns the arithmetic mean of x; its gradient divides by a count that
-// is taken at run time, so that partial batches are right.
+// Mean returns the arithmetic mean of x. Its gradient divides by a count that is
+// computed at run time, so that it is correct for partial batches.
 func Mean(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return reduce(c, "Mean", x, r, func(a *adjoint, kept []int) *G.Node { return spread(a, kept, true) })
 }
 
-// Max returns the largest value of x; equal ones share the gradient.
+// Max returns the largest value of x; equal largest values share the gradient.
 func Max(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return reduce(c, "Max", x, r, extremeGrad)
 }
 
-// Min returns the smallest value of x; equal ones share the gradient.
+// Min returns the smallest value of x; equal smallest values share the gradient.
 func Min(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return reduce(c, "Min", x, r, extremeGrad)
 }
@@ -64,7 +64,7 @@ func reduce(c models.Context, op string, x *G.Node, rs []Reduction, grad func(a 
 	}
 	attrs := typeAttr(x.Dtype())
 	if models.GraphType(x.Dtype()) == tensor.Bool {
-		delete(attrs, "T") // All and Any have no other type
+		delete(attrs, "T") // All and Any are only for bool
 	}
 	return apply(c, spec{op: op, outs: []kind{{x.Dtype(), out}},
 		attrs:  with(attrs, "Tidx", tensor.Int32, "keep_dims", r.KeepDims),
@@ -85,8 +85,8 @@ func reducedShapes(shape, axes []int) (kept, out []int) {
 	return kept, out
 }
 
-// spread is the gradient of Sum and Mean: the gradient broadcast to the
-// operand's shape, for Mean divided by the number of elements that were averaged.
+// spread is the gradient of Sum and Mean: the result's gradient broadcast to the
+// operand's shape, and for Mean divided by the number of averaged elements.
 func spread(a *adjoint, kept []int, mean bool) *G.Node {
 	g := Reshape(a, a.grad, kept...)
 	if a.Failed() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// array is a float64 tensor that the references compute on, slowly and plainly.
+// array is a float64 tensor for the references, which are slow and simple.
 type array struct {
 	shape []int
 	data  []float64

@@ -8,8 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Reshape gives x another shape with as many elements; one dimension may be -1
-// and is then inferred. Write -1 for the batch dimension, or pass x.Shape()[0].
+// Reshape gives x another shape with the same number of elements. One dimension may be
+// -1 and is inferred. Write -1 for the batch dimension, or pass x.Shape()[0].
 func Reshape(c models.Context, x *G.Node, shape ...int) *G.Node {
 	if !ready(c, "Reshape", x) {
 		return nil
@@ -63,7 +63,7 @@ func ExpandDims(c models.Context, x *G.Node, at int) *G.Node {
 		grad: one(func(a *adjoint) *G.Node { return reshapeLike(a, a.grad, a.in[0]) })}, x)
 }
 
-// Squeeze removes the given dimensions, which must be 1; without any, all of 1.
+// Squeeze removes the given dimensions, which must be 1; without any, all dimensions of 1.
 func Squeeze(c models.Context, x *G.Node, axes ...int) *G.Node {
 	if !ready(c, "Squeeze", x) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// The batch may be written as a number even where another dimension is inferred.
+// The batch may be written as a number even if another dimension is inferred.
 func TestReshapeInfersBesideTheBatch(t *testing.T) {
 	p := modeltest.New(t, models.Options{}, func(b *models.Builder) []*G.Node {
 		x := b.Input("x", tensor.Float32, b.Batch(), 2, 3)
@@ -27,7 +27,7 @@ func TestReshapeInfersBesideTheBatch(t *testing.T) {
 	}
 }
 
-// A slice of a caller may change once the op is made.
+// A caller's slice may change once the op is made.
 func TestOpsKeepTheirArguments(t *testing.T) {
 	p := modeltest.New(t, models.Options{}, func(b *models.Builder) []*G.Node {
 		x, size := b.Input("x", tensor.Float32, b.Batch(), 4), []int{-1, 2}

@@ -8,17 +8,17 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Interpolation says how Resize makes what lies between elements.
+// Interpolation says how Resize computes values between elements.
 type Interpolation int
 
 // The interpolations.
 const (
-	Bilinear Interpolation = iota // by distance, between the two nearest elements of each dimension
+	Bilinear Interpolation = iota // linear between the two nearest elements in each dimension
 	Nearest                       // the nearest element
 )
 
-// Resize returns steps, images or volumes x [batch, spatial..., channels] with other sizes, one for each spatial dimension. Elements lie in the
-// middle of their cells: it is tf.image.resize without antialias, and PyTorch's interpolate without align_corners.
+// Resize resizes steps, images or volumes x [batch, spatial..., channels], with one size for each spatial dimension. Elements are at the
+// centers of their cells, as in tf.image.resize without antialias and PyTorch's interpolate without align_corners.
 func Resize(c models.Context, x *G.Node, how Interpolation, sizes ...int) *G.Node {
 	const name = "Resize"
 	if !ready(c, name, x) {
@@ -53,13 +53,13 @@ func resized(c models.Context, x *G.Node, k, size int, how Interpolation) *G.Nod
 	return Add(c, low, Mul(c, Sub(c, high, low), Constant(c, partsOf(p, models.GraphType(x.Dtype()), len(x.Shape())-k-1))))
 }
 
-// place is where an element of the result lies: between two, at a part of the way from the first to the second.
+// place is where an element of the result lies: between two elements, at a fraction of the way from the first to the second.
 type place struct {
 	low, high, nearest int
 	part               float32
 }
 
-// placesOf are the places, in a dimension of n elements, of the elements of one that has size. They are computed in float32, as TensorFlow does.
+// placesOf returns the places, in a dimension of n elements, of the elements of a dimension of size. They are computed in float32, as in TensorFlow.
 func placesOf(n, size int) []place {
 	scale := float32(n) / float32(size)
 	out := make([]place, size)
@@ -73,7 +73,7 @@ func placesOf(n, size int) []place {
 	return out
 }
 
-// indicesOf are indices for GatherAxis.
+// indicesOf returns indices for GatherAxis.
 func indicesOf(ps []place, of func(p place) int) *tensor.Tensor {
 	t := tensor.New(tensor.Int32, len(ps))
 	for i, p := range ps {
@@ -82,7 +82,7 @@ func indicesOf(ps []place, of func(p place) int) *tensor.Tensor {
 	return t
 }
 
-// partsOf are the parts as a constant that broadcasts along a dimension with so many dimensions behind it.
+// partsOf returns the fractions as a constant that broadcasts along a dimension with behind dimensions after it.
 func partsOf(ps []place, d tensor.DType, behind int) *tensor.Tensor {
 	shape := []int{len(ps)}
 	for range behind {

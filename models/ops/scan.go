@@ -6,19 +6,19 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Scan says how a cumulative op goes along its dimension.
+// Scan says how a cumulative op runs along its dimension.
 type Scan struct {
-	Exclusive bool // each element has what is before it, without itself
+	Exclusive bool // each result excludes the element itself
 	Reverse   bool // from the last to the first
 }
 
-// CumSum returns the sums of the elements of x up to each one along a dimension.
+// CumSum returns the cumulative sums of x along a dimension.
 func CumSum(c models.Context, x *G.Node, along int, s Scan) *G.Node {
 	return scan(c, "Cumsum", x, along, s, func(a *adjoint, k int) *G.Node { return CumSum(a, a.grad, k, s.back()) })
 }
 
-// CumProd returns the products of the elements of x up to each one along a dimension.
-// As in TensorFlow, the gradient is 0 where x is 0.
+// CumProd returns the cumulative products of x along a dimension. As in TensorFlow, the
+// gradient is 0 where x is 0.
 func CumProd(c models.Context, x *G.Node, along int, s Scan) *G.Node {
 	return scan(c, "Cumprod", x, along, s, func(a *adjoint, k int) *G.Node {
 		return DivNoNan(a, CumSum(a, Mul(a, a.out, a.grad), k, s.back()), a.in[0])

@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TestSecondDerivativesAreRefused: Gorgonia would answer with first derivatives.
+// TestSecondDerivativesAreRefused: Gorgonia would return first derivatives.
 func TestSecondDerivativesAreRefused(t *testing.T) {
 	ids, _ := tensor.FromSlice([]int32{0, 0, 1}, 3)
 	for name, f := range map[string]func(c models.Context, x *G.Node) *G.Node{

@@ -11,13 +11,12 @@ import (
 	gtensor "gorgonia.org/tensor"
 )
 
-// UnsortedSegmentSum adds up the parts of x that have the same number in ids (int32
-// or int64): x [ids..., rest...] gives [segments, rest...]. Parts of a negative
-// number are left out, a number of segments or more is an error of the step, and a
-// segment without parts is 0.
+// UnsortedSegmentSum sums the parts of x that have the same id in ids (int32 or int64):
+// x [ids..., rest...] gives [segments, rest...]. Parts with a negative id are ignored. If
+// an id is segments or more, the step fails. A segment without parts is 0.
 //
-// Where ids are sorted, it gives what tf.math.segment_sum gives, and zeros in rows
-// after the last of the ids: the number of rows does not depend on the ids.
+// For sorted ids the result is that of tf.math.segment_sum, with rows of zeros after
+// the last id, since the number of rows does not depend on the ids.
 func UnsortedSegmentSum(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	const name = "UnsortedSegmentSum"
 	if !readySegments(c, name, x, ids, segments) {
@@ -38,22 +37,22 @@ func UnsortedSegmentSqrtN(c models.Context, x, ids *G.Node, segments int) *G.Nod
 	return Div(c, UnsortedSegmentSum(c, x, ids, segments), n)
 }
 
-// UnsortedSegmentMax returns the largest elements of the parts of x that have the
-// same number in ids, as UnsortedSegmentSum adds them up. A segment without parts
-// has the lowest finite number. Equal largest elements share the gradient.
+// UnsortedSegmentMax is UnsortedSegmentSum with the largest elements instead of sums.
+// A segment without parts is the lowest finite number. Equal largest elements share the
+// gradient.
 func UnsortedSegmentMax(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	return segmentExtreme(c, "UnsortedSegmentMax", x, ids, segments)
 }
 
-// UnsortedSegmentMin returns the smallest elements of the parts of x that have the
-// same number in ids, as UnsortedSegmentSum adds them up. A segment without parts
-// has the highest finite number. Equal smallest elements share the gradient.
+// UnsortedSegmentMin is UnsortedSegmentSum with the smallest elements instead of sums.
+// A segment without parts is the highest finite number. Equal smallest elements share
+// the gradient.
 func UnsortedSegmentMin(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	return segmentExtreme(c, "UnsortedSegmentMin", x, ids, segments)
 }
 
-// UnsortedSegmentProd multiplies the parts of x that have the same number in ids, as
-// UnsortedSegmentSum adds them up. A segment without parts is 1.
+// UnsortedSegmentProd is UnsortedSegmentSum with products instead of sums. A segment
+// without parts is 1.
 func UnsortedSegmentProd(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	const name = "UnsortedSegmentProd"
 	if !readySegments(c, name, x, ids, segments) {
@@ -88,7 +87,7 @@ func readySegments(c models.Context, op string, x, ids *G.Node, segments int) bo
 	return false
 }
 
-// segmentCounts is how many parts each segment has, and 1 for none, in a shape that broadcasts to the segments of x.
+// segmentCounts returns the number of parts of each segment, at least 1, in a shape that broadcasts to the segments of x.
 func segmentCounts(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	if !floats(c, "UnsortedSegmentMean", x) || !readySegments(c, "UnsortedSegmentMean", x, ids, segments) {
 		return nil
@@ -102,20 +101,20 @@ func segmentCounts(c models.Context, x, ids *G.Node, segments int) *G.Node {
 	return Reshape(c, n, shape...)
 }
 
-// segments says how many segments there are: n, which count emits where a program
-// is made, from the node of, which may be nil.
+// segments is a number of segments: n while the graph is built. count emits it in the
+// program, from the node of, which may be nil.
 type segments struct {
 	n     int
 	of    *G.Node
 	count func(e *emission, of graph.Output) graph.Output
 }
 
-// constantSegments are n segments in every batch.
+// constantSegments returns n segments for every batch.
 func constantSegments(n int) segments {
 	return segments{n: n, count: func(e *emission, _ graph.Output) graph.Output { return e.constant(scalarInt("num_segments", n)) }}
 }
 
-// segmentsLike are as many as dimension k of x has.
+// segmentsLike returns as many segments as dimension k of x has elements.
 func segmentsLike(x *G.Node, k int) segments {
 	return segments{n: x.Shape()[k], of: x, count: func(e *emission, of graph.Output) graph.Output { return e.sizeAt(of, k) }}
 }
@@ -146,12 +145,12 @@ func (s segments) apply(c models.Context, op string, x, ids *G.Node, grad func(a
 		}}, in...)
 }
 
-// sum adds up the parts of x.
+// sum sums the parts of x.
 func (s segments) sum(c models.Context, x, ids *G.Node) *G.Node {
 	return s.apply(c, "UnsortedSegmentSum", x, ids, func(a *adjoint) *G.Node { return fromSegments(a, a.grad, a.in[1]) })
 }
 
-// fromSegments gives every part the row of its segment, and zeros to parts of none.
+// fromSegments returns for each part the row of its segment, or zeros for a part without one.
 func fromSegments(c models.Context, rows, ids *G.Node) *G.Node {
 	if !ready(c, "GatherV2", rows, ids) {
 		return nil
@@ -162,7 +161,7 @@ func fromSegments(c models.Context, rows, ids *G.Node) *G.Node {
 	}}, rows, ids)
 }
 
-// extremeGrad shares the gradient between the elements that equal their segment's.
+// extremeGrad shares the gradient between the elements that equal their segment's extreme.
 func (s segments) extremeGrad(a *adjoint) *G.Node {
 	x, ids := a.in[0], a.in[1]
 	hit := Equal(a, x, fromSegments(a, a.out, ids))
@@ -170,7 +169,7 @@ func (s segments) extremeGrad(a *adjoint) *G.Node {
 	return Where(a, hit, fromSegments(a, Div(a, a.grad, hits), ids), scalarLike(a, x, 0))
 }
 
-// prodGrad divides the product by each element, where that is not 0. A single 0 has the product of the others, and of two nothing flows.
+// prodGrad divides the product by each element that is not 0. A single 0 gets the product of the others; with two, the gradient is 0.
 func (s segments) prodGrad(a *adjoint) *G.Node {
 	x, ids := a.in[0], a.in[1]
 	zero, one := scalarLike(a, x, 0), scalarLike(a, x, 1)
@@ -189,19 +188,19 @@ func (e *emission) rowCount(offsets graph.Output) graph.Output {
 	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": tensor.Int32}, n, e.Scalar(e.Name+"/one", tensor.Int32, 1))
 }
 
-// rowsOfOffsets are as many segments as offsets describe rows.
+// rowsOfOffsets returns as many segments as offsets describe rows.
 func rowsOfOffsets(offsets *G.Node) segments {
 	return segments{n: offsets.Shape()[0] - 1, of: offsets, count: (*emission).rowCount}
 }
 
-// elementsOf are as many segments as x has elements.
+// elementsOf returns as many segments as x has elements.
 func elementsOf(x *G.Node) segments {
 	return segments{n: elements(x.Shape()), of: x, count: func(e *emission, of graph.Output) graph.Output {
 		return e.Op("Size", e.Name+"/Size", graph.Type{DType: tensor.Int32}, graph.Attrs{"T": of.DType(), "out_type": tensor.Int32}, of)
 	}}
 }
 
-// places are the numbers 0, 1, ... of dimension k of x, as int32.
+// places returns the indices 0, 1, ... of dimension k of x, as int32.
 func places(c models.Context, x *G.Node, k int) *G.Node {
 	if !ready(c, "Range", x) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Slice returns the part of x that begins at begin and has the given size, -1
-// meaning the rest of a dimension: write 0 and -1 for the batch dimension.
+// Slice returns the part of x that begins at begin and has the given size; -1 is the
+// rest of a dimension. Write 0 and -1 for the batch dimension.
 func Slice(c models.Context, x *G.Node, begin, size []int) *G.Node {
 	if !ready(c, "Slice", x) {
 		return nil
@@ -51,12 +51,12 @@ func pairs(before, after []int) [][2]int {
 	return out
 }
 
-// Pad adds zeros before and after each dimension: paddings[i] holds both counts.
+// Pad adds zeros before and after each dimension; paddings[i] has both counts.
 func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
 	return padded(c, "Pad", x, paddings)
 }
 
-// PadValue is Pad with elements of a value in place of zeros.
+// PadValue is Pad with a value instead of zeros.
 func PadValue(c models.Context, x *G.Node, paddings [][2]int, value float64) *G.Node {
 	const name = "PadV2"
 	if !ready(c, name, x) {

@@ -5,15 +5,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Sort orders the elements along the last dimension, from the smallest to the
-// largest, or the other way.
+// Sort sorts the elements along the last dimension, in ascending or descending order.
 func Sort(c models.Context, x *G.Node, descending bool) *G.Node {
 	values, _ := sorted(c, x, descending)
 	return values
 }
 
-// ArgSort returns the places, int32, of the elements in the order of Sort; of equal
-// elements the first comes first.
+// ArgSort returns the indices, int32, of the elements in the order of Sort. Equal
+// elements keep their order.
 func ArgSort(c models.Context, x *G.Node, descending bool) *G.Node {
 	_, places := sorted(c, x, descending)
 	return places
@@ -31,8 +30,8 @@ func sorted(c models.Context, x *G.Node, descending bool) (values, places *G.Nod
 	return Neg(c, values), places
 }
 
-// MaskedFill returns x with a value in place of the elements where mask (bool)
-// holds, which broadcasts to x's shape; these have no gradient.
+// MaskedFill returns x with a value in place of the elements where mask holds, which
+// get no gradient. mask is bool and broadcasts to x's shape.
 func MaskedFill(c models.Context, x, mask *G.Node, value float64) *G.Node {
 	return Where(c, mask, scalarLike(c, x, value), x)
 }

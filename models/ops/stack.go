@@ -8,7 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Stack joins tensors of one shape along a new dimension, along (TensorFlow's Pack).
+// Stack joins tensors of the same shape along a new dimension, along (TensorFlow's Pack).
 func Stack(c models.Context, along int, in ...*G.Node) *G.Node {
 	const name = "Pack"
 	if len(in) == 0 {
@@ -34,7 +34,7 @@ func Stack(c models.Context, along int, in ...*G.Node) *G.Node {
 		grad:  func(a *adjoint) []*G.Node { return Unstack(a, a.grad, k) }}, in...)
 }
 
-// Unstack divides x into its parts along a dimension, which they do not have.
+// Unstack splits x into its parts along a dimension, which the parts do not have.
 func Unstack(c models.Context, x *G.Node, along int) []*G.Node {
 	if !ready(c, "Unpack", x) {
 		return nil
@@ -51,7 +51,7 @@ func Unstack(c models.Context, x *G.Node, along int) []*G.Node {
 	return out
 }
 
-// Split divides x along a dimension into n parts of one size.
+// Split splits x along a dimension into n parts of equal size.
 func Split(c models.Context, x *G.Node, n, along int) []*G.Node {
 	if !ready(c, "Split", x) {
 		return nil
@@ -68,7 +68,7 @@ func Split(c models.Context, x *G.Node, n, along int) []*G.Node {
 	return SplitSizes(c, x, slices.Repeat([]int{s[k] / n}, n), k)
 }
 
-// SplitSizes divides x along a dimension into parts of the given sizes, which sum to its size.
+// SplitSizes splits x along a dimension into parts of the given sizes, which must sum to the dimension's size.
 func SplitSizes(c models.Context, x *G.Node, sizes []int, along int) []*G.Node {
 	if !ready(c, "Split", x) {
 		return nil
@@ -97,7 +97,7 @@ func SplitSizes(c models.Context, x *G.Node, sizes []int, along int) []*G.Node {
 	return out
 }
 
-// Reverse turns the order of elements round along the given dimensions.
+// Reverse reverses the order of elements along the given dimensions.
 func Reverse(c models.Context, x *G.Node, axes ...int) *G.Node {
 	if !ready(c, "StridedSlice", x) {
 		return nil

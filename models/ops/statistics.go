@@ -14,7 +14,7 @@ func Prod(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return reduce(c, "Prod", x, r, prodGrad)
 }
 
-// prodGrad gives each element the product of all others, by products from both ends.
+// prodGrad gives each element the product of all others, computed by products from both ends.
 func prodGrad(a *adjoint, kept []int) *G.Node {
 	x := a.in[0]
 	var perm, reduced, back []int
@@ -82,7 +82,7 @@ func Variance(c models.Context, x *G.Node, r ...Reduction) *G.Node {
 	return Mean(c, Square(c, Sub(c, x, Mean(c, x, kept))), r...)
 }
 
-// Std returns the square root of Variance. Its gradient is not finite where that is 0.
+// Std returns the square root of Variance. Its gradient is not finite where Variance is 0.
 func Std(c models.Context, x *G.Node, r ...Reduction) *G.Node { return Sqrt(c, Variance(c, x, r...)) }
 
 // AllTrue reports whether all elements of x, bool, hold.
@@ -98,12 +98,12 @@ func reduceBools(c models.Context, op string, x *G.Node, r []Reduction) *G.Node 
 	return reduce(c, op, x, r, func(*adjoint, []int) *G.Node { return nil })
 }
 
-// ArgMax returns the index of the largest value along an axis, the first of
-// equal ones, as int64. It has no gradient.
+// ArgMax returns the index of the largest value along an axis, as int64; of equal
+// values, the first. It has no gradient.
 func ArgMax(c models.Context, x *G.Node, along int) *G.Node { return argExtreme(c, "ArgMax", x, along) }
 
-// ArgMin returns the index of the smallest value along an axis, the first of
-// equal ones, as int64. It has no gradient.
+// ArgMin returns the index of the smallest value along an axis, as int64; of equal
+// values, the first. It has no gradient.
 func ArgMin(c models.Context, x *G.Node, along int) *G.Node { return argExtreme(c, "ArgMin", x, along) }
 
 func argExtreme(c models.Context, op string, x *G.Node, along int) *G.Node {

@@ -6,10 +6,10 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Range selects the elements From, From+Step, ... before To of a dimension. A
-// negative place counts from the end; To may be End. A Step of 0 means 1, and a
-// negative one goes backwards: from the last element where From is End, to the
-// first where To is End.
+// Range selects the elements From, From+Step, ... before To of a dimension. Negative
+// From and To count from the end; To may be End. A Step of 0 means 1. With a negative
+// Step the range goes backwards: from the last element if From is End, and to the first
+// if To is End.
 type Range struct{ From, To, Step int }
 
 // End is the end of a dimension, whatever its size.
@@ -18,8 +18,8 @@ const End = int(^uint32(0) >> 1)
 // All selects a whole dimension.
 var All = Range{To: End}
 
-// StridedSlice returns the parts of x that one range for each of the first dimensions
-// selects; further dimensions stay whole. Write All for the batch dimension.
+// StridedSlice returns the part of x selected by a range for each of the first
+// dimensions; further dimensions stay whole. Write All for the batch dimension.
 func StridedSlice(c models.Context, x *G.Node, ranges ...Range) *G.Node {
 	const name = "StridedSlice"
 	if !ready(c, name, x) {
@@ -52,10 +52,10 @@ func StridedSlice(c models.Context, x *G.Node, ranges ...Range) *G.Node {
 	return strided(c, x, l, out)
 }
 
-// narrow makes a place an int32: beyond the largest tensor it stays beyond.
+// narrow limits a place to an int32; a place beyond any tensor stays beyond.
 func narrow(v int) int { return min(max(v, -End), End) }
 
-// count is how many elements range i selects of n.
+// count returns the number of elements that range i selects of n.
 func (l *slicing) count(i, n int) int {
 	step, lo, hi := l.strides[i], 0, n
 	if step < 0 {

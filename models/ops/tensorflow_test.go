@@ -45,7 +45,7 @@ func TestTensorFlowAgrees(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var list []caseJSON
-	// The very numbers, which the contract test does not know.
+	// The exact random numbers, which the contract test does not check.
 	random := []opCase{
 		{fn: "Attention", detail: "dropout", in: []operand{batch(5, 2, 4), batch(7, 1, 4), batch(7, 1, 3)}, build: func(c models.Context, in []*G.Node) *G.Node {
 			return ops.Mul(c, ops.Attention(c, in[0], in[1], in[2], ops.Attending{Causal: true, Dropout: 0.4}), ops.Scalar(c, models.GraphType(in[0].Dtype()), 1))

@@ -7,9 +7,9 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TopK returns the k largest values along the last dimension, in descending
-// order, and their int32 indices; of equal values the first comes first. The gradient of the values goes to where
-// they were found.
+// TopK returns the k largest values along the last dimension, in descending order, and
+// their int32 indices. Of equal values the first comes first. The gradient flows to the
+// selected elements.
 func TopK(c models.Context, x *G.Node, k int) (values, indices *G.Node) {
 	const name = "TopKV2"
 	if !classes(c, name, x) {
@@ -27,8 +27,8 @@ func TopK(c models.Context, x *G.Node, k int) (values, indices *G.Node) {
 	return values, output(c, values, 1)
 }
 
-// InTopK returns, as bool [batch], whether the predictions [batch, classes] of
-// each integer target [batch] are among the k largest; ties count.
+// InTopK returns, as bool [batch], whether the prediction for each integer target
+// [batch] is among the k largest of predictions [batch, classes]; ties count.
 func InTopK(c models.Context, predictions, targets *G.Node, k int) *G.Node {
 	const name = "InTopKV2"
 	if !floats(c, name, predictions) || !ready(c, name, targets) || !rank(c, name, "predictions", predictions, 2) || !rank(c, name, "targets", targets, 1) {

@@ -15,7 +15,7 @@ func unary(c models.Context, op string, x *G.Node, grad func(a *adjoint) *G.Node
 	return apply(c, spec{op: op, attrs: typeAttr(x.Dtype()), outs: []kind{kindOf(x)}, grad: one(grad)}, x)
 }
 
-// one makes the rule of an op with one operand.
+// one returns the gradient rule of an op with one operand.
 func one(grad func(a *adjoint) *G.Node) func(a *adjoint) []*G.Node {
 	if grad == nil {
 		return nil
@@ -23,8 +23,8 @@ func one(grad func(a *adjoint) *G.Node) func(a *adjoint) []*G.Node {
 	return func(a *adjoint) []*G.Node { return []*G.Node{grad(a)} }
 }
 
-// gradOp applies one of TensorFlow's gradient ops, whose operands and output
-// all have one type and shape.
+// gradOp applies one of TensorFlow's gradient ops, whose operands and output all have
+// the same type and shape.
 func gradOp(a *adjoint, op string, in ...*G.Node) *G.Node {
 	if a.Failed() {
 		return nil

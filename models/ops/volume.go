@@ -8,7 +8,7 @@ import (
 )
 
 // Conv3D correlates volumes x [batch, depth, height, width, in] with a filter
-// [depth, height, width, in, out], in steps of strides; padding is Same or Valid.
+// [depth, height, width, in, out], with the given strides. Padding is Same or Valid.
 func Conv3D(c models.Context, x, filter *G.Node, strides [3]int, p Padding) *G.Node {
 	if !floats(c, "Conv3D", x, filter) || !rank(c, "Conv3D", "volumes", x, 5) || !rank(c, "Conv3D", "filter", filter, 5) {
 		return nil
@@ -27,9 +27,9 @@ func Conv3D(c models.Context, x, filter *G.Node, strides [3]int, p Padding) *G.N
 		grad: func(a *adjoint) []*G.Node { return conv3D.grad(a, attrs) }}, x, filter)
 }
 
-// Conv3DTranspose is the gradient of a Conv3D with respect to its volumes, as an op of its own: it spreads each element of
-// x [batch, depth, height, width, in] by a filter [depth, height, width, out, in] over a volume of the given size, in steps of
-// strides. A Conv3D of such a volume with these strides and this padding has the size of x.
+// Conv3DTranspose is the gradient of a Conv3D with respect to its volumes, as an op: it spreads each element of x [batch,
+// depth, height, width, in] by a filter [depth, height, width, out, in] over a volume of the given size with these strides.
+// A Conv3D of such a volume with these strides and this padding has the size of x.
 func Conv3DTranspose(c models.Context, x, filter *G.Node, size, strides [3]int, p Padding) *G.Node {
 	const op = "Conv3DTranspose"
 	if !floats(c, op, x, filter) || !rank(c, op, "volumes", x, 5) || !rank(c, op, "filter", filter, 5) {
@@ -63,8 +63,8 @@ func MaxPool3D(c models.Context, x *G.Node, window, strides [3]int, p Padding) *
 	return pool3D(c, "MaxPool3D", x, window, strides, p)
 }
 
-// AvgPool3D returns the mean of each window of x [batch, depth, height, width, channels];
-// the zeros that Same adds are not counted.
+// AvgPool3D returns the mean of each window of x [batch, depth, height, width, channels],
+// without the zeros that Same adds.
 func AvgPool3D(c models.Context, x *G.Node, window, strides [3]int, p Padding) *G.Node {
 	return pool3D(c, "AvgPool3D", x, window, strides, p)
 }

@@ -9,7 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Padding says what lies around an image where a window overlaps its border.
+// Padding says how windows overlap the border of an image.
 type Padding struct {
 	kind     string
 	explicit [4]int
@@ -18,8 +18,8 @@ type Padding struct {
 var (
 	// Valid adds nothing: windows lie within the image.
 	Valid = Padding{kind: "VALID"}
-	// Same adds zeros so that the output has ceil(size/stride) positions, an
-	// odd one after.
+	// Same adds zeros so that the output has ceil(size/stride) positions. If the
+	// number is odd, one more is added after than before.
 	Same = Padding{kind: "SAME"}
 )
 
@@ -50,7 +50,7 @@ func (p Padding) output(size, window, stride, dim int) int {
 	return (size-window)/stride + 1
 }
 
-// steps reports whether sizes of windows, strides or dilations are such as attributes may have.
+// steps reports whether sizes of windows, strides or dilations are valid attributes.
 func steps(n ...int) bool { return slices.Min(n) >= 1 && slices.Max(n) <= math.MaxInt32 }
 
 // windows returns the shape of the output of windows over the image x.

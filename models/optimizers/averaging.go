@@ -8,9 +8,9 @@ import (
 	"github.com/goestimator/goestimator/internal/training/rule"
 )
 
-// Averaging keeps an average of each trained variable beside it, in checkpoints under the variable's name with
-// /ExponentialMovingAverage or /StochasticWeightAverage behind it. An Estimator evaluates, predicts and exports with
-// the averages. Updates are counted from 0; a window of accumulated batches is one. The zero value keeps none.
+// Averaging keeps an average of each trained variable, with which an Estimator evaluates, predicts and exports. In
+// checkpoints its name is the variable's with /ExponentialMovingAverage or /StochasticWeightAverage appended. Updates
+// are counted from 0; accumulated batches make one update. The zero value keeps no averages.
 type Averaging struct {
 	Kind AveragingKind
 	// Decay is the weight of the old average of an EMA, in [0, 1).
@@ -20,7 +20,7 @@ type Averaging struct {
 	Rising bool
 	// Start is the first update whose result counts. Before it the average is the variable's value.
 	Start int64
-	// Every is the number of updates from one result that counts to the next; 0 is 1.
+	// Every says that the result of every Every-th update counts; 0 is 1.
 	Every int64
 }
 
@@ -35,10 +35,10 @@ const (
 	SWA AveragingKind = rule.SWA
 )
 
-// noAveraging is how a config file asks for none.
+// noAveraging is the value in a config file for no averages.
 const noAveraging = "none"
 
-// EMADecay is the decay of an EMA that gives none, as of Keras.
+// EMADecay is the default decay of an EMA, as in Keras.
 const EMADecay = 0.99
 
 // None reports whether no averages are kept.
@@ -55,12 +55,12 @@ func (a Averaging) Check() error {
 	return a.data().Check()
 }
 
-// data is what travels with a rule.
+// data returns the form that is sent with a rule.
 func (a Averaging) data() rule.Averaging {
 	return rule.Averaging{Kind: string(a.Kind), Decay: a.Decay, Rising: a.Rising, Start: a.Start, Every: cmp.Or(a.Every, 1)}
 }
 
-// of returns a rule that keeps averages, too.
+// of returns a rule that also keeps averages.
 func (a Averaging) of(r Rule) Rule {
 	own, ok := r.(rule.Rule)
 	if !ok || a.None() {
@@ -69,7 +69,7 @@ func (a Averaging) of(r Rule) Rule {
 	return rule.Averaged{Rule: own, Averaging: a.data()}
 }
 
-// NewAveraging returns averaging as a config file gives it: none, ema, swa, or a map of kind, decay, rising, start and every.
+// NewAveraging returns averaging from a value in a config file: none, ema, swa, or a map of kind, decay, rising, start and every.
 func NewAveraging(spec any) (Averaging, error) {
 	m, ok := spec.(map[string]any)
 	if !ok {
@@ -99,7 +99,7 @@ func NewAveraging(spec any) (Averaging, error) {
 // WithEMA keeps exponential moving averages of the variables.
 func WithEMA(decay float64) Option { return WithAveraging(Averaging{Kind: EMA, Decay: decay}) }
 
-// WithSWA keeps the means of the variables after update start and after each period of updates behind it.
+// WithSWA keeps the means of the variables after update start and after each period of updates that follows.
 func WithSWA(start, period int64) Option {
 	return WithAveraging(Averaging{Kind: SWA, Start: start, Every: period})
 }

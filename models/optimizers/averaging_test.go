@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNewAveraging: the config's forms, and what is wrong in one.
+// TestNewAveraging: the forms in a config, and their errors.
 func TestNewAveraging(t *testing.T) {
 	for _, c := range []struct {
 		spec any
@@ -35,7 +35,7 @@ func TestNewAveraging(t *testing.T) {
 	}
 }
 
-// TestSpecOfAveraging: what the config file gives reaches the optimizer, and is checked.
+// TestSpecOfAveraging: values of a config file are checked and reach the optimizer.
 func TestSpecOfAveraging(t *testing.T) {
 	s := DefaultSpec()
 	half := 0.5

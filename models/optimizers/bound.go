@@ -13,7 +13,7 @@ type bound struct {
 	openLow, openHigh bool // the end itself is not allowed
 }
 
-// bounds are the ranges of parameters, of rules first and then of schedules.
+// bounds are the ranges of parameters: first those of rules, then those of schedules.
 var bounds = map[string]bound{
 	"momentum":                  {high: 1},
 	"beta1":                     {high: 1, openHigh: true},
@@ -55,7 +55,7 @@ func (b bound) holds(x float64) bool {
 	return x >= b.low && x <= b.high && !(b.openLow && x == b.low) && !(b.openHigh && x == b.high)
 }
 
-// String is what is expected, in words.
+// String describes the range for error messages.
 func (b bound) String() string {
 	above, below := "expected >= ", "<= "
 	if b.openLow {

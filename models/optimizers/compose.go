@@ -8,15 +8,15 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/params"
 )
 
-// mostParts bounds the schedules that one is composed of.
+// mostParts bounds the number of parts of a composed schedule.
 const mostParts = 64
 
-// stepsOfPart is the key of a part of a sequence that says how long it runs.
+// stepsOfPart is the key for the number of steps of a sequence's part.
 const stepsOfPart = "steps"
 
-// readParts returns the specs that a schedule is composed of, none where they cannot be read.
+// readParts returns the specs of a composed schedule's parts, none if they cannot be read.
 func readParts(p *params.Reader) []any {
-	// A config section always has its default of initial; the parts take its place.
+	// A config section always has a default for initial; the parts replace it.
 	p.Float("initial", 0)
 	if !p.Has("parts") {
 		p.Any("parts")
@@ -39,7 +39,7 @@ func readPart(p *params.Reader, i int, spec any) Schedule {
 	return s
 }
 
-// readSequence reads schedules that follow each other.
+// readSequence reads schedules that run one after the other.
 func readSequence(p *params.Reader) Schedule {
 	parts := readParts(p)
 	var s Sequence
@@ -62,7 +62,7 @@ func readSequence(p *params.Reader) Schedule {
 	return s
 }
 
-// cutSteps takes the number of steps out of a part.
+// cutSteps removes the number of steps from a part.
 func cutSteps(part any) (steps int64, rest map[string]any, err error) {
 	m, ok := part.(map[string]any)
 	n, isNumber := params.Integer(m[stepsOfPart])

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestComposed: sequences and products of a config file are what their parts are, step by step.
+// TestComposed: sequences and products of a config file equal their parts, step by step.
 func TestComposed(t *testing.T) {
 	list := func(parts ...any) []any { return parts }
 	cosine := map[string]any{"schedule": "cosine", "initial": 0.2, "decay_steps": 10}
@@ -51,7 +51,7 @@ func TestComposed(t *testing.T) {
 	}
 }
 
-// TestComposedSpecs: the section of a config file makes the same, and names what is wrong with a part.
+// TestComposedSpecs: the section of a config file gives the same schedules, and errors name what is wrong with a part.
 func TestComposedSpecs(t *testing.T) {
 	part := map[string]any{"schedule": "constant", "initial": 0.5, "steps": 3}
 	l := LearningRateSpec{Schedule: "sequence", Initial: 0.001, Parts: []any{part, 0.25}}

@@ -2,8 +2,8 @@ package optimizers
 
 import "github.com/goestimator/goestimator/internal/platform/params"
 
-// Option changes a default of a constructor. An option that the rule does not have,
-// or a value out of range, is an error of Minimize.
+// Option changes a default of a constructor. For an option that the rule does not have,
+// or a value out of range, Minimize fails.
 type Option func(c *construction)
 
 // construction is the state that options change.
@@ -75,7 +75,7 @@ func Lion(learningRate float64, opts ...Option) *Optimizer { return named("lion"
 // the step.
 func LAMB(learningRate float64, opts ...Option) *Optimizer { return named("lamb", learningRate, opts) }
 
-// Of is an optimizer of that rule, such as one of NewRule.
+// Of is an optimizer with that rule, such as one made by NewRule.
 func Of(r Rule, learningRate float64, opts ...Option) *Optimizer {
 	return construct(learningRate, opts, func(c construction) (*Optimizer, error) {
 		if err := checkRule(r); err != nil {
@@ -113,14 +113,14 @@ func then(f func(o *Optimizer)) Option { return func(c *construction) { c.then =
 // WithSchedule sets a learning rate that depends on the step.
 func WithSchedule(s Schedule) Option { return then(func(o *Optimizer) { o.LearningRate = s }) }
 
-// WithLossScale sets a factor on the loss while it is differentiated.
+// WithLossScale scales the loss for differentiation.
 func WithLossScale(l LossScale) Option { return then(func(o *Optimizer) { o.LossScale = l }) }
 
-// WithSkipNonFinite leaves out updates that are not finite, up to n in a row.
+// WithSkipNonFinite skips updates that are not finite, up to n in a row.
 func WithSkipNonFinite(n int64) Option { return then(func(o *Optimizer) { o.SkipNonFinite = n }) }
 
-// WithKeras takes the rule of tf.keras.optimizers in place of tf.compat.v1.train's,
-// with Keras' defaults: SGD, which then has WithMomentum, Adam, AdamW, Adagrad, RMSProp, Ftrl.
+// WithKeras selects the rule and the defaults of tf.keras.optimizers instead of tf.compat.v1.train.
+// It applies to SGD, which then has WithMomentum, Adam, AdamW, Adagrad, RMSProp and Ftrl.
 func WithKeras() Option { return func(c *construction) { c.prefix = "keras_" } }
 
 // WithSlotNames says how slots are named in checkpoints.
@@ -129,7 +129,7 @@ func WithSlotNames(n SlotNames) Option { return set("slot_names", string(n)) }
 // WithWeightDecay takes lr*decay*w from each variable w before its update.
 func WithWeightDecay(decay float64) Option { return set("weight_decay", decay) }
 
-// WithNoDecay keeps weight decay from variables whose full name the regular expression matches.
+// WithNoDecay excludes variables whose full name the regular expression matches from weight decay.
 func WithNoDecay(pattern string) Option { return set("no_decay", pattern) }
 
 // WithClipNorm bounds the L2 norm of each gradient (tf.clip_by_norm).
@@ -141,10 +141,10 @@ func WithClipValue(limit float64) Option { return set(string(ClipValue), limit) 
 // WithClipGlobalNorm bounds the L2 norm of all gradients together (tf.clip_by_global_norm).
 func WithClipGlobalNorm(limit float64) Option { return set(string(ClipGlobalNorm), limit) }
 
-// WithAccumulateSteps makes one update of the mean gradient of that many batches.
+// WithAccumulateSteps makes one update from the mean gradient of n batches.
 func WithAccumulateSteps(n int) Option { return set("accumulate_steps", n) }
 
-// WithMomentum sets the share of the last step that goes into the next.
+// WithMomentum sets the fraction of the previous step that is added to the next.
 func WithMomentum(momentum float64) Option { return set("momentum", momentum) }
 
 // WithNesterov looks ahead along the momentum (Nesterov 1983).
@@ -153,16 +153,16 @@ func WithNesterov() Option { return set("nesterov", true) }
 // WithBeta1 sets the decay of the mean of gradients, in [0, 1).
 func WithBeta1(beta float64) Option { return set("beta1", beta) }
 
-// WithBeta2 sets the decay of the mean of their squares, in [0, 1).
+// WithBeta2 sets the decay of the mean of squared gradients, in [0, 1).
 func WithBeta2(beta float64) Option { return set("beta2", beta) }
 
 // WithRho sets the decay of the mean square of RMSProp and Adadelta, in [0, 1).
 func WithRho(rho float64) Option { return set("rho", rho) }
 
-// WithCentered divides by the variance in place of the mean square.
+// WithCentered makes RMSProp divide by the variance instead of the mean square.
 func WithCentered() Option { return set("centered", true) }
 
-// WithEpsilon sets the number that keeps a divisor from 0.
+// WithEpsilon sets the number that keeps a divisor away from 0.
 func WithEpsilon(epsilon float64) Option { return set("epsilon", epsilon) }
 
 // WithInitialAccumulator sets the first value of the sum of squares.

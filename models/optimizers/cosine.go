@@ -32,12 +32,12 @@ type CosineRestarts struct {
 	Steps                      int64 // of the first period
 }
 
-// rounding keeps a logarithm that is a hair below a whole number from losing a restart.
+// rounding prevents a logarithm slightly below a whole number from losing a restart.
 const rounding = 1e-9
 
 // At returns the rate at a step.
 func (s CosineRestarts) At(step expr.Expr) expr.Expr {
-	x := step.Div(expr.Number(float64(s.Steps))) // in first periods
+	x := step.Div(expr.Number(float64(s.Steps))) // in units of the first period
 	one := expr.Number(1)
 	var restarts, within expr.Expr
 	if s.TMul == 1 {
@@ -50,7 +50,7 @@ func (s CosineRestarts) At(step expr.Expr) expr.Expr {
 		grown := expr.Number(s.TMul).Pow(restarts)
 		within = x.Sub(one.Sub(grown).Div(ratio)).Div(grown)
 	}
-	// MMul scales the cosine alone, as in TensorFlow; alpha is of the first rate.
+	// MMul scales only the cosine, as in TensorFlow; alpha is relative to the first rate.
 	return cosine(within, expr.Number(s.MMul).Pow(restarts), s.Initial, s.Alpha)
 }
 
@@ -69,8 +69,8 @@ func (s Noam) At(step expr.Expr) expr.Expr {
 	return expr.Number(scale).Mul(expr.Number(1).Div(t.Sqrt()).Min(t.Times(math.Pow(float64(s.Warmup), -1.5))))
 }
 
-// Warmup grows linearly from 0 to the first rate of Then in Steps steps. From there
-// on it is Then, whose step 0 is the end of the warm-up.
+// Warmup grows linearly from 0 to the first rate of Then in Steps steps. After that it
+// is Then, whose step 0 is the end of the warm-up.
 type Warmup struct {
 	Steps int64 // > 0
 	Then  Schedule
@@ -83,6 +83,6 @@ func (s Warmup) At(step expr.Expr) expr.Expr {
 	}
 	n := expr.Number(float64(s.Steps))
 	growing := expr.Number(RateAt(s.Then, 0)).Mul(step.Div(n))
-	// Then is evaluated before its beginning too, where it is not used.
+	// Then is also evaluated before its beginning, although it is not used there.
 	return expr.WhenLess(step, n, growing, s.Then.At(step.Sub(n).Max(expr.Number(0))))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// An optimizer as a config file gives it; a model_fn passes its loss to Minimize.
+// An optimizer from a config file; a model_fn passes its loss to Minimize.
 func ExampleNew() {
 	o, err := optimizers.New("adam", map[string]any{
 		"learning_rate":    map[string]any{"schedule": "cosine", "initial": 0.1, "decay_steps": 1000, "warmup_steps": 100},

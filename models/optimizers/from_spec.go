@@ -1,10 +1,10 @@
 package optimizers
 
-// Optimizer makes the optimizer of the spec; values that are not set take the rule's own
-// default.
+// Optimizer makes the optimizer that the spec describes. Values that are not set take the
+// rule's default.
 func (s Spec) Optimizer() (*Optimizer, error) { return New(s.Name, s.parameters()) }
 
-// parameters are the spec's values that are set, by the names that New knows.
+// parameters returns the values that are set, by the names that New knows.
 func (s Spec) parameters() map[string]any {
 	p := map[string]any{"learning_rate": s.LearningRate.parameters()}
 	for _, h := range s.hypers() {
@@ -29,7 +29,7 @@ func (s Spec) parameters() map[string]any {
 	return p
 }
 
-// parameters are the schedule's values that are set, by the names that NewSchedule knows.
+// parameters returns the values that are set, by the names that NewSchedule knows.
 func (l LearningRateSpec) parameters() map[string]any {
 	p := map[string]any{"schedule": l.Schedule, "initial": l.Initial}
 	put(p, "decay_steps", l.DecaySteps)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Join returns one TrainOp with the groups of several, which are of one program's
-// functions, each by variables of its own. Settings that are not per group must agree. A
-// step function cannot be joined, nor a loss scale that changes.
+// Join returns one TrainOp with the groups of several TrainOps of one program's functions,
+// which must have different variables. Settings that are not per group must agree. A step
+// function, or a loss scale that changes, cannot be joined.
 func Join(ops ...*TrainOp) (*TrainOp, error) {
 	if len(ops) == 0 {
 		return nil, errors.New("join: expected at least one train op")

@@ -11,26 +11,26 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// LossScale is a factor on the loss while it is differentiated, so that small
-// gradients do not underflow in a type of few bits. The gradients are divided by it
-// before transforms and rules. The zero value scales nothing. Loss scaling follows
+// LossScale multiplies the loss for differentiation, so that small gradients do not
+// underflow in a type of few bits. The gradients are divided by it before transforms
+// and rules. The zero value does not scale. Loss scaling follows
 // tf.keras.mixed_precision.LossScaleOptimizer.
 type LossScale struct {
-	// Initial is the factor, or the first one where it changes: from 2^-126 to the largest
-	// float32, so that its inverse is one too, and >= 1 where it changes.
+	// Initial is the factor, or the first one if it changes. It must be from 2^-126 to the
+	// largest float32, so that its inverse is also a float32, and >= 1 if it changes.
 	Initial float64
-	// GrowthSteps > 0 lets the factor change: it doubles after GrowthSteps updates in a row
-	// with finite gradients. An update with a gradient that is not finite is skipped:
-	// variables and slots do not change, the global step advances, and the factor is halved,
-	// down to 1. With 0 the factor is fixed, and no update is skipped.
+	// GrowthSteps > 0 lets the factor change: it doubles after GrowthSteps consecutive
+	// updates with finite gradients. An update with a gradient that is not finite is
+	// skipped: variables and slots do not change, the global step advances, and the factor
+	// is halved, down to 1. With 0 the factor is fixed, and no update is skipped.
 	GrowthSteps int64
 }
 
-// DynamicLossScale begins with 2^15 and grows after 2000 updates, as Keras does.
+// DynamicLossScale returns a LossScale that begins with 2^15 and grows after 2000 updates, as in Keras.
 func DynamicLossScale() LossScale { return LossScale{Initial: 1 << 15, GrowthSteps: 2000} }
 
-// NewLossScale returns the loss scale of a config file's value: none, dynamic or a
-// number > 0, also as text.
+// NewLossScale returns the loss scale for a value in a config file: none, dynamic or a
+// number > 0, which may be text.
 func NewLossScale(spec any) (LossScale, error) {
 	switch spec {
 	case "none":
@@ -46,14 +46,13 @@ func NewLossScale(spec any) (LossScale, error) {
 	return l, l.Check()
 }
 
-// leastScale is the least float32 that is normal: inverses of smaller numbers are
-// infinite.
+// leastScale is the least normal float32: inverses of smaller numbers may be infinite.
 const leastScale = 0x1p-126
 
 // Dynamic reports whether the factor changes.
 func (l LossScale) Dynamic() bool { return l.GrowthSteps > 0 }
 
-// None reports whether nothing is scaled.
+// None reports whether the loss is not scaled.
 func (l LossScale) None() bool { return l == LossScale{} }
 
 // Check reports a factor that is out of range.
@@ -68,14 +67,14 @@ func (l LossScale) Check() error {
 	return nil
 }
 
-// ScaleState are the variables of a LossScale that changes. They belong to the
-// model's graph, as the differentiated loss depends on one of them.
+// ScaleState has the variables of a LossScale that changes. They belong to the model's
+// graph, since the differentiated loss depends on Scale.
 type ScaleState struct {
 	Scale *models.Variable // "current_loss_scale", a scalar of the loss's type
 	Good  *models.Variable // "good_steps", int64: finite updates since the scale last changed
 }
 
-// scaled returns the node that is differentiated in place of the loss, and the state that it
+// scaled returns the node to differentiate instead of the loss, and the state that it
 // depends on.
 func (l LossScale) scaled(b *models.Builder, loss *G.Node) (*G.Node, *ScaleState, error) {
 	if err := l.Check(); err != nil {

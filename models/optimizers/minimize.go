@@ -11,31 +11,31 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// ErrSecondMinimize is recorded when a graph is differentiated twice, which
-// gives wrong gradients: sum the losses, or use MinimizeGroups or MinimizeEach.
+// ErrSecondMinimize is recorded when a graph is differentiated twice, which would give
+// wrong gradients: sum the losses, or use MinimizeGroups or MinimizeEach.
 var ErrSecondMinimize = errors.New("the graph was differentiated before: call Minimize once; sum several losses, give several rules to MinimizeGroups, or each loss variables of its own by MinimizeEach")
 
 // everyVariable matches all names.
 var everyVariable = regexp.MustCompile("")
 
-// GroupSpec gives the variables that match a pattern a rule of their own.
+// GroupSpec sets a rule for the variables that match a pattern.
 type GroupSpec struct {
-	Variables    string // regular expression on the full name; the first spec that matches counts
+	Variables    string // regular expression on the full name; the first spec that matches applies
 	Rule         Rule
 	LearningRate Schedule
 	WeightDecay  float64
 	NoDecay      string
 }
 
-// Minimize differentiates the scalar loss by the trainable variables that reach
-// it and returns what updates them. Variables that do not reach it are left out
-// (TrainOp.Unreached). Errors are the Builder's; the result is then nil.
+// Minimize differentiates the scalar loss by the trainable variables that it depends
+// on, and returns a TrainOp that updates them. TrainOp.Unreached has the other trainable
+// variables. After an error, which the Builder records, the result is nil.
 func (o *Optimizer) Minimize(c models.Context, loss *G.Node) *TrainOp {
 	return o.MinimizeGroups(c, loss, nil)
 }
 
-// MinimizeGroups is Minimize with rules of their own for some of the variables;
-// the others are the Optimizer's. Transforms, accumulation and loss scale are the Optimizer's for all.
+// MinimizeGroups is Minimize with other rules for some variables; the rest have the
+// Optimizer's rule. Transforms, accumulation and loss scale are the Optimizer's for all variables.
 func (o *Optimizer) MinimizeGroups(c models.Context, loss *G.Node, specs []GroupSpec) *TrainOp {
 	b := c.Core()
 	if b.Failed() {
@@ -79,7 +79,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec,
 			wrt = append(wrt, v.Node)
 		}
 	}
-	// Grad removes the traces of nodes that Gorgonia merged although they differ.
+	// Check before Grad, which removes the traces of different nodes that Gorgonia merged.
 	if err := lower.Check(b.Expr()); err != nil {
 		return nil, err
 	}
@@ -135,8 +135,8 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 	return out, nil
 }
 
-// reached returns the trainable variables of these names that the loss depends on
-// differentiably, and the names of the others.
+// reached returns the trainable variables with matching names on which the loss depends
+// differentiably, and the names of the other matching ones.
 func reached(b *models.Builder, loss *G.Node, of *regexp.Regexp) (vars []*models.Variable, others []string, err error) {
 	seen := differentiable(loss)
 	for _, v := range b.TrainableVariables() {
@@ -156,7 +156,7 @@ func reached(b *models.Builder, loss *G.Node, of *regexp.Regexp) (vars []*models
 	return vars, others, nil
 }
 
-// differentiable returns the nodes that Gorgonia will differentiate loss by.
+// differentiable returns the nodes by which Gorgonia will differentiate the loss.
 func differentiable(loss *G.Node) map[*G.Node]bool {
 	g := loss.Graph()
 	seen := map[*G.Node]bool{loss: true}

@@ -12,22 +12,22 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Objective is a loss, the variables that are to minimise it, and how.
+// Objective is a loss, the variables that minimise it, and the optimizer.
 type Objective struct {
 	Loss      *G.Node
 	Optimizer *Optimizer
-	Variables string // regular expression that the beginnings of their full names match
+	Variables string // regular expression that must match the beginning of their full names
 }
 
-// MinimizeEach differentiates several losses, each by its own variables, such as
-// the generator's and the discriminator's. All gradients are computed from the
-// variables before the step, and all variables are updated in one step. A variable
-// may have one objective only; variables without an objective keep their values.
+// MinimizeEach differentiates several losses, each by its own variables, such as a
+// generator's and a discriminator's. All gradients are computed from the variables before
+// the step, and all variables are updated in one step. A variable may have only one
+// objective; variables without an objective keep their values.
 //
-// Transforms apply to the gradients of all objectives. The objectives' optimizers
-// must agree in the settings that are not per group: transforms, accumulation,
-// names of slots and loss scale, which must not change. Errors are the Builder's;
-// the result is then nil.
+// Transforms apply to the gradients of all objectives. The objectives' optimizers must
+// agree in the settings that are not per group: transforms, accumulation, slot names and
+// loss scale, which must be fixed. After an error, which the Builder records, the result
+// is nil.
 func MinimizeEach(c models.Context, objectives ...Objective) *TrainOp {
 	b := c.Core()
 	if b.Failed() {
@@ -78,7 +78,7 @@ func minimizeEach(b *models.Builder, objectives []Objective) (*TrainOp, error) {
 	return total, nil
 }
 
-// differentiate is Minimize by the objective's variables.
+// differentiate is Minimize for the objective's variables.
 func (o Objective) differentiate(b *models.Builder) (*TrainOp, error) {
 	of, err := regexp.Compile("^(?:" + o.Variables + ")")
 	if err != nil {
@@ -94,8 +94,7 @@ func (o Objective) differentiate(b *models.Builder) (*TrainOp, error) {
 	return o.Optimizer.minimize(b, o.Loss, nil, of)
 }
 
-// agrees reports an error where settings that are not per group differ between t
-// and o.
+// agrees returns an error if settings that are not per group differ between t and o.
 func (t *TrainOp) agrees(o *TrainOp) error {
 	for _, x := range []struct {
 		name string

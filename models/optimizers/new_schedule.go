@@ -42,17 +42,17 @@ var schedules = registry.New("schedule", map[string]func(p *params.Reader) Sched
 	},
 })
 
-// init adds the schedules that are composed of others, which NewSchedule reads.
+// init adds the composed schedules, whose parts NewSchedule reads.
 func init() {
 	if err := errors.Join(schedules.Register("sequence", readSequence), schedules.Register("product", readProduct)); err != nil {
 		panic(err) // both names are new
 	}
 }
 
-// NewSchedule returns a learning rate as a config file gives it: a number, or a map
-// with the name of the schedule (key schedule; constant where absent), its
-// parameters, and warmup_steps, which puts a linear warm-up before any. The
-// schedules sequence and product have a list parts of such specs.
+// NewSchedule returns a learning rate from a value in a config file: a number, or a map
+// with the name of the schedule (key schedule; default constant), its parameters, and
+// warmup_steps, which prepends a linear warm-up. The schedules sequence and product have
+// a list of such values, parts.
 func NewSchedule(spec any) (Schedule, error) {
 	m, ok := spec.(map[string]any)
 	if !ok {
@@ -98,7 +98,7 @@ func readPiecewise(p *params.Reader) Schedule {
 	for _, n := range p.Ints("boundaries", 0) {
 		s.Boundaries = append(s.Boundaries, int64(n))
 	}
-	// A config section always has its default of initial; the values take its place.
+	// A config section always has a default for initial; the values replace it.
 	p.Float("initial", 0)
 	if len(s.Values) != len(s.Boundaries)+1 || !slices.IsSorted(s.Boundaries) {
 		p.Fail(fmt.Errorf("%d boundaries, %d values: expected increasing boundaries and one value more", len(s.Boundaries), len(s.Values)))

@@ -6,8 +6,8 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// OneCycle grows along half a cosine from Max/Start to Max, which it reaches after the share Rise of Steps, and falls
-// along another to Max/(Start*End) at the last step, where it stays (Smith and Topin 2017;
+// OneCycle grows along half a cosine from Max/Start to Max, which it reaches after the fraction Rise of Steps. It then
+// falls along another half cosine to Max/(Start*End) at the last step, where it stays (Smith and Topin 2017;
 // torch.optim.lr_scheduler.OneCycleLR).
 type OneCycle struct {
 	Max        float64
@@ -31,7 +31,7 @@ func between(x expr.Expr, from, to float64) expr.Expr {
 }
 
 // Sequence is one schedule after another: the first until step Boundaries[0], where the second begins with its step 0,
-// and so on (optax.join_schedules); NaN unless there is one schedule more than boundaries.
+// and so on (optax.join_schedules). It is NaN unless there is one more schedule than boundaries.
 type Sequence struct {
 	Schedules  []Schedule
 	Boundaries []int64 // increasing
@@ -45,7 +45,7 @@ func (s Sequence) At(step expr.Expr) expr.Expr {
 	rate := s.Schedules[0].At(step)
 	for i, b := range s.Boundaries {
 		begin := expr.Number(float64(b))
-		// A schedule is evaluated before its beginning too, where it is not used.
+		// A schedule is also evaluated before its beginning, although it is not used there.
 		rate = expr.WhenLess(step, begin, rate, s.Schedules[i+1].At(step.Sub(begin).Max(expr.Number(0))))
 	}
 	return rate

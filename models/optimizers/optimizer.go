@@ -5,34 +5,34 @@ package optimizers
 type Optimizer struct {
 	Rule         Rule
 	LearningRate Schedule
-	// WeightDecay is decoupled: each step first takes lr*WeightDecay*w from the
-	// variable w, from all rows of a table too.
+	// WeightDecay is decoupled: each step first subtracts lr*WeightDecay*w from the
+	// variable w; for a table, from all its rows.
 	WeightDecay float64
 	// NoDecay is a regular expression; variables whose full name it matches are not decayed. "": none.
 	NoDecay string
 	// Transforms are applied in order to the gradients of all groups.
 	Transforms []Transform
 	// AccumulateSteps is the number of batches whose mean gradient makes one
-	// update; 0 is 1. The global step, and so the schedule, counts batches.
+	// update; 0 is 1. The global step, and with it the schedule, counts batches.
 	AccumulateSteps int
 	// SlotNames says how slots are named in checkpoints.
 	SlotNames SlotNames
-	// LossScale is a factor on the loss while it is differentiated.
+	// LossScale scales the loss for differentiation.
 	LossScale LossScale
-	// SkipNonFinite > 0 leaves out an update whose gradients or loss are NaN or infinite, of all replicas together: no
-	// variable, slot or average changes, the global step advances. More than that many in a row end training with
-	// a hooks.NaNLossError. With 0 no update is left out for this. Parameter servers and step functions have none.
+	// SkipNonFinite > 0 skips an update if gradients or loss are NaN or infinite in any replica: no variable, slot
+	// or average changes, but the global step advances. More than that many in a row end training with a
+	// hooks.NaNLossError. 0 skips none. It is not supported for parameter servers and step functions.
 	SkipNonFinite int64
-	// Averaging keeps averages of the variables, of all groups.
+	// Averaging keeps averages of the variables of all groups.
 	Averaging Averaging
 
 	err error // of a constructor
 }
 
-// Err returns the error of the arguments that o was made from. Minimize fails with it, too.
+// Err returns the error of the arguments that o was made with. Minimize also fails with it.
 func (o *Optimizer) Err() error { return o.err }
 
-// Transform is a change of the gradients before the rules.
+// Transform changes gradients before rules are applied.
 type Transform struct {
 	Kind  TransformKind
 	Limit float64 // > 0

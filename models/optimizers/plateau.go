@@ -8,20 +8,20 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// PlateauInput is the value that a ReduceOnPlateau reads besides the step: its rate as a share of the initial one.
+// PlateauInput is the input of a ReduceOnPlateau schedule: its rate as a fraction of the initial rate.
 const PlateauInput = "plateau"
 
-// ReduceOnPlateau is a rate that falls when a metric of evaluations stops improving (tf.keras.callbacks.ReduceLROnPlateau, whose
-// epochs are evaluations here). An Estimator changes it after each evaluation of TrainAndEvaluate or of an InMemoryEvaluator, in training
-// by one process; its state is in checkpoints. An optimizer may have one, alone or composed with other schedules.
+// ReduceOnPlateau is a rate that falls when a metric of evaluations stops improving, as in tf.keras.callbacks.ReduceLROnPlateau with
+// evaluations for epochs. In training by one process, an Estimator changes it after each evaluation of TrainAndEvaluate or of an
+// InMemoryEvaluator. Its state is in checkpoints. An optimizer may have only one, alone or composed with other schedules.
 type ReduceOnPlateau struct {
 	Initial        float64
 	Metric         string  // of evaluations; "" is "loss"
 	HigherIsBetter bool    // of the metric
 	Factor         float64 // of a reduction, > 0 and < 1; 0 is 0.1
-	Patience       int     // evaluations without improvement up to a reduction, >= 1; 0 is 10
+	Patience       int     // evaluations without improvement before a reduction, >= 1; 0 is 10
 	MinDelta       float64 // the least change that counts as an improvement, >= 0
-	Cooldown       int     // evaluations behind a reduction that do not count
+	Cooldown       int     // evaluations after a reduction that do not count
 	MinRate        float64 // the rate does not fall below it
 }
 
@@ -30,7 +30,7 @@ func (s ReduceOnPlateau) At(expr.Expr) expr.Expr {
 	return expr.Number(s.Initial).Mul(expr.Input(PlateauInput))
 }
 
-// PlateauOf returns the ReduceOnPlateau that a schedule is composed of, false where there is none. Two are an error.
+// PlateauOf returns the ReduceOnPlateau that a schedule is or contains, false for none. Two are an error.
 func PlateauOf(s Schedule) (p ReduceOnPlateau, found bool, err error) {
 	for _, part := range parts(s) {
 		inner, ok, err := PlateauOf(part)
@@ -50,7 +50,7 @@ func PlateauOf(s Schedule) (p ReduceOnPlateau, found bool, err error) {
 	return p, found, nil
 }
 
-// parts are the schedules that one is composed of.
+// parts returns the schedules that a composed schedule contains.
 func parts(s Schedule) []Schedule {
 	switch s := s.(type) {
 	case Warmup:
@@ -63,7 +63,7 @@ func parts(s Schedule) []Schedule {
 	return nil
 }
 
-// Plateau returns the ReduceOnPlateau of the train op's groups, false where there is none. Two that differ are an error.
+// Plateau returns the ReduceOnPlateau of the train op's groups, false for none. Two that differ are an error.
 func (t *TrainOp) Plateau() (p ReduceOnPlateau, found bool, err error) {
 	for i, g := range t.Groups {
 		own, ok, err := PlateauOf(g.LearningRate)

@@ -18,8 +18,8 @@ type registered struct {
 	weightDecay float64
 }
 
-// rules holds the rules. Defaults are TensorFlow's; where a V1 optimizer has no
-// default learning rate, the Keras optimizer's is used. amsgrad, adamax, nadam, lion and adadelta are Keras' rules,
+// rules holds the rules. Defaults are TensorFlow's; if a V1 optimizer has no default
+// learning rate, it is the Keras optimizer's. amsgrad, adamax, nadam, lion and adadelta are Keras' rules,
 // lamb is TensorFlow Addons'.
 var rules = registry.New("optimizer", map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return rule.SGD{} }},
@@ -58,11 +58,11 @@ var rules = registry.New("optimizer", map[string]registered{
 // Names returns the names of the rules, sorted.
 func Names() []string { return rules.Names() }
 
-// New returns the optimizer of the named rule. Parameters are the keys of the optimizer section of a config
+// New returns an optimizer with the named rule. Parameters are the keys of the optimizer section of a config
 // file: learning_rate (a number, or a map, see NewSchedule), the rule's hyper-parameters, weight_decay,
 // no_decay, at most one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps, slot_names,
-// loss_scale (none, dynamic or a number), skip_nonfinite and averaging (see NewAveraging). Parameters that are left out take their defaults. Unknown names
-// and parameters are errors that list the known ones.
+// loss_scale (none, dynamic or a number), skip_nonfinite and averaging (see NewAveraging). All are optional.
+// Unknown names and parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
 	r, err := rules.Lookup(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r registered) optimizer(name string, parameters map[string]any) (*Optimize
 	return o, nil
 }
 
-// refuse reports to p what is wrong with parameters that all rules have.
+// refuse reports to p invalid parameters that all rules have.
 func (o *Optimizer) refuse(p *params.Reader) {
 	vs := &violation.List{}
 	o.validate(vs)

@@ -14,9 +14,9 @@ type Rule interface {
 	Name() string
 }
 
-// NewRule returns a rule of your own. The function is called once, with the values
-// that an update can read. Its calls of Assign say how one variable and its slots
-// change:
+// NewRule returns a rule of your own. It calls define once, with an Update whose
+// methods return the values that an update can read. Calls of Assign say how one
+// variable and its slots change:
 //
 //	func signs(beta float64) optimizers.Rule {
 //		return optimizers.NewRule("Signs", func(u *optimizers.Update) {
@@ -27,11 +27,10 @@ type Rule interface {
 //		})
 //	}
 //
-// The rule is then data: it runs under every strategy and on every device, and on
-// parameter servers that have never seen the function. The name is part of the names
-// of its slots in checkpoints. A gradient of few rows is made dense. A rule that
-// takes the Norm of a tensor keeps each variable on one parameter server. An invalid
-// rule is an error of Minimize.
+// The resulting rule is data: it runs under every strategy, on every device, and on
+// parameter servers that do not have the function. Its name is part of the names of its
+// slots in checkpoints. A sparse gradient is made dense. With a rule that uses Norm,
+// each variable stays on one parameter server. Minimize fails for an invalid rule.
 func NewRule(name string, define func(u *Update)) Rule {
 	u := &Update{rule: rule.Custom{Label: name}, next: map[expr.Expr]expr.Expr{}, variable: expr.Input(rule.InputVariable)}
 	define(u)
@@ -55,9 +54,8 @@ type brokenRule struct {
 	err error
 }
 
-// Update is what a rule of your own reads and assigns: expressions over the
-// values of one variable as they are at the start of a step. Tensors have the
-// variable's shape.
+// Update is what a custom rule reads and assigns: expressions over the values of one
+// variable and its slots at the start of a step. Tensors have the variable's shape.
 type Update struct {
 	rule     rule.Custom
 	variable expr.Expr
@@ -75,11 +73,11 @@ func (u *Update) Gradient() expr.Expr { return expr.Input(rule.InputGradient) }
 // LearningRate is the rate of this step, a scalar.
 func (u *Update) LearningRate() expr.Expr { return expr.Input(rule.InputRate) }
 
-// Step is the global step, a scalar that begins at 0.
+// Step is the global step, a scalar that starts at 0.
 func (u *Update) Step() expr.Expr { return expr.Input(rule.InputStep) }
 
-// Slot is a state of the variable's shape that the rule keeps from step to step,
-// saved in checkpoints; all its elements start at initial.
+// Slot is a state with the variable's shape that the rule keeps from step to step and
+// that checkpoints have. All its elements start at initial.
 func (u *Update) Slot(name string, initial float64) expr.Expr {
 	s := expr.Input(name)
 	u.rule.States = append(u.rule.States, rule.CustomSlot{Name: name, Init: initial})
@@ -87,8 +85,8 @@ func (u *Update) Slot(name string, initial float64) expr.Expr {
 	return s
 }
 
-// Assign sets what Variable or Slot returned to a value, from the next step on.
-// Values that are not assigned do not change.
+// Assign sets target, a result of Variable or Slot, to a value, from the next step on.
+// What is not assigned does not change.
 func (u *Update) Assign(target, value expr.Expr) {
 	known := target == u.variable
 	for _, s := range u.slots {
@@ -97,13 +95,13 @@ func (u *Update) Assign(target, value expr.Expr) {
 	if _, twice := u.next[target]; (!known || twice) && u.err == nil {
 		u.err = fmt.Errorf("assignment %d: expected the variable or a slot, each once", len(u.next)+1)
 	}
-	if u.next == nil { // an Update that NewRule did not make
+	if u.next == nil { // not made by NewRule
 		u.next = map[expr.Expr]expr.Expr{}
 	}
 	u.next[target] = value
 }
 
-// value is the next value of a target.
+// value returns the next value of a target.
 func (u *Update) value(target expr.Expr) expr.Expr {
 	if v, ok := u.next[target]; ok {
 		return v

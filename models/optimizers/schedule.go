@@ -7,21 +7,21 @@ import (
 	"github.com/goestimator/goestimator/models/expr"
 )
 
-// Schedule is a learning rate that may depend on the step. Any type with this
-// method is one: a strategy, a device or a parameter server only needs its formula.
+// Schedule is a learning rate that may depend on the step. Any type may implement it:
+// strategies, devices and parameter servers only need the formula.
 type Schedule interface {
-	// At returns the rate at a step, a scalar. For a step that is a number it must be a
-	// number.
+	// At returns the rate at a step, a scalar. If the step is a number, the rate must be
+	// one, too.
 	At(step expr.Expr) expr.Expr
 }
 
-// RateAt returns the rate of s at a step, NaN where the result is not a number.
+// RateAt returns the rate of s at a step, NaN if the result is not a number.
 func RateAt(s Schedule, step int64) float64 {
 	rate := s.At(expr.Number(float64(step)))
 	if v, ok := rate.Value(); ok {
 		return v
 	}
-	// What waits for a plateau has its initial rate.
+	// For a ReduceOnPlateau this is the initial rate.
 	if p := expr.Trace(rate); slices.Equal(p.Inputs(), []string{PlateauInput}) {
 		if v, ok := p.Bind(map[string]expr.Expr{PlateauInput: expr.Number(1)})[0].Value(); ok {
 			return v
@@ -41,7 +41,7 @@ type Decay struct {
 	Initial   float64
 	Steps     int64   // of one period, > 0
 	Rate      float64 // > 0
-	Staircase bool    // decay at the ends of periods only
+	Staircase bool    // decay only at the end of each period
 }
 
 func (d Decay) periods(step expr.Expr) expr.Expr {
@@ -76,9 +76,9 @@ func (s NaturalExp) At(step expr.Expr) expr.Expr {
 	return expr.Number(s.Initial).Mul(expr.Number(-s.Rate).Mul(s.periods(step)).Exp())
 }
 
-// PiecewiseConstant is Values[i] up to and including step Boundaries[i], and the
-// last value after them (tf.compat.v1.train.piecewise_constant); NaN unless there
-// is one value more than boundaries.
+// PiecewiseConstant is Values[i] up to and including step Boundaries[i], and the last
+// value after that (tf.compat.v1.train.piecewise_constant). It is NaN unless there is
+// one more value than boundaries.
 type PiecewiseConstant struct {
 	Boundaries []int64 // increasing
 	Values     []float64
@@ -96,8 +96,8 @@ func (s PiecewiseConstant) At(step expr.Expr) expr.Expr {
 	return r
 }
 
-// Polynomial goes from Initial to End in Steps along (1-x)^Power; Cycle
-// stretches the period by whole multiples when its end is reached
+// Polynomial goes from Initial to End in Steps along (1-x)^Power. With Cycle, the
+// period is extended to the next multiple of Steps when its end is reached
 // (tf.compat.v1.train.polynomial_decay).
 type Polynomial struct {
 	Initial, End, Power float64

@@ -174,7 +174,7 @@ func (l *LearningRateSpec) Complete() {
 	}
 }
 
-// DefaultInitial is the value of Initial where none is set.
+// DefaultInitial returns the value of Initial if none is set.
 func (l LearningRateSpec) DefaultInitial() float64 {
 	if l.Schedule == "noam" {
 		return 1

@@ -10,54 +10,54 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// StepOp trains by a registered function over named variables, in place of
-// gradients: K-means, boosted trees, dual coordinate ascent. It is data, so that
-// every strategy can run the function where the variables are.
+// StepOp trains by a registered function over named variables instead of gradients:
+// K-means, boosted trees, dual coordinate ascent. It is data, so that every strategy
+// can run the function where the variables are.
 type StepOp struct {
 	Function  string             // its registered name
-	Config    []byte             // what the function is made with
-	Args      []*G.Node          // of the graph; Collect gets their values for each batch
-	Variables []*models.Variable // that Apply may change, and both may read
+	Config    []byte             // passed to MakeStepFunction
+	Args      []*G.Node          // nodes whose values Collect gets for each batch
+	Variables []*models.Variable // variables that both may read, and Apply may change
 }
 
-// StepFunction is one training step as a map and a reduce. An instance is used by
-// one goroutine at a time, and there are several: it keeps nothing between calls
-// but memory to reuse. All state is in the variables.
+// StepFunction is a training step as a map and a reduce. Several instances exist, each
+// used by one goroutine at a time. An instance must keep nothing between calls but
+// memory to reuse: all state is in the variables.
 //
-// Tensors of float32 may be rounded on their way between workers and parameter
-// servers where the strategy's transfer says so; tensors of other types are not.
+// If the strategy's transfer says so, float32 tensors are rounded between workers and
+// parameter servers; tensors of other types are not.
 type StepFunction interface {
-	// Begin returns the number of sums that a step has at the variables' present
-	// values, and their stamp: sums of one stamp can be added. Tallies of another stamp
-	// are stale and are dropped, such as those for the nodes of a layer that a tree no
-	// longer has. A function that can use late sums always returns the same stamp.
+	// Begin returns the number of sums of a step at the current values of the variables,
+	// and their stamp. Sums with the same stamp can be added. Tallies with another stamp
+	// are stale and dropped, for example sums for a layer that a tree has already
+	// grown. A function that can use late sums always returns the same stamp.
 	Begin(vars StepVariables) (sums int, stamp int64, err error)
 	// Collect adds a batch's contribution to t. It changes no variable.
 	Collect(vars StepVariables, args []*tensor.Tensor, t *Tally) error
-	// Apply changes the variables by a tally of one or more batches. It depends only on
-	// its arguments, so that all copies of the variables get the same bits. After an
-	// error the variables are as they were before.
+	// Apply changes the variables by a tally of one or more batches. It must depend only
+	// on its arguments, so that all copies of the variables are bit-identical. After an
+	// error the variables must be unchanged.
 	Apply(vars StepVariables, t *Tally) error
 }
 
 // StepVariables are the variables of a step function by name.
 type StepVariables interface {
-	// Value returns a variable's present value, to be read; nil where the StepOp has none of that name.
+	// Value returns a variable's current value, for reading; nil if the StepOp has no variable of that name.
 	Value(name string) *tensor.Tensor
-	// Change returns a value that is to be changed in place, in Apply.
+	// Change returns a value for changing it in place, in Apply.
 	Change(name string) *tensor.Tensor
-	// ChangeRow returns a value with one row, along the first dimension, that is to be changed in
-	// place, in Apply. A step that changes few rows of a large variable costs by the rows.
+	// ChangeRow returns a value for changing one row, along the first dimension, in place, in Apply.
+	// So the cost of a step that changes few rows of a large variable depends only on these rows.
 	ChangeRow(name string, row int) *tensor.Tensor
 }
 
 // Tally is the result of Collect for one or more batches, and the input of Apply.
 type Tally struct {
-	// Stamp and the length of Sums are the ones that Begin returned; a new tally's sums
-	// are 0.
+	// Stamp and the length of Sums are what Begin returned. The sums of a new tally are
+	// 0.
 	Stamp int64
 	Sums  []float64
-	// Records are put one behind the other, in the order of the replicas.
+	// Records are concatenated in the order of the replicas.
 	Records []byte
 }
 
@@ -88,21 +88,21 @@ func (t *Tally) Add(other *Tally) error {
 	return nil
 }
 
-// MakeStepFunction makes a function of a StepOp's Config.
+// MakeStepFunction makes a function from a StepOp's Config.
 type MakeStepFunction func(config []byte) (StepFunction, error)
 
 var stepFunctions = registry.New[MakeStepFunction]("step function", nil)
 
-// RegisterStepFunction makes a function available in this process, under a name of
-// its own. Call it in an init function of a package that is linked into every
-// task's binary, including the parameter servers'.
+// RegisterStepFunction makes a function available in this process under a unique name.
+// Call it in an init function of a package that is linked into every task's binary,
+// including the parameter servers'.
 func RegisterStepFunction(name string, make MakeStepFunction) {
 	if make == nil || stepFunctions.Register(name, make) != nil {
 		panic(fmt.Sprintf("step function %q: expected a new name and a function", name))
 	}
 }
 
-// ErrStepFunction is returned for a TrainOp with a step function where one with gradients is needed.
+// ErrStepFunction is returned if a TrainOp has a step function but gradients are needed.
 var ErrStepFunction = errors.New("train op is a step function: it has no gradients to apply")
 
 // check reports a StepOp that cannot run.

@@ -31,7 +31,7 @@ func init() {
 	optimizers.RegisterStepFunction("example_mean", func([]byte) (optimizers.StepFunction, error) { return mean{}, nil })
 }
 
-// A step function is tried in memory, as a strategy with two replicas runs it.
+// A step function can be tried in memory, as a strategy with two replicas runs it.
 func ExampleStepFunction() {
 	values := map[string]*tensor.Tensor{"mean": &tensor.Tensor{DType: tensor.Float64, Shape: []int{1}, Bytes: make([]byte, 8)}, "seen": &tensor.Tensor{DType: tensor.Float64, Shape: []int{1}, Bytes: make([]byte, 8)}}
 	vars := optimizers.NewStepValues(values)

@@ -8,7 +8,7 @@ import (
 )
 
 // StepRun calls an instance of a step function for a strategy. Errors name the
-// function, and its panics are errors.
+// function. Panics of the function become errors.
 type StepRun struct {
 	name string
 	f    StepFunction
@@ -43,7 +43,7 @@ func (r *StepRun) guard(what string, call func() error) (err error) {
 	return nil
 }
 
-// Begin empties a tally, for the values that the variables have now.
+// Begin empties a tally, for the current values of the variables.
 func (r *StepRun) Begin(v *StepValues, t *Tally) error {
 	return r.guard("begin", func() error {
 		v.open = false
@@ -59,7 +59,7 @@ func (r *StepRun) Begin(v *StepValues, t *Tally) error {
 	})
 }
 
-// maxSums bounds the sums of a step: more come from a mistake.
+// maxSums bounds the sums of a step: more are a mistake.
 const maxSums = 1 << 30
 
 // Collect adds a batch to a tally that Begin emptied.
@@ -77,8 +77,8 @@ func (r *StepRun) Collect(v *StepValues, args []*tensor.Tensor, t *Tally) error 
 	})
 }
 
-// Fits reports whether a tally belongs to the variables' present values. One of
-// their stamp but another length is an error.
+// Fits reports whether a tally belongs to the current values of the variables. A tally
+// with their stamp but another length is an error.
 func (r *StepRun) Fits(v *StepValues, t *Tally) (fits bool, err error) {
 	err = r.guard("begin", func() error {
 		v.open = false
@@ -109,7 +109,7 @@ func (r *StepRun) Apply(v *StepValues, t *Tally) error {
 type StepValues struct {
 	tensors map[string]*tensor.Tensor
 	changed map[string]*changedRows
-	open    bool // to changes
+	open    bool // changes are allowed
 }
 
 // changedRows are the rows of a value that the last Apply changed.
@@ -129,11 +129,11 @@ func NewStepValues(tensors map[string]*tensor.Tensor) *StepValues {
 	return v
 }
 
-// Value returns a value, nil where there is none of that name.
+// Value returns the value of that name, nil for none.
 func (v *StepValues) Value(name string) *tensor.Tensor { return v.tensors[name] }
 
-// Change returns a value and notes that it is changed. It panics where that is not
-// allowed, which StepRun turns into an error.
+// Change returns a value and records it as changed. If that is not allowed it panics,
+// which StepRun turns into an error.
 func (v *StepValues) Change(name string) *tensor.Tensor {
 	t := v.tensors[name]
 	if t == nil {
@@ -144,8 +144,8 @@ func (v *StepValues) Change(name string) *tensor.Tensor {
 	return t
 }
 
-// ChangeRow returns a value and notes that a row of it is changed. It panics where Change
-// does, and where there is no such row.
+// ChangeRow returns a value and records one of its rows as changed. It panics if Change
+// would, or if there is no such row.
 func (v *StepValues) ChangeRow(name string, row int) *tensor.Tensor {
 	t := v.tensors[name]
 	if t == nil {
@@ -174,7 +174,7 @@ func (v *StepValues) reset() {
 	}
 }
 
-// Changed returns the names of what the last Apply changed, sorted.
+// Changed returns the names of the values that the last Apply changed, sorted.
 func (v *StepValues) Changed() []string {
 	var names []string
 	for name, c := range v.changed {
@@ -186,8 +186,8 @@ func (v *StepValues) Changed() []string {
 	return names
 }
 
-// ChangedRows returns the rows of a value that the last Apply changed, some maybe
-// twice, or all.
+// ChangedRows returns the rows of a value that the last Apply changed, possibly with
+// duplicates, or reports that all may have changed.
 func (v *StepValues) ChangedRows(name string) (rows []int, all bool) {
 	c := v.changed[name]
 	if c == nil {

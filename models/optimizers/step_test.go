@@ -10,7 +10,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// wrong does what its configuration says.
+// wrong is a step function that fails as its configuration says.
 type wrong struct{ how string }
 
 func init() {
@@ -62,7 +62,7 @@ func (f wrong) Apply(vars StepVariables, _ *Tally) error {
 	return nil
 }
 
-// TestWrongStepFunctions: what a function does wrong is an error that names it.
+// TestWrongStepFunctions: the mistakes of a step function are errors that name it.
 func TestWrongStepFunctions(t *testing.T) {
 	for how, want := range map[string]string{
 		"make": "as asked", "nothing": "made no function", "length": "-1 sums", "panic": "collect: panic: as asked",

@@ -5,8 +5,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// TrainOp says how a loss is minimised: groups of variables with their
-// gradients, rules and schedules; or which step function does it, without groups.
+// TrainOp says how a loss is minimised: by groups of variables with their gradients,
+// rules and schedules, or by a step function.
 type TrainOp struct {
 	Loss            *G.Node
 	Groups          []Group
@@ -14,11 +14,11 @@ type TrainOp struct {
 	Transforms      []Transform
 	AccumulateSteps int // 0 is 1
 	SlotNames       SlotNames
-	LossScale       LossScale   // that the gradients have
-	Scale           *ScaleState // where LossScale changes, else nil
+	LossScale       LossScale   // by which the gradients are scaled
+	Scale           *ScaleState // nil unless LossScale changes
 	SkipNonFinite   int64       // updates in a row; see Optimizer
 	Step            *StepOp
-	// Earlier are groups of other functions over the same variables, whose state is named before this one's.
+	// Earlier has groups of other functions over the same variables. Their state gets names before this one's.
 	Earlier []Group
 }
 
@@ -30,7 +30,7 @@ type Group struct {
 	LearningRate Schedule
 	WeightDecay  float64
 	NoDecay      string
-	// Optimizer is whose Minimize made the group: functions that minimise by the same one share its state.
+	// Optimizer made the group by Minimize. Functions that minimise with the same Optimizer share its state.
 	Optimizer *Optimizer
 }
 

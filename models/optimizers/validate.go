@@ -53,7 +53,7 @@ func (s Spec) hypers() []hyper {
 	return slices.DeleteFunc(all, func(h hyper) bool { return h.value == nil })
 }
 
-// require adds a violation where a parameter is out of its range.
+// require adds a violation if a parameter is out of range.
 func require(vs *violation.List, name string, x float64) {
 	vs.Require(bounds[name].holds(x), name, x, bounds[name].String())
 }
@@ -124,7 +124,7 @@ func (o *Optimizer) validate(vs *violation.List) {
 	vs.OneOf("slot_names", string(o.SlotNames), string(V1Names), string(KerasNames))
 }
 
-// scheduleNames are the schedules in the order of the documents.
+// scheduleNames are the schedules in the order of the documentation.
 var scheduleNames = []string{"constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts", "noam", "one_cycle", "plateau", "sequence", "product"}
 
 // Validate reports everything that is out of bounds for the schedule.
@@ -155,7 +155,7 @@ func (l LearningRateSpec) Validate() error {
 	return vs.Err()
 }
 
-// validatePlateau checks what of plateau is not left out, and that no other schedule has it.
+// validatePlateau checks the parameters of plateau that are set, and that no other schedule has them.
 func (l LearningRateSpec) validatePlateau(vs *violation.List) {
 	plateau := l.Schedule == "plateau"
 	for _, h := range []hyper{{"factor", &l.Factor}, {"min_delta", &l.MinDelta}, {"min_lr", &l.MinLR}} {
@@ -170,7 +170,7 @@ func (l LearningRateSpec) validatePlateau(vs *violation.List) {
 	vs.Require(l.Cooldown >= 0 && (plateau || l.Cooldown == 0), "cooldown", l.Cooldown, "expected >= 0, and only for schedule plateau")
 }
 
-// validateCycle checks what of one_cycle is not left out.
+// validateCycle checks the parameters of one_cycle that are set.
 func (l LearningRateSpec) validateCycle(vs *violation.List) {
 	for _, h := range []hyper{{"pct_start", &l.PctStart}, {"div_factor", &l.DivFactor}, {"final_div_factor", &l.FinalDivFactor}} {
 		if *h.value != 0 {
@@ -179,7 +179,7 @@ func (l LearningRateSpec) validateCycle(vs *violation.List) {
 	}
 }
 
-// validateSchedule checks what the schedule has besides its initial rate.
+// validateSchedule checks the schedule's parameters other than its initial rate.
 func (l LearningRateSpec) validateSchedule(has []string, vs *violation.List) {
 	for _, p := range []struct {
 		name  string

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// openCheckpoint lists the tensors of a checkpoint that was opened.
+// openCheckpoint lists the tensors of an opened checkpoint.
 func (f *File) openCheckpoint(r *checkpoint.Reader, err error) error {
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (f *File) openCheckpoint(r *checkpoint.Reader, err error) error {
 	return f.add(list)
 }
 
-// tableMagic ends LevelDB's tables, as TensorFlow's first checkpoints are.
+// tableMagic ends LevelDB's tables, the format of TensorFlow's first checkpoints.
 const tableMagic = 0xdb4775248b80fb57
 
 func isTable(c content) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// ErrFormat is wrapped by the errors of files that are damaged, or hold what is not supported.
+// ErrFormat is wrapped by the errors of files that are damaged, or have unsupported content.
 var ErrFormat = tensorfile.ErrFormat
 
 // ErrNotFound is wrapped by the error of a tensor that a file does not have.
@@ -32,10 +32,10 @@ type File struct {
 	closers []func() error
 }
 
-// Path is what the file was opened by.
+// Path returns the path given to Open.
 func (f *File) Path() string { return f.path }
 
-// Format is a word for what the file is, as "safetensors".
+// Format names the file's format, such as "safetensors".
 func (f *File) Format() string { return f.format }
 
 // TensorFlow reports whether the file is a checkpoint of TensorFlow or of an Estimator.
@@ -67,7 +67,7 @@ func (f *File) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(f.entries, name, func(e tensorfile.Entry, name string) int { return cmp.Compare(e.Name, name) })
 }
 
-// Tensor reads one tensor. The error wraps ErrNotFound or ErrFormat, or is of the system.
+// Tensor reads one tensor. The error wraps ErrNotFound or ErrFormat, or is an I/O error.
 func (f *File) Tensor(name string) (*tensor.Tensor, error) {
 	i, ok := f.find(name)
 	if !ok {
@@ -80,7 +80,7 @@ func (f *File) Tensor(name string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
-// Close closes the file; tensors that were read stay.
+// Close closes the file. Tensors that were read stay valid.
 func (f *File) Close() error {
 	var errs []error
 	for _, c := range f.closers {
@@ -90,7 +90,7 @@ func (f *File) Close() error {
 	return errors.Join(errs...)
 }
 
-// add takes the tensors of another part; names that are in both are an error.
+// add adds the tensors of another part. Duplicate names are an error.
 func (f *File) add(list []tensorfile.Entry) error {
 	f.entries = append(f.entries, list...)
 	slices.SortStableFunc(f.entries, func(a, b tensorfile.Entry) int { return cmp.Compare(a.Name, b.Name) })

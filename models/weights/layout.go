@@ -11,18 +11,18 @@ import (
 
 // The layouts of PyTorch, as its documentation of the modules describes them.
 const (
-	// torch: kernels of Linear [out, in] and of convolutions [out, in/groups, ...], also of the Linears of attention, whose
-	// heads have a dimension of their own here; other variables as they are.
+	// torch: kernels of Linear [out, in] and of convolutions [out, in/groups, ...], including the Linears of attention, whose
+	// heads have a dimension of their own here. Other variables are unchanged.
 	torch = "torch"
 	// torchConvTranspose: kernels of transposed convolutions [in, out, ...].
 	torchConvTranspose = "torch_conv_transpose"
-	// torchLSTM: of LSTM and RNN. Kernels [gates*units, in]; the bias is the sum of two.
+	// torchLSTM, for LSTM and RNN: kernels [gates*units, in]; the bias is the sum of two.
 	torchLSTM = "torch_lstm"
-	// torchGRU: as torchLSTM, with gates r, z, n where Keras has z, r, h; both biases stay.
+	// torchGRU: like torchLSTM, but with gates r, z, n for Keras' z, r, h, and both biases.
 	torchGRU = "torch_gru"
 )
 
-// Layouts are the names of the layouts that rules may have.
+// Layouts returns the names of the layouts that rules may have.
 func Layouts() []string { return []string{torch, torchConvTranspose, torchGRU, torchLSTM} }
 
 // arranged reads the value of a variable from tensors in another layout.
@@ -69,7 +69,7 @@ func (f *File) arranged(s Source, to Target) (*tensor.Tensor, error) {
 	return f.part(s.Name, to, nil, to.Shape)
 }
 
-// channelsLast reads the kernel of a Linear behind a flattened image, whose elements PyTorch counts channel by channel.
+// channelsLast reads the kernel of a Linear after a flattened image, whose elements PyTorch orders channel by channel.
 func (f *File) channelsLast(s Source, to Target) (*tensor.Tensor, error) {
 	n := 1
 	for _, d := range s.Flattened {
@@ -93,8 +93,8 @@ func (f *File) channelsLast(s Source, to Target) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// joinedHeads returns the shape of an attention's variable as a Linear has it: of the kernels [in, heads, dim] and
-// [heads, dim, out] and of the bias [heads, dim], where from is [out, in] or [out].
+// joinedHeads returns the shape that an attention's variable has in a Linear, if from, [out, in] or [out], fits. The
+// variable is a kernel [in, heads, dim] or [heads, dim, out], or a bias [heads, dim].
 func joinedHeads(from, to []int) ([]int, bool) {
 	switch {
 	case len(from) == 1 && len(to) == 2 && to[0]*to[1] == from[0]:
@@ -106,7 +106,7 @@ func joinedHeads(from, to []int) ([]int, bool) {
 	return nil, false
 }
 
-// divided reads a variable whose elements are those of a Linear's in the other direction, or of its bias.
+// divided reads a variable with the elements of a Linear's transposed kernel, or of its bias.
 func (f *File) divided(s Source, to Target, joined []int) (*tensor.Tensor, error) {
 	var perm []int
 	if len(joined) == 2 {
@@ -119,10 +119,10 @@ func (f *File) divided(s Source, to Target, joined []int) (*tensor.Tensor, error
 	return t, err
 }
 
-// lastName is the last part of a variable's name.
+// lastName returns the last part of a variable's name.
 func lastName(variable string) string { return variable[strings.LastIndexByte(variable, '/')+1:] }
 
-// toLast moves the first two of rank dimensions behind the others, in the order given.
+// toLast returns a permutation that moves the first two of rank dimensions to the end, in the given order.
 func toLast(rank, first, second int) []int {
 	order := make([]int, 0, max(rank, 2))
 	for i := 2; i < rank; i++ {

@@ -10,14 +10,14 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Bounds of the search for names: what a file claims must not make a message expensive.
+// Bounds of the search for names: a file's content must not make an error message expensive.
 const (
 	nearestOf   = 1000
 	nearestName = 200
 )
 
-// Nearest returns up to three tensors of a list, with their shapes, that a variable may have been
-// meant to take: those with as many elements first, then by how alike the names are.
+// Nearest returns up to three tensors of a list, with their shapes, that may have been meant for a
+// variable: those with the same number of elements first, then by similarity of names.
 func Nearest(name string, shape []int, list []Info) []string {
 	type candidate struct {
 		Info

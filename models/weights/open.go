@@ -19,9 +19,9 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// Open opens what path names: a file of weights; the prefix of a checkpoint; a folder with
-// a SavedModel, with files of safetensors, which are taken as one, or with checkpoints, of
-// which the newest is taken. The format is found by content, not by name.
+// Open opens what path names: a file of weights, the prefix of a checkpoint, or a folder. A
+// folder may have a SavedModel, safetensors files, which are read as one, or checkpoints, whose
+// newest is read. Open recognises the format by the content, not by names.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	err := f.open()
@@ -64,7 +64,7 @@ func (f *File) openFolder() error {
 	return nil
 }
 
-// globEscape makes a path a pattern that matches it alone.
+// globEscape returns a pattern that matches only the given path.
 func globEscape(path string) string {
 	var out []byte
 	for _, c := range []byte(path) {
@@ -106,10 +106,10 @@ func (f *File) openFile(path string) error {
 	return f.add(list)
 }
 
-// headBytes are the first bytes of a file, by which its format is found.
+// headBytes is the number of first bytes of a file that identify its format.
 const headBytes = 16
 
-// content is a file that was opened.
+// content is an opened file.
 type content struct {
 	file *os.File
 	size int64
@@ -151,10 +151,10 @@ func (f *File) readerOf(c content) (func() ([]tensorfile.Entry, error), error) {
 	return nil, tensorfile.Errorf("a file that begins with %q: expected %s", c.head, known)
 }
 
-// known are the formats for messages.
+// known lists the formats for error messages.
 const known = "safetensors, NPZ, HDF5 (.h5), .keras, a state dict of PyTorch, or a checkpoint of TensorFlow"
 
-// archive finds what a ZIP file holds.
+// archive finds the format of a ZIP file.
 func (f *File) archive(c content) (func() ([]tensorfile.Entry, error), error) {
 	z, err := zip.NewReader(c.file, c.size)
 	if err != nil {

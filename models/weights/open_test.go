@@ -30,7 +30,7 @@ func Example() {
 	// Output: NPZ [-3] <nil>
 }
 
-// element is what interop/python/weights_files.py writes.
+// element returns the elements that interop/python/weights_files.py writes.
 func element(d tensor.DType, i int) float64 {
 	switch {
 	case d == tensor.Bool:
@@ -131,7 +131,7 @@ func TestKerasNames(t *testing.T) {
 	}
 }
 
-// TestTorchNames: a tensor of PyTorch has the keys that lead to it as its name.
+// TestTorchNames: the name of a PyTorch tensor is the path of keys to it.
 func TestTorchNames(t *testing.T) {
 	for name, tensors := range map[string][]string{
 		"net":       {"fc.weight", "fc.bias", "norm.running_var", "norm.num_batches_tracked"},
@@ -147,7 +147,7 @@ func TestTorchNames(t *testing.T) {
 	}
 }
 
-// TestTorchRefuses: what a pickle wants to call is refused by name, and not called.
+// TestTorchRefuses: a function that a pickle would call is refused by name, and not called.
 func TestTorchRefuses(t *testing.T) {
 	for name, want := range map[string]string{
 		"hostile":        `it names "posix.system", which tensors and dicts of them do not need, and which is not run`,
@@ -165,7 +165,7 @@ func TestTorchRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenFolder: files of safetensors in a folder are one, unless a name is in two of them.
+// TestOpenFolder: safetensors files in a folder are read as one, unless two of them have the same name.
 func TestOpenFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"kinds.safetensors", "brain.safetensors"} {

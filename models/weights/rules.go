@@ -29,10 +29,10 @@ type Rule struct {
 type RuleError struct {
 	Key      string
 	Value    any
-	Expected string // and why, where that is not obvious
+	Expected string // and why, if that is not obvious
 }
 
-// Error is the mistake as text.
+// Error describes the mistake.
 func (e *RuleError) Error() string {
 	if text, ok := e.Value.(string); ok {
 		return fmt.Sprintf("%s: got %q, %s", e.Key, text, e.Expected)
@@ -70,7 +70,7 @@ func (r Rule) compile() (*regexp.Regexp, error) {
 	return match, nil
 }
 
-// Mapping is a list of rules. The first that matches a variable holds for it.
+// Mapping is a list of rules. The first that matches a variable applies to it.
 type Mapping struct {
 	rules   []Rule
 	matches []*regexp.Regexp
@@ -89,17 +89,17 @@ func NewMapping(rules []Rule) (*Mapping, error) {
 	return m, nil
 }
 
-// Source is where a variable starts from.
+// Source says where the initial value of a variable comes from.
 type Source struct {
 	Name      string // of the tensor in the file
 	Layout    string
 	Flattened []int
 	Transpose []int
-	Skip      bool // from its own initial values
+	Skip      bool // keep its initial value
 	Rule      int  // the index of the rule; -1: none matched, and the names are the same
 }
 
-// Source returns where a variable starts from.
+// Source returns where the initial value of a variable comes from.
 func (m *Mapping) Source(variable string) Source {
 	for i, match := range m.matches {
 		at := match.FindStringSubmatchIndex(variable)

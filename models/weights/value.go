@@ -17,10 +17,9 @@ type Target struct {
 }
 
 // Value reads the value of a variable: the tensor that s names, with its dimensions and
-// gates in the variable's order and its elements in the variable's type. Floating-point
-// numbers become one another, and so do integers whose type is no wider. A tensor of
-// another shape is refused before it is read. The error wraps ErrNotFound where a tensor
-// is missing.
+// gates in the variable's order and its elements in the variable's type. It converts
+// between floating-point types, and from integers to wider integers. A tensor with another
+// shape is refused before it is read. The error wraps ErrNotFound if a tensor is missing.
 func (f *File) Value(s Source, to Target) (*tensor.Tensor, error) {
 	if s.Layout != "" {
 		return f.arranged(s, to)
@@ -28,8 +27,8 @@ func (f *File) Value(s Source, to Target) (*tensor.Tensor, error) {
 	return f.part(s.Name, to, s.Transpose, to.Shape)
 }
 
-// part reads a tensor, transposed by perm if that is not empty, which then has to have a
-// shape, in the variable's element type.
+// part reads a tensor in the variable's element type. It transposes the tensor by perm,
+// if that is not empty; the result must have the given shape.
 func (f *File) part(name string, to Target, perm, shape []int) (*tensor.Tensor, error) {
 	info, ok := f.Lookup(name)
 	if !ok {
@@ -55,7 +54,7 @@ func (f *File) part(name string, to Target, perm, shape []int) (*tensor.Tensor, 
 	return tensorfile.Transpose(t, perm...)
 }
 
-// mismatch is the error of a tensor that is not of the variable's shape or type.
+// mismatch returns the error for a tensor without the variable's shape or type.
 func mismatch(name string, to Target, got []int, info Info) error {
 	order := ""
 	if !slices.Equal(got, info.Shape) {
@@ -64,7 +63,7 @@ func mismatch(name string, to Target, got []int, info Info) error {
 	return fmt.Errorf("variable %s: expected %v%v, got %v%v of the tensor %s%s", to.Name, to.DType, to.Shape, info.DType, info.Shape, name, order)
 }
 
-// convertible reports whether all values of a type have a counterpart in another.
+// convertible reports whether values of a type can be converted to another.
 func convertible(from, to tensor.DType) bool {
 	switch {
 	case from == to:
@@ -84,7 +83,7 @@ func unsigned(d tensor.DType) bool {
 	return d == tensor.Uint8 || d == tensor.Uint16 || d == tensor.Uint32 || d == tensor.Uint64
 }
 
-// cast changes the element type; the types of 16 bits go by float32.
+// cast changes the element type; 16-bit types go through float32.
 func cast(t *tensor.Tensor, to tensor.DType) (*tensor.Tensor, error) {
 	for t.DType != to {
 		next := to

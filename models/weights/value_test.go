@@ -65,7 +65,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestFlattened: PyTorch flattens an image channel by channel, here pixels are flattened with all their channels.
+// TestFlattened: PyTorch flattens an image channel by channel; here each pixel keeps its channels together.
 func TestFlattened(t *testing.T) {
 	f := memory(t, map[string][]int{"fc.weight": {2, 12}, "one.weight": {1, 6}})
 	source := func(name string, shape ...int) Source { return Source{Name: name, Layout: "torch", Flattened: shape} }
@@ -127,7 +127,7 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-// TestConvertible: what is cast is cast without loss of range, and nothing else.
+// TestConvertible: only casts without loss of range are allowed.
 func TestConvertible(t *testing.T) {
 	for _, c := range []struct {
 		from, to tensor.DType

@@ -1,5 +1,5 @@
-// Package violation collects everything that is wrong in a configuration, so that
-// all of it is reported at once: which key or option, the value found, what was
-// expected. Each package checks its own section by a [List]; the package that
-// composes sections includes their errors under the names of the sections.
+// Package violation collects all mistakes in a configuration, so that they are reported
+// at once: the key or option, the value found, and what was expected. Each package
+// checks its own section with a [List]. The package that composes sections includes
+// their errors under the names of the sections.
 package violation

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// List collects what is wrong. The zero value is an empty list.
+// List collects violations. The zero value is an empty list.
 type List struct{ Found []Violation }
 
 // Add adds a violation.
@@ -64,18 +64,18 @@ func Join(section, field string) string {
 	return section + "." + field
 }
 
-// Below reports whether there is a violation of a key or below it.
+// Below reports whether there is a violation at a key or below it.
 func (l *List) Below(key string) bool {
 	return slices.ContainsFunc(l.Found, func(v Violation) bool { return Within(v.Field, key) })
 }
 
-// Within reports whether a key is another one, or below it.
+// Within reports whether key equals above, or is below it.
 func Within(key, above string) bool {
 	rest, ok := strings.CutPrefix(key, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Err returns an [*Error], nil where nothing is wrong.
+// Err returns an [*Error], nil without violations.
 func (l *List) Err() error {
 	if len(l.Found) == 0 {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// ErrMistake is in the chain of errors that report a mistake in a configuration:
-// a process that is started again in the same way fails again.
+// ErrMistake is wrapped by errors that report a mistake in a configuration: a process
+// that is started again in the same way fails again.
 var ErrMistake = errors.New("a mistake in the configuration")
 
-// Violation is one thing that is wrong in a configuration.
+// Violation is one mistake in a configuration.
 type Violation struct {
 	// Field is the key or option, for example train.max_steps or cluster.chief.
 	Field string
@@ -32,7 +32,7 @@ func (v Violation) String() string {
 	return s
 }
 
-// Quote prints a value on one line, text in quotes, cut where very long.
+// Quote formats a value on one line, with text in quotes, truncated if very long.
 func Quote(v any) string {
 	const most = 120
 	var s string
@@ -49,7 +49,7 @@ func Quote(v any) string {
 	return printable.Short(s, most)
 }
 
-// Error reports everything that is wrong in a configuration. It is an [ErrMistake].
+// Error reports all mistakes in a configuration. It is an [ErrMistake].
 type Error struct {
 	// Violations holds at least one entry.
 	Violations []Violation
@@ -68,5 +68,5 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Is makes violations mistakes.
+// Is reports whether target is ErrMistake.
 func (e *Error) Is(target error) bool { return target == ErrMistake }

@@ -23,18 +23,18 @@ const (
 	DefaultBackoff  = 100 * time.Millisecond
 )
 
-// maxAttempts is gRPC's limit.
+// maxAttempts is gRPC's limit on attempts.
 const maxAttempts = 5
 
-// Options says how to connect and call; the zero value is plain text with the defaults.
+// Options says how to connect and call. The zero value is plain text with the defaults.
 type Options struct {
 	TLS        *tls.Config       // nil: plain text
 	Token      string            // sent as "authorization: Bearer"; "": none
-	PlainToken bool              // the token may go over plain text (a loopback interface, a proxy that encrypts)
-	MaxMessage int               // bytes of a message either way; 0: 2 GiB
+	PlainToken bool              // allow the token in plain text (for a loopback interface, or a proxy that encrypts)
+	MaxMessage int               // bytes of a message in either direction; 0: 2 GiB
 	Timeout    time.Duration     // of calls whose context has no deadline; 0: DefaultTimeout
-	Attempts   int               // of a call that is answered UNAVAILABLE, 1 to 5; 0: DefaultAttempts
-	Backoff    time.Duration     // before the second attempt; it doubles, up to 20-fold, with jitter; 0: DefaultBackoff
+	Attempts   int               // attempts of a call that fails with UNAVAILABLE, 1 to 5; 0: DefaultAttempts
+	Backoff    time.Duration     // wait before the second attempt; then doubled, up to 20-fold, with jitter; 0: DefaultBackoff
 	Dial       []grpc.DialOption // further ones: interceptors, dialers
 }
 
@@ -118,7 +118,7 @@ func (c *Client) call(ctx context.Context, method string, req, resp any) error {
 	return c.conn.Invoke(ctx, "/tensorflow.serving."+method, req, resp)
 }
 
-// Model says which model is called.
+// Model says which model to call.
 type Model struct {
 	Name      string
 	Version   *int64 // nil: the latest, or the one with Label

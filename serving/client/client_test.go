@@ -174,7 +174,7 @@ func TestMetadataAndStatus(t *testing.T) {
 	}
 }
 
-// Many calls at once, large and small, each with values of its own.
+// Many calls in parallel, large and small, each with its own values.
 func TestManyCalls(t *testing.T) {
 	c := dial(t, server(t), client.Options{})
 	var wg sync.WaitGroup
@@ -206,9 +206,9 @@ func TestCallersKeepTheirSlices(t *testing.T) {
 	short, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
 	x := make([]float32, 1<<20)
-	_, _ = c.Predict(short, client.Model{Name: "m"}, client.Inputs{"x": x}) // in time or not
+	_, _ = c.Predict(short, client.Model{Name: "m"}, client.Inputs{"x": x}) // may or may not be in time
 	for i := range x {
-		x[i] = 1 // under the race detector: nothing reads them any more
+		x[i] = 1 // for the race detector: nothing may still read them
 	}
 }
 
@@ -223,7 +223,7 @@ func failing(n int32, calls *atomic.Int32) grpc.ServerOption {
 }
 
 func TestUnavailableIsTriedAgain(t *testing.T) {
-	big := make([]float32, 1<<20) // beyond what gRPC keeps by default for another attempt
+	big := make([]float32, 1<<20) // more than gRPC keeps by default for another attempt
 	for _, tc := range []struct {
 		attempts, failures int
 		want               codes.Code
@@ -239,7 +239,7 @@ func TestUnavailableIsTriedAgain(t *testing.T) {
 
 func TestTLSAndToken(t *testing.T) {
 	h := httptest.NewUnstartedServer(nil)
-	h.StartTLS() // for its certificate, which is of 127.0.0.1
+	h.StartTLS() // for its certificate for 127.0.0.1
 	defer h.Close()
 	var got atomic.Value
 	addr := server(t, grpc.Creds(credentials.NewServerTLSFromCert(&h.TLS.Certificates[0])), grpc.ChainUnaryInterceptor(

@@ -12,13 +12,13 @@ import (
 // float32, float64, int, int64, string or []byte.
 type Example map[string]any
 
-// Class is what a classification says of one class.
+// Class is the result of a classification for one class.
 type Class struct {
 	Label string
 	Score float32
 }
 
-// Classify classifies examples: the classes of each, in the model's order.
+// Classify classifies examples. It returns the classes of each, in the model's order.
 func (c *Client) Classify(ctx context.Context, m Model, examples ...Example) ([][]Class, error) {
 	in, err := input(examples)
 	if err != nil {

@@ -6,22 +6,22 @@ import (
 	"iter"
 )
 
-// Generation is what a model that writes texts is asked for, such as one that Estimator.ExportGenerator wrote.
+// Generation is a request for text from a model such as one that Estimator.ExportGenerator wrote.
 type Generation struct {
 	Prompt       string
-	MaxNewTokens int     // how many bytes are written
-	Temperature  float32 // of the softmax; 0: always the most likely byte
-	TopK         int     // as many of the most likely bytes may be drawn; 0: all
-	Seed         int64   // the same one gives the same text
-	Part         int     // bytes of a call, below the positions of the model; 0: DefaultPart
+	MaxNewTokens int     // the number of bytes to generate
+	Temperature  float32 // of the softmax; 0: take the most likely byte
+	TopK         int     // draw only from the TopK most likely bytes; 0: from all
+	Seed         int64   // the same seed gives the same text
+	Part         int     // bytes per call, less than the model's positions; 0: DefaultPart
 }
 
-// DefaultPart is how many bytes Generate asks for in a call.
+// DefaultPart is the number of bytes that Generate requests per call.
 const DefaultPart = 16
 
-// Generate streams a text: each call writes a part, with all that is there already for its prompt. Together the parts are the
-// text that one call would give, where the model has positions for it; the text may be longer than that, too. The server keeps nothing between
-// the calls. A model's signature is generate where m names none.
+// Generate streams a text. Each call generates a part, with the text so far as its prompt. Together the parts are the same text as
+// from a single call, if that fits in the model's positions, but the text may also be longer. The server keeps no state between
+// calls. The default signature is generate.
 func (c *Client) Generate(ctx context.Context, m Model, g Generation) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if g.MaxNewTokens < 0 || g.Part < 0 {
@@ -45,7 +45,7 @@ func (c *Client) Generate(ctx context.Context, m Model, g Generation) iter.Seq2[
 	}
 }
 
-// part continues a text by n bytes. All parts are of the version that the first one is of.
+// part continues a text by n bytes. All parts use the same version as the first one.
 func (c *Client) part(ctx context.Context, m *Model, text string, n int, g Generation) (string, error) {
 	p, err := c.Predict(ctx, *m, Inputs{"prompt": []string{text}, "max_new_tokens": []int32{int32(n)}, "temperature": []float32{g.Temperature},
 		"top_k": []int32{int32(g.TopK)}, "seed": []int64{g.Seed}}, "text")

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Metadata says what a version of a model offers.
+// Metadata describes the signatures of a version of a model.
 type Metadata struct {
 	Version    int64
 	Signatures map[string]Signature
@@ -60,7 +60,7 @@ func infos(in map[string]*pb.TensorInfo) map[string]TensorInfo {
 	return out
 }
 
-// VersionStatus says where a version of a model is in its life.
+// VersionStatus is the state of a version of a model.
 type VersionStatus struct {
 	Version int64
 	State   string // "START", "LOADING", "AVAILABLE", "UNLOADING", "END"
@@ -81,7 +81,7 @@ func (c *Client) Status(ctx context.Context, name string) ([]VersionStatus, erro
 	return out, nil
 }
 
-// Ready reports whether a version of a model is available; a model that the server does not know is not.
+// Ready reports whether a version of a model is available. An unknown model is not ready.
 func (c *Client) Ready(ctx context.Context, name string) (bool, error) {
 	versions, err := c.Status(ctx, name)
 	if status.Code(err) == codes.NotFound {

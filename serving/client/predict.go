@@ -9,18 +9,18 @@ import (
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
 
-// Inputs are values by the signature's input names: numbers, bools, strings, slices of them nested as deep as the
-// tensor has dimensions, or a Tensor. A []byte is one string of bytes; a tensor of uint8 is a Tensor.
+// Inputs are values by the signature's input names: numbers, bools, strings, slices of these nested as deep as the
+// tensor has dimensions, or a Tensor. A []byte is one string of bytes; for a tensor of uint8 use a Tensor.
 type Inputs map[string]any
 
-// Prediction is the answer of Predict.
+// Prediction is the result of Predict.
 type Prediction struct {
-	Version   int64 // that answered
+	Version   int64 // the version that was run
 	Signature string
 	Outputs   map[string]Tensor
 }
 
-// Predict runs a model; outputs names the outputs to return; none: all.
+// Predict runs a model. It returns the outputs with the given names; without names, all.
 func (c *Client) Predict(ctx context.Context, m Model, in Inputs, outputs ...string) (*Prediction, error) {
 	req := &apis.PredictRequest{ModelSpec: m.spec(), OutputFilter: outputs, Inputs: make(map[string]*tensor_go_proto.TensorProto, len(in))}
 	for name, v := range in {
@@ -47,7 +47,7 @@ func (c *Client) Predict(ctx context.Context, m Model, in Inputs, outputs ...str
 }
 
 // Output returns an output as a T: a number, bool, string or []byte for a scalar, a slice of these for a vector, a slice
-// of slices for a matrix and so on. It fails where the output is missing or of another type or rank.
+// of slices for a matrix, and so on. It fails if the output is missing or has another type or rank.
 func Output[T any](p *Prediction, name string) (T, error) {
 	var out T
 	t, ok := p.Outputs[name]

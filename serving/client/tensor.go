@@ -12,12 +12,12 @@ import (
 // Tensor is a tensor with its elements in one slice, row-major.
 type Tensor struct {
 	Shape  []int // empty: a scalar
-	Values any   // []float32, []float64, []int8 to []int64, []uint8 to []uint64, []bool, or [][]byte of a tensor of strings
+	Values any   // []float32, []float64, []int8 to []int64, []uint8 to []uint64, []bool, or [][]byte for strings
 }
 
 // encode converts an input: a Tensor or *Tensor; a number, bool, string or []byte (one string of bytes); or slices of
-// these, nested as deep as the tensor has dimensions and of equal lengths. Numbers are copied: a call that was cancelled
-// may still be on its way out when the caller has its slices back.
+// these, of equal lengths, nested as deep as the tensor has dimensions. Numbers are copied, since a cancelled call may
+// still be sent after it has returned to the caller.
 func encode(v any) (*tensor_go_proto.TensorProto, error) {
 	t, err := tensorOf(v)
 	if err != nil {
@@ -65,7 +65,7 @@ func owned(t *tensor.Tensor, err error) (*tensor.Tensor, error) {
 	return t.Clone(), nil
 }
 
-// flat makes a tensor of one slice of elements.
+// flat makes a tensor from one slice of elements.
 func flat(values any, shape []int) (*tensor.Tensor, error) {
 	for _, d := range shape {
 		if d < 0 {
@@ -144,7 +144,7 @@ func flatten(v reflect.Value, shape []int, all *reflect.Value) error {
 	return nil
 }
 
-// decode converts an output; it shares memory with p.
+// decode converts an output. The result shares memory with p.
 func decode(p *tensor_go_proto.TensorProto) (Tensor, error) {
 	t, err := graphdef.ViewTensorProto(p, nil)
 	if err != nil {
@@ -182,7 +182,7 @@ func decode(p *tensor_go_proto.TensorProto) (Tensor, error) {
 	return out, nil
 }
 
-// as fills dst, of rank nested slices, from the elements.
+// as fills dst, slices nested as deep as t's rank, from the elements.
 func (t Tensor) as(dst reflect.Value) error {
 	values := reflect.ValueOf(t.Values)
 	if values.Kind() != reflect.Slice || values.Len() != tensor.NumElements(t.Shape) {

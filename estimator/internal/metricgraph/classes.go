@@ -7,7 +7,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// classTotals gives hits, labels and predictions by class, one after another.
+// classTotals returns hits, labels and predictions by class, concatenated.
 func (e *emission) classTotals() graph.Output {
 	labels, predictions := e.pair()
 	w := e.weightsOf(predictions, e.shape(), 2)
@@ -21,13 +21,13 @@ func (e *emission) classTotals() graph.Output {
 	return e.joinedTotals(by(e.of("Mul", labels, above)), by(labels), by(above))
 }
 
-// binaryTotals is classTotals of labels 0 and 1 and of probabilities.
+// binaryTotals is classTotals for labels 0 and 1 and probabilities.
 func (e *emission) binaryTotals() graph.Output {
 	labels, predictions := e.pair()
 	return e.totals(e.weightsOf(predictions, e.shape(), 2), labels, e.above("GreaterEqual", predictions))
 }
 
-// above gives 1 for the predictions that compare so with the threshold.
+// above returns 1 for the predictions for which the comparison with the threshold holds, else 0.
 func (e *emission) above(compare string, predictions graph.Output) graph.Output {
 	at := e.b.Scalar(e.scope+"threshold", tensor.Float32, float64(e.form.Thresholds[0]))
 	return e.cast(e.compare(compare, e.cast(predictions, tensor.Float32), at), tensor.Float64)
@@ -56,7 +56,7 @@ func (e *emission) f1(sums graph.Output) graph.Output {
 	return e.scoreOf(part(0), part(1), part(2))
 }
 
-// scoreOf is the F score; that of a beta counts labels by its square.
+// scoreOf returns the F score. A beta weighs labels by its square.
 func (e *emission) scoreOf(hits, labels, predictions graph.Output) graph.Output {
 	if square := e.form.Beta * e.form.Beta; square != 0 {
 		return e.of("DivNoNan", e.of("Mul", hits, e.scalar(1+square)), e.of("AddV2", e.of("Mul", labels, e.scalar(square)), predictions))
@@ -95,7 +95,7 @@ func (e *emission) iou(sums graph.Output) graph.Output {
 	return e.of("DivNoNan", e.sum(e.of("DivNoNan", hits, union)), e.sum(valid))
 }
 
-// moments gives the sums of labels, of their squares, of squared errors and of weights, by output.
+// moments returns the sums of labels, squared labels, squared errors and weights, by output.
 func (e *emission) moments() graph.Output {
 	labels, predictions := e.pair()
 	w := e.weightsOf(predictions, e.shape(), 2)
@@ -106,7 +106,7 @@ func (e *emission) moments() graph.Output {
 	return e.reshape(all, 4*n)
 }
 
-// explained gives R2 of moments.
+// explained returns R2 from moments.
 func (e *emission) explained(sums graph.Output) graph.Output {
 	part := e.parts(sums, e.form.Outputs)
 	mean := e.of("RealDiv", part(0), part(3))

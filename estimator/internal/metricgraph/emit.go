@@ -14,18 +14,18 @@ var ErrNone = errors.New("the metric has no form as a graph: metrics.NewFormula 
 
 // Emitted is a metric as nodes of a graph, in the manner of tf.compat.v1.metrics.
 type Emitted struct {
-	// Value is the metric over all batches that Update has folded in, float32 as in
-	// TensorFlow. Update folds a batch in; its value is the metric with that batch.
+	// Value is the metric over all batches that Update has added, float32 as in
+	// TensorFlow. Update adds a batch; its value is the metric including that batch.
 	Value, Update graph.Output
-	// Variable keeps the sums, float64, which are First before the first batch.
+	// Variable holds the sums, float64. Their initial value is First.
 	Variable string
 	First    *tensor.Tensor
 }
 
-// Emit adds the nodes, of TensorFlow's ops, that compute what acc does of the same
-// operands. What acc has seen plays no part. Scope, which ends in a slash, begins the
-// names of nodes and variable. The nodes do not check labels and predictions as
-// acc.Update does. The error wraps ErrNone where acc is not of package metrics.
+// Emit adds nodes of TensorFlow's ops that compute what acc computes from the same
+// operands, ignoring what acc has seen. scope, which ends in a slash, is the prefix of
+// the names of nodes and variable. The nodes do not check labels and predictions as
+// acc.Update does. The error wraps ErrNone if acc is not of package metrics.
 func Emit(b *graph.Builder, scope string, acc metrics.Accumulator, args ...graph.Output) (Emitted, error) {
 	form, ok := metrics.FormOf(acc)
 	if !ok {
@@ -66,7 +66,7 @@ func (e *emission) emit(k kind) (Emitted, error) {
 	return out, b.Err()
 }
 
-// emission adds the nodes of one metric. Types of unknown rank are TensorFlow's to infer.
+// emission adds the nodes of one metric. TensorFlow infers unknown shapes.
 type emission struct {
 	b     *graph.Builder
 	scope string
@@ -74,7 +74,7 @@ type emission struct {
 	form  metrics.Form
 }
 
-// check wants one to three operands of known rank.
+// check checks for one to three numeric operands of known rank.
 func (e *emission) check(n int) error {
 	if n < 1 || n > 3 {
 		return fmt.Errorf("%d operands: expected values, or labels and predictions, and optionally weights", n)
@@ -91,7 +91,7 @@ func (e *emission) floats(sizes ...int) graph.Type {
 	return graph.Type{DType: tensor.Float64, Shape: graph.ShapeOf(sizes...)}
 }
 
-// op adds an op on operands of one type, the first's, whose result has type d.
+// op adds an op whose operands all have the first one's type, and whose result has type d.
 func (e *emission) op(op string, d tensor.DType, attrs graph.Attrs, in ...graph.Output) graph.Output {
 	all := graph.Attrs{}
 	if in[0].Valid() {
@@ -181,7 +181,7 @@ func (e *emission) pack(in ...graph.Output) graph.Output {
 	return e.op("Pack", tensor.Float64, graph.Attrs{"N": int64(len(in)), "axis": int64(0)}, in...)
 }
 
-// joined is the lesser or the greater of two; NaN wins.
+// joined returns the lesser or the greater of x and y; NaN wins.
 func (e *emission) joined(lesser bool, x, y graph.Output) graph.Output {
 	op := "Maximum"
 	if lesser {
@@ -192,7 +192,7 @@ func (e *emission) joined(lesser bool, x, y graph.Output) graph.Output {
 	return e.choose(nan, e.nan(), e.of(op, x, y))
 }
 
-// result is what a signature offers.
+// result returns the output that a signature has.
 func (e *emission) result(name string, x graph.Output) graph.Output {
 	if !x.Valid() {
 		return x

@@ -16,7 +16,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// operands are what a kind of metric is updated with.
+// operands are the arguments of Update for a kind of metric.
 type operands func(r *rand.Rand, n int) []*tensor.Tensor
 
 func tensorOf[T tensor.Element](v []T, shape ...int) *tensor.Tensor {
@@ -179,7 +179,7 @@ func closeTo(got *tensor.Tensor, want metrics.Value) bool {
 	return true
 }
 
-// TestEmit: the nodes of every kind give what its accumulator does, batch for batch, with weights of several shapes and without.
+// TestEmit: the nodes of every kind give the same as its accumulator, batch by batch, with weights of several shapes and without.
 func TestEmit(t *testing.T) {
 	for _, name := range metrics.Names() {
 		if name == "bleu" { // n-grams have no operations
@@ -206,7 +206,7 @@ func TestEmit(t *testing.T) {
 	}
 }
 
-// TestEmitFormula: a formula's nodes give what its accumulator does.
+// TestEmitFormula: a formula's nodes give the same as its accumulator.
 func TestEmitFormula(t *testing.T) {
 	acc, err := metrics.NewFormula("unexplained", func(y, p expr.Expr) []expr.Expr {
 		return []expr.Expr{expr.Number(1), y, y.Square(), y.Sub(p).Square(), expr.WhenLess(y, p, p, y.Neg())}
@@ -261,7 +261,7 @@ func compareEmit(t *testing.T, acc metrics.Accumulator, args operands, weighted 
 	}
 }
 
-// TestEmitNaN: what is not a number stays in a minimum.
+// TestEmitNaN: a NaN stays in a minimum.
 func TestEmitNaN(t *testing.T) {
 	for _, name := range []string{"min", "max"} {
 		acc, _ := metrics.New(name)
@@ -275,10 +275,10 @@ func TestEmitNaN(t *testing.T) {
 	}
 }
 
-// strange is a metric of somebody else's.
+// strange is a metric of another package.
 type strange struct{ metrics.Accumulator }
 
-// TestEmitRefuses names what has no graph, and operands that do not fit.
+// TestEmitRefuses: errors name a metric without a graph, and operands that do not fit.
 func TestEmitRefuses(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})

@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A mean as a variable of two sums, and what updates and reads it.
+// A mean as a variable of two sums, with nodes that update and read it.
 func ExampleEmit() {
 	b := graph.NewBuilder(graph.New())
 	x := b.Placeholder("x", graph.Type{DType: tensor.Float32, Shape: graph.BatchOf()})

@@ -7,19 +7,19 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 )
 
-// The epsilons of package metrics: what keeps probabilities away from 0 and 1, and what the
-// methods of tf.compat.v1.metrics.auc add to ratios.
+// The epsilons of package metrics: one keeps probabilities away from 0 and 1, the methods of
+// tf.compat.v1.metrics.auc add the other to ratios.
 const (
 	clipEpsilon  = 1e-7
 	ratioEpsilon = 1e-6
 )
 
-// kind is how metrics of some names become nodes.
+// kind says how some metrics become nodes.
 type kind struct {
 	sums  func(metrics.Form) int
-	first float64                                           // of every sum: 0 of sums, infinite of extremes
+	first float64                                           // initial value of every sum: 0, or infinite for extremes
 	batch func(e *emission) graph.Output                    // the sums of one batch, [sums]
-	value func(e *emission, sums graph.Output) graph.Output // the metric of sums
+	value func(e *emission, sums graph.Output) graph.Output // the metric, from the sums
 }
 
 // kinds are the kinds by the names of metrics.
@@ -61,7 +61,7 @@ var kinds = map[string]kind{
 	"auc_precision_recall":            histogramOf((*emission).auc),
 }
 
-// kindOf is the kind of a form.
+// kindOf returns the kind of a form.
 func kindOf(f metrics.Form) kind {
 	if f.Formula != nil {
 		return kind{sums: terms, batch: (*emission).terms, value: (*emission).formula}
@@ -69,7 +69,7 @@ func kindOf(f metrics.Form) kind {
 	if k, ok := kinds[f.Name]; ok {
 		return k
 	}
-	return histogramOf((*emission).atThresholds) // the names of shares
+	return histogramOf((*emission).atThresholds) // the metrics in shares
 }
 
 func two(metrics.Form) int              { return 2 }

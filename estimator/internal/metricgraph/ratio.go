@@ -7,8 +7,8 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// weightsOf gives a vector of the weights of x, the elements of a tensor of that shape:
-// the operand behind the first so many, broadcast as newWeighting does, or ones.
+// weightsOf returns a vector of the weights of x, the elements of a tensor of that shape.
+// Weights are the operand after the first operands ones, broadcast as by newWeighting; without it, ones.
 func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) graph.Output {
 	ones := e.of("OnesLike", x)
 	if len(e.args) <= operands {
@@ -37,7 +37,7 @@ func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) gr
 	return e.reshape(e.of("Mul", e.reshape(w, sizes...), like), -1)
 }
 
-// sizesOf gives the target that reshapes a vector to a shape in which only the first size is unknown.
+// sizesOf returns the argument that reshapes a vector to a shape in which only the first size is unknown.
 func (e *emission) sizesOf(shape graph.Shape) graph.Output {
 	sizes := make([]int, shape.Rank())
 	for i, d := range shape.Dims {
@@ -82,12 +82,12 @@ func (e *emission) accuracyBaseline(sums graph.Output) graph.Output {
 	return e.of("DivNoNan", e.of("Maximum", ones, e.of("Sub", all, ones)), all)
 }
 
-// equal gives the sums of a share of elements that are equal.
+// equal returns the sums for the share of equal elements.
 func (e *emission) equal(x, y graph.Output) graph.Output {
 	return e.ratio(e.cast(e.compare("Equal", x, y), tensor.Float64), e.shape(), 2)
 }
 
-// cosine gives the sums of a mean of cosines of vectors in the last dimension.
+// cosine returns the sums for a mean of the cosines of vectors in the last dimension.
 func (e *emission) cosine() graph.Output {
 	labels, predictions := e.pair()
 	dims := e.shape().Dims
@@ -104,7 +104,7 @@ func (e *emission) cosine() graph.Output {
 	return e.ratio(e.of("Mul", product, e.of("Mul", e.overLength(labels), e.overLength(predictions))), graph.Shape{Dims: dims}, 2)
 }
 
-// overLength gives 1 divided by the length of each row, which is taken for at least that of tf.math.l2_normalize.
+// overLength returns 1/length for each row. As in tf.math.l2_normalize, the length is bounded below.
 func (e *emission) overLength(x graph.Output) graph.Output {
 	square := e.over("Sum", e.of("Mul", x, x), 1)
 	return e.of("Rsqrt", e.of("Maximum", square, e.scalar(1e-12)))
@@ -118,7 +118,7 @@ func (e *emission) binaryAccuracy() graph.Output {
 	return e.equal(labels, e.cast(above, tensor.Float64))
 }
 
-// meanError gives the sums of a mean of what loss makes of labels and predictions.
+// meanError returns the sums for the mean of a loss of labels and predictions.
 func meanError(loss func(e *emission, labels, predictions graph.Output) graph.Output) func(e *emission) graph.Output {
 	return func(e *emission) graph.Output {
 		labels, predictions := e.pair()
@@ -143,7 +143,7 @@ func (e *emission) expOfMean(sums graph.Output) graph.Output { return e.of("Exp"
 
 func (e *emission) rootOfMean(sums graph.Output) graph.Output { return e.of("Sqrt", e.mean(sums)) }
 
-// clip is the function of that name on nodes.
+// clip is metrics' function of that name, on nodes.
 func (e *emission) clip(p graph.Output) graph.Output {
 	return e.of("Minimum", e.of("Maximum", p, e.scalar(clipEpsilon)), e.scalar(1-clipEpsilon))
 }
@@ -155,7 +155,7 @@ func (e *emission) binaryCrossentropy(label, prediction graph.Output) graph.Outp
 	return e.of("Neg", e.of("AddV2", yes, no))
 }
 
-// scored gives class ids [N] and scores [N, classes], and the shape of the examples.
+// scored returns class ids [N], scores [N, classes], and the shape of the examples.
 func (e *emission) scored(d tensor.DType) (labels, scores graph.Output, examples graph.Shape) {
 	if len(e.args) < 2 || e.args[1].Shape().Rank() < 2 || !e.args[1].Shape().Dims[e.args[1].Shape().Rank()-1].Static() {
 		e.b.Fail(errScores)
@@ -166,7 +166,7 @@ func (e *emission) scored(d tensor.DType) (labels, scores graph.Output, examples
 	return e.flat(e.args[0], tensor.Int64), e.reshape(e.cast(e.args[1], d), -1, dims[last].Const), graph.Shape{Dims: dims[:last]}
 }
 
-// crossEntropy takes the logarithms of clipped probabilities for logits: their softmax normalises them.
+// crossEntropy uses the logarithms of clipped probabilities as logits, since softmax normalises them.
 func (e *emission) crossEntropy() graph.Output {
 	labels, scores, examples := e.scored(tensor.Float64)
 	if !e.form.FromLogits {
@@ -202,7 +202,7 @@ func (e *emission) topK() graph.Output {
 
 func (e *emission) nan() graph.Output { return e.scalar(math.NaN()) }
 
-// extreme gives the extreme, from none on, of the values that have a weight, and 0 where there are such.
+// extreme returns the extreme of first and the values that have a weight, and 0 if there are such values.
 func (e *emission) extreme(first float64) graph.Output {
 	values := e.flat(e.args[0], tensor.Float64)
 	counts := e.compare("NotEqual", e.weightsOf(values, e.args[0].Shape(), 1), e.scalar(0))
@@ -227,7 +227,7 @@ func (e *emission) classCounts() graph.Output {
 	return e.counted(e.weightsOf(predictions, e.shape(), 2), pairs, e.form.Classes*e.form.Classes)
 }
 
-// counted sums weights by number of a bucket.
+// counted sums weights by bucket.
 func (e *emission) counted(weights, buckets graph.Output, n int) graph.Output {
 	return e.b.Op("UnsortedSegmentSum", e.scope+"UnsortedSegmentSum", e.floats(n), graph.Attrs{"T": tensor.Float64, "Tindices": buckets.DType(), "Tnumsegments": tensor.Int32},
 		weights, buckets, e.b.Scalar(e.scope+"n", tensor.Int32, float64(n)))

@@ -16,7 +16,7 @@ var (
 	errWeights = errors.New("weights: expected one per example or a shape that broadcasts to that of predictions")
 )
 
-// histogram counts, for each label, the predictions that are above as many thresholds.
+// histogram counts, for each label, the predictions by the number of thresholds that they exceed.
 func (e *emission) histogram() graph.Output {
 	labels, predictions := e.pair()
 	n := len(e.form.Thresholds)
@@ -33,7 +33,7 @@ func (e *emission) histogram() graph.Output {
 	return e.counted(e.weightsOf(predictions, e.shape(), 2), bucket, 2*(n+1))
 }
 
-// matrices is the confusion at each threshold, as vectors.
+// matrices has the confusion matrices at all thresholds, as vectors.
 type matrices struct{ tp, fp, tn, fn graph.Output }
 
 func (e *emission) matrices(sums graph.Output) matrices {
@@ -45,7 +45,7 @@ func (e *emission) matrices(sums graph.Output) matrices {
 	return matrices{fn: cumulated(0, false), tp: cumulated(1, true), tn: cumulated(n+1, false), fp: cumulated(n+2, true)}
 }
 
-// shares are the ratios and counts by the names that metrics have of them.
+// shares has the ratios and counts, by the names of their metrics.
 var shares = map[string]func(e *emission, c matrices) graph.Output{
 	"precision":   func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fp) },
 	"recall":      func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
@@ -66,7 +66,7 @@ func (e *emission) share(part, rest graph.Output) graph.Output {
 	return e.of("DivNoNan", part, e.of("AddV2", part, rest))
 }
 
-// harmonic is the mean of that name of precision and recall.
+// harmonic returns the harmonic mean of precision and recall.
 func (e *emission) harmonic(c matrices) graph.Output {
 	return e.share(c.tp, e.of("Mul", e.scalar(0.5), e.of("AddV2", c.fp, c.fn)))
 }
@@ -102,7 +102,7 @@ func (e *emission) auc(sums graph.Output) graph.Output {
 	return e.sum(e.of("Mul", width, e.heights(e.slice(y, 0, n), e.slice(y, 1, n))))
 }
 
-// points is point at all thresholds.
+// points is metrics' point, at all thresholds.
 func (e *emission) points(c matrices) (x, y graph.Output) {
 	if e.form.Summation == metrics.Interpolation {
 		return e.share(c.fp, c.tn), e.share(c.tp, c.fn)
@@ -116,7 +116,7 @@ func (e *emission) points(c matrices) (x, y graph.Output) {
 	return recall, e.of("RealDiv", tp, e.of("AddV2", tp, c.fp))
 }
 
-// heights is height between all points.
+// heights is metrics' height, between all points.
 func (e *emission) heights(y0, y1 graph.Output) graph.Output {
 	switch e.form.Summation {
 	case metrics.Minoring:
@@ -127,7 +127,7 @@ func (e *emission) heights(y0, y1 graph.Output) graph.Output {
 	return e.of("Mul", e.of("AddV2", y0, y1), e.scalar(0.5))
 }
 
-// interpolatedPR is the function of that name on vectors.
+// interpolatedPR is metrics' function of that name, on vectors.
 func (e *emission) interpolatedPR(a, b matrices) graph.Output {
 	zero := e.scalar(0)
 	dtp := e.of("Sub", a.tp, b.tp)

@@ -1,4 +1,4 @@
-// Package saved carries the state of a strategy to checkpoints and back: variables
-// with the optimizer's state, whole or in parts, the positions of inputs, and what
-// else its owner keeps there as strings under names of its own.
+// Package saved writes the state of a strategy to checkpoints and restores it:
+// variables with the optimizer's state, whole or in parts, the positions of inputs, and
+// further strings that the strategy's owner stores under its own names.
 package saved

@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// A strategy's variables go to a checkpoint and come back; one that is not there is named.
+// A strategy's variables are written to a checkpoint and restored; a missing one is named.
 func Example() {
 	if err := example(context.Background()); err != nil {
 		fmt.Println(err)

@@ -9,15 +9,15 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// What a checkpoint holds besides variables, as scalar strings.
+// What a checkpoint has in addition to variables, as scalar strings.
 const (
-	// PrivatePrefix begins the names of all of them.
+	// PrivatePrefix is the prefix of all these names.
 	PrivatePrefix = "goestimator/"
 	// SeedKey is the name of the model's seed, decimal.
 	SeedKey = PrivatePrefix + "seed"
-	// WorkersKey is the name of how many workers an elastic training began with, decimal.
+	// WorkersKey is the name of the number of workers with which an elastic training began, decimal.
 	WorkersKey = PrivatePrefix + "elastic_workers"
-	// AveragesKey is the name of what names of averages of weights end with, separated by commas, in a checkpoint that has some.
+	// AveragesKey is the name of a comma-separated list of the suffixes of averages' names, in a checkpoint with averages of weights.
 	AveragesKey   = PrivatePrefix + "averages"
 	inputStateKey = PrivatePrefix + "input_state/"
 )
@@ -44,7 +44,7 @@ func Positions(r *checkpoint.Reader) (map[int][]byte, error) {
 	return positions, nil
 }
 
-// Workers returns how many workers an elastic training began with, 0 where the checkpoint is of another training.
+// Workers returns the number of workers with which an elastic training began, 0 for a checkpoint of other training.
 func Workers(r *checkpoint.Reader) (int, error) {
 	text, ok, err := String(r, WorkersKey)
 	if err != nil || !ok {
@@ -57,7 +57,7 @@ func Workers(r *checkpoint.Reader) (int, error) {
 	return n, nil
 }
 
-// String reads a scalar string, false where there is none of that name.
+// String reads a scalar string, false if there is none of that name.
 func String(r *checkpoint.Reader, name string) ([]byte, bool, error) {
 	if _, ok := r.Lookup(name); !ok {
 		return nil, false, nil

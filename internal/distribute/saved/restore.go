@@ -14,12 +14,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Restore sets all variables of a strategy from a checkpoint, which stays open until
-// the strategy is synchronized. Where one is missing there or has another type or
-// shape, nothing is set and the problems are returned, one for each variable. The
-// train ops are those that made the variables: they know by which other names a checkpoint may have some.
+// Restore sets all variables of a strategy from a checkpoint, which must stay open until
+// the strategy is synchronized. If a variable is missing there, or has another type or
+// shape, nothing is set and the problems are returned, one for each variable. The train
+// ops that made the variables know the other names that a checkpoint may have for some.
 func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.TrainOp) (problems []string, err error) {
-	averaged := map[string]string{} // variables by their averages
+	averaged := map[string]string{} // variable of each average
 	for _, op := range ops {
 		for v, average := range update.Averages(op) {
 			averaged[average] = v
@@ -28,14 +28,14 @@ func Restore(r *checkpoint.Reader, s distribute.Strategy, ops ...*optimizers.Tra
 	return restore(r, s, s.Variables().Names(), func(name string) string {
 		_, there := r.Lookup(name)
 		if v := averaged[name]; v != "" && !there {
-			return v // averaging begins with this training
+			return v // averaging starts with this training
 		}
 		return storedName(r, name, ops)
 	})
 }
 
 // RestoreAverages is Restore for evaluation, prediction or export: a variable takes its
-// average where the checkpoint has one.
+// average if the checkpoint has one.
 func RestoreAverages(r *checkpoint.Reader, s distribute.Strategy) (problems []string, err error) {
 	a, err := OpenAverages(r)
 	if err != nil {
@@ -44,13 +44,13 @@ func RestoreAverages(r *checkpoint.Reader, s distribute.Strategy) (problems []st
 	return restore(r, s, s.Variables().Names(), a.Name)
 }
 
-// RestoreThese is Restore of these variables alone, from a checkpoint of the same training.
+// RestoreThese is Restore for only these variables, from a checkpoint of the same training.
 func RestoreThese(r *checkpoint.Reader, s distribute.Strategy, names []string) (problems []string, err error) {
 	return restore(r, s, names, func(name string) string { return name })
 }
 
-// LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: weights of a part that the model no longer has.
-// Slots of other variables and counts are not among them.
+// LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: weights of parts that the model does not
+// have. They do not include slots of other variables and counters.
 func LeftOut(r *checkpoint.Reader, s distribute.Strategy) []string {
 	vars := s.Variables()
 	return slices.DeleteFunc(r.Names(), func(name string) bool {
@@ -60,7 +60,7 @@ func LeftOut(r *checkpoint.Reader, s distribute.Strategy) []string {
 	})
 }
 
-// isSlot reports whether the name is another variable's and a part behind it.
+// isSlot reports whether the name is another variable's with a suffix.
 func isSlot(r *checkpoint.Reader, name string) bool {
 	for i := range name {
 		if _, there := r.Lookup(name[:i]); there && name[i] == '/' {
@@ -70,7 +70,7 @@ func isSlot(r *checkpoint.Reader, name string) bool {
 	return false
 }
 
-// Averages are what a checkpoint has of averages of weights.
+// Averages are the averages of weights in a checkpoint.
 type Averages struct {
 	of    *checkpoint.Reader
 	slots []string
@@ -88,7 +88,7 @@ func OpenAverages(r *checkpoint.Reader) (Averages, error) {
 // None reports whether the checkpoint has no averages.
 func (a Averages) None() bool { return len(a.slots) == 0 }
 
-// Name is the name of the variable's average, or the variable's where there is none.
+// Name returns the name of the variable's average, or the variable's own without one.
 func (a Averages) Name(variable string) string {
 	for _, slot := range a.slots {
 		if _, ok := a.of.Lookup(variable + "/" + slot); ok {
@@ -98,7 +98,7 @@ func (a Averages) Name(variable string) string {
 	return variable
 }
 
-// restore sets variables from what the checkpoint has under their stored names.
+// restore sets variables to the values under their stored names in the checkpoint.
 func restore(r *checkpoint.Reader, s distribute.Strategy, names []string, stored func(name string) string) (problems []string, err error) {
 	vars := s.Variables()
 	values := map[string]distribute.Fill{}
@@ -107,7 +107,7 @@ func restore(r *checkpoint.Reader, s distribute.Strategy, names []string, stored
 		want, _ := vars.Type(name)
 		from := stored(name)
 		if _, there := r.Lookup(from); !there && strings.HasPrefix(name, PrivatePrefix) {
-			continue // the owner's, who may have it otherwise
+			continue // belongs to the owner, who may have it in another form
 		}
 		if problem := Problem(r, name, from, want); problem != "" {
 			problems = append(problems, problem)
@@ -117,7 +117,7 @@ func restore(r *checkpoint.Reader, s distribute.Strategy, names []string, stored
 			values[name] = func(dst *tensor.Tensor, first int) error { return readRows(r, from, dst, first) }
 			continue
 		}
-		// Read before any is set, so that a damaged one leaves all as they were.
+		// Read before any variable is set, so that damage changes none.
 		t, err := r.Tensor(from)
 		if err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func restore(r *checkpoint.Reader, s distribute.Strategy, names []string, stored
 	return nil, nil
 }
 
-// Problem says why a checkpoint has no variable of that type under the stored name; "" where it has.
+// Problem says why a checkpoint has no variable of that type under the stored name; "" if it has.
 func Problem(r *checkpoint.Reader, name, stored string, want graph.Type) string {
 	have, ok := r.Lookup(stored)
 	switch shape := want.Shape.At(0); {
@@ -147,8 +147,8 @@ func Problem(r *checkpoint.Reader, name, stored string, want graph.Type) string 
 	return ""
 }
 
-// storedName is the name of a variable's value in a checkpoint: its own, but for
-// a count of updates that tf.estimator has no variable for beside the global step.
+// storedName returns the name of a variable's value in a checkpoint: its own, except for a
+// counter of updates for which tf.estimator uses the global step.
 func storedName(r *checkpoint.Reader, name string, ops []*optimizers.TrainOp) string {
 	if _, ok := r.Lookup(name); ok || !slices.ContainsFunc(ops, func(op *optimizers.TrainOp) bool { return update.Iterations(op, name) }) {
 		return name

@@ -12,9 +12,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Extra is what a checkpoint holds besides a strategy's snapshot.
+// Extra is what a checkpoint has in addition to a strategy's snapshot.
 type Extra struct {
-	Strings  map[string][]byte // scalars by name, the positions of inputs too
+	Strings  map[string][]byte // scalars by name, including the positions of inputs
 	TrainOps []*optimizers.TrainOp
 }
 
@@ -35,7 +35,7 @@ func Write(ctx context.Context, to *checkpoint.Saver, snap *distribute.Snapshot,
 	return to.Save(ctx, checkpoint.Snapshot{Step: snap.Step, Tensors: tensors, Parts: partsOf(snap)})
 }
 
-// partsOf reads the pieces of variables one after the other as they are written.
+// partsOf reads the pieces of variables one by one as they are written.
 func partsOf(snap *distribute.Snapshot) iter.Seq2[checkpoint.Part, error] {
 	if len(snap.Parts) == 0 {
 		return nil

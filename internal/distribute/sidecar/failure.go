@@ -9,8 +9,8 @@ import (
 	"github.com/goestimator/goestimator/internal/platform/atomicfile"
 )
 
-// UntilFailure returns a context that ends when model_dir says that the chief has failed since
-// that time; its cause is then a *distribute.EndError.
+// UntilFailure returns a context that ends when model_dir says that the chief has failed after
+// since. Its cause is then a *distribute.EndError.
 func UntilFailure(ctx context.Context, dir string, since time.Time) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	look := func() (distribute.End, bool) {

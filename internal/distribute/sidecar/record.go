@@ -11,7 +11,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Dir is the folder of the events of evaluations of that name in a model_dir, "" for the unnamed one.
+// Dir returns the folder in model_dir for the events of evaluations of that name, "" for the unnamed one.
 func Dir(modelDir, name string) string {
 	if name == "" {
 		return filepath.Join(modelDir, "eval")
@@ -19,8 +19,8 @@ func Dir(modelDir, name string) string {
 	return filepath.Join(modelDir, "eval_"+name)
 }
 
-// Record appends an evaluation to events: its scalars, other metrics as tensors, and
-// the checkpoint's path. They are on disk when it returns.
+// Record appends an evaluation to events: scalars, other metrics as tensors, and the
+// checkpoint's path. When it returns, they are on disk.
 func Record(w summary.Writer, step int64, metrics map[string]*tensor.Tensor, checkpoint string) error {
 	var values []*summary.Value
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
@@ -39,7 +39,7 @@ func Record(w summary.Writer, step int64, metrics map[string]*tensor.Tensor, che
 	return errors.Join(w.Values(step, values...), w.Flush())
 }
 
-// LastEvaluated is the step of the last evaluation in a folder of events, -1 for none.
+// LastEvaluated returns the step of the last evaluation in a folder of events, -1 for none.
 func LastEvaluated(dir string) int64 {
 	all, err := summary.ReadScalars(dir)
 	if err != nil || len(all) == 0 {

@@ -15,21 +15,21 @@ import (
 
 // Evaluator evaluates checkpoints for a Watch.
 type Evaluator interface {
-	// Evaluate evaluates the newest checkpoint that can be read, and returns its step; final
-	// says that no other is expected. Where it is not there any more the error wraps checkpoint.ErrNone.
+	// Evaluate evaluates the newest readable checkpoint and returns its step. final says that no
+	// other one is expected. If the checkpoint was deleted, the error wraps checkpoint.ErrNone.
 	Evaluate(ctx context.Context, final bool) (step int64, err error)
-	// Again is called in place of Evaluate where the newest checkpoint was evaluated before.
+	// Again is called in place of Evaluate if the newest checkpoint was already evaluated.
 	Again(ctx context.Context, prefix string, final bool) error
 }
 
 // Watch says which checkpoints are evaluated, and until when.
 type Watch struct {
 	Dir        string        // model_dir
-	LastStep   int64         // the end of training; 0: as the chief says
-	Most       int           // of evaluations; 0: no limit
+	LastStep   int64         // the last step of training; 0: the chief says when training ends
+	Most       int           // the most evaluations; 0: no limit
 	StartDelay time.Duration // before the first look
-	Throttle   time.Duration // between the beginnings of two evaluations, at least
-	Poll       time.Duration // between two looks at model_dir, at most; 0: a second
+	Throttle   time.Duration // least time between the starts of two evaluations
+	Poll       time.Duration // most time between two looks at model_dir; 0: a second
 	Evaluated  int64         // step of an earlier evaluation, -1 for none
 	Log        *slog.Logger
 }
@@ -37,11 +37,11 @@ type Watch struct {
 // Outcome says what was evaluated last.
 type Outcome struct {
 	Step   int64  // -1 for none
-	Reason string // of the end of training, as the chief wrote it
+	Reason string // why training ended, as the chief wrote
 }
 
-// Run evaluates each newest checkpoint until training is over. Checkpoints that are replaced meanwhile
-// are left out. Where none can be read it waits for another one.
+// Run evaluates each newest checkpoint until training is over. It skips checkpoints that are replaced
+// during an evaluation. If none can be read, it waits for another one.
 func (w Watch) Run(ctx context.Context, e Evaluator) (Outcome, error) {
 	w.Poll = cmp.Or(w.Poll, time.Second)
 	if w.StartDelay > 0 {
@@ -63,13 +63,13 @@ func (w Watch) Run(ctx context.Context, e Evaluator) (Outcome, error) {
 	}
 }
 
-// run is a Watch that runs.
+// run is a running Watch.
 type run struct {
 	Watch
 	evaluator Evaluator
 	out       Outcome
 	count     int
-	unread    bool          // no checkpoint can be read, which was reported
+	unread    bool          // it was reported that no checkpoint can be read
 	absent    *waiting.Wait // for the first checkpoint; nil: there is one
 }
 
@@ -88,8 +88,8 @@ func (r *run) turn(ctx context.Context) (over bool, err error) {
 	if err := c.Close(); err != nil {
 		return false, err
 	}
-	// Nothing comes after the end, though the last checkpoint may be damaged or never
-	// have been written. But the last step may have been raised since.
+	// After the end there are no more checkpoints, even if the last one is damaged or was
+	// never written. But the last step may have been raised since.
 	raised := state.Finished != nil && state.Finished.Reason == checkpoint.ReasonMaxSteps && state.Finished.GlobalStep < r.LastStep
 	over = state.Finished != nil && !raised || r.LastStep > 0 && step >= r.LastStep
 	if state.Finished != nil {
@@ -111,7 +111,7 @@ func (r *run) turn(ctx context.Context) (over bool, err error) {
 	return over || last, nil
 }
 
-// missing passes an error of opening a checkpoint, unless another one may come.
+// missing returns an error of opening a checkpoint, unless another one may come.
 func (r *run) missing(err error, over bool) error {
 	switch damaged := new(checkpoint.UnloadableError); {
 	case errors.Is(err, checkpoint.ErrNone):
@@ -131,7 +131,7 @@ func (r *run) missing(err error, over bool) error {
 	return err
 }
 
-// wait waits between two looks; the end of training cuts it short.
+// wait waits between two looks, or until training ends.
 func (r *run) wait(ctx context.Context, d time.Duration) error {
 	until := time.Now().Add(max(d, r.Poll))
 	for time.Now().Before(until) {

@@ -18,12 +18,12 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// scripted is a training, which goes on as checkpoints are evaluated.
+// scripted is a training that advances as checkpoints are evaluated.
 type scripted struct {
 	t      *testing.T
 	dir    string
 	saver  *checkpoint.Saver
-	steps  []int64 // that were evaluated
+	steps  []int64 // the evaluated steps
 	finals []bool
 	again  []bool
 	vanish bool // the next checkpoint is deleted before it is read
@@ -93,7 +93,7 @@ func (x *scripted) watch(change func(*Watch)) (Outcome, error) {
 	return w.Run(ctx, x)
 }
 
-// expect compares what was evaluated; the last evaluation alone is final.
+// expect compares the evaluated steps; only the last evaluation is final.
 func (x *scripted) expect(steps ...int64) {
 	x.t.Helper()
 	if !slices.Equal(x.steps, steps) {
@@ -152,7 +152,7 @@ func TestLimits(t *testing.T) {
 	x.expect()
 }
 
-// TestRaised: the end of a training to fewer steps is not the end.
+// TestRaised: the end of an earlier training to fewer steps does not count.
 func TestRaised(t *testing.T) {
 	x := newScripted(t)
 	x.save(3)
@@ -168,7 +168,7 @@ func TestRaised(t *testing.T) {
 	x.expect(3, 6)
 }
 
-// TestDamagedAndDeleted: a checkpoint that was half written, or is deleted before it is read, is passed over.
+// TestDamagedAndDeleted: a checkpoint that was half written, or is deleted before it is read, is skipped.
 func TestDamagedAndDeleted(t *testing.T) {
 	x := newScripted(t)
 	prefix := x.save(1)
@@ -184,7 +184,7 @@ func TestDamagedAndDeleted(t *testing.T) {
 	x.vanish = true
 	x.then = func(step int64) { x.finish(step, "closed") }
 	if _, err := x.watch(func(w *Watch) {
-		w.Log = slog.New(&onRecord{func(slog.Record) { // what is wrong is logged once
+		w.Log = slog.New(&onRecord{func(slog.Record) { // the problem is logged once
 			if looked++; looked == 1 {
 				x.save(2)
 			}
@@ -206,7 +206,7 @@ func TestDamagedAndDeleted(t *testing.T) {
 	}
 }
 
-// onRecord calls a function with what is logged.
+// onRecord calls a function with each log record.
 type onRecord struct{ f func(slog.Record) }
 
 func (h *onRecord) Enabled(context.Context, slog.Level) bool { return true }
@@ -217,7 +217,7 @@ func (h *onRecord) Handle(_ context.Context, r slog.Record) error {
 func (h *onRecord) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h *onRecord) WithGroup(string) slog.Handler      { return h }
 
-// TestEndsByItsContext: the end of ctx, or a failure of the chief, ends it.
+// TestEndsByItsContext: the end of ctx, or a failure of the chief, ends the watch.
 func TestEndsByItsContext(t *testing.T) {
 	x := newScripted(t)
 	x.save(1)
@@ -241,7 +241,7 @@ func TestEndsByItsContext(t *testing.T) {
 	}
 }
 
-// TestRecord: scalars and tensors are events, and the step is found again.
+// TestRecord: scalars and tensors become events, and the step is found again.
 func TestRecord(t *testing.T) {
 	dir := Dir(t.TempDir(), "night")
 	if filepath.Base(dir) != "eval_night" || LastEvaluated(dir) != -1 {

@@ -1,8 +1,8 @@
-// Package trace makes graphs of what functions build: it runs a function at two
-// batch sizes, translates the nodes that were asked for, and unifies both graphs
-// into one whose batch is symbolic.
+// Package trace makes graphs from functions: it runs a function at two batch sizes,
+// translates the requested nodes, and unifies the two graphs into one with a symbolic
+// batch.
 //
-// A Tracing is one building. Its owner adds the roots that it needs, each with the
-// place that its output goes to, and lowers them; Unify then moves the places of one
-// Tracing to the graph of both.
+// A Tracing is one build. Its owner adds the roots that it needs, each with a pointer to
+// where its output is stored, and lowers them. Unify then sets these outputs of one
+// Tracing to outputs of the unified graph.
 package trace

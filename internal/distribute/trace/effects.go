@@ -12,7 +12,7 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Effects are what a training step changes variables by.
+// Effects are the values by which a training step changes variables.
 type Effects struct {
 	Gradients []*lower.Value // in the order of the TrainOp's groups and their variables
 	Args      []graph.Output // of the step function
@@ -42,12 +42,12 @@ func (t *Tracing) Effects(b *models.Builder, op *optimizers.TrainOp) Effects {
 	return e
 }
 
-// Program adds what an update needs to what is computed.
+// Program adds the data for an update to a program.
 func (e Effects) Program(p distribute.Program, op *optimizers.TrainOp) distribute.TrainProgram {
 	return distribute.TrainProgram{Program: p, Train: op, Args: e.Args, Updates: e.Updates, Gradients: e.Values()}
 }
 
-// Guarded adds to a step's changes its loss, for an update that is left out where the loss is not finite.
+// Guarded adds the loss to what guards an update: the update is skipped if the loss is not finite.
 func Guarded(t distribute.TrainProgram) distribute.TrainProgram {
 	if t.Train.SkipNonFinite > 0 && t.Loss.Valid() {
 		loss := graph.NewBuilder(t.Graph).Cast(update.FiniteLoss+"/Cast", t.Loss, tensor.Float32)
@@ -56,7 +56,7 @@ func Guarded(t distribute.TrainProgram) distribute.TrainProgram {
 	return t
 }
 
-// Values are the gradients of a graph that was lowered.
+// Values returns the gradients of a graph that was lowered.
 func (e Effects) Values() []lower.Value {
 	all := make([]lower.Value, len(e.Gradients))
 	for i, g := range e.Gradients {

@@ -9,16 +9,16 @@ import (
 	"github.com/goestimator/goestimator/internal/compiler/ops"
 )
 
-// blocks are the ops that gradients compute again (ADR 42), with the numbers of their blocks.
+// blocks has the ops that are recomputed for gradients (ADR 42), with the numbers of their blocks.
 type blocks struct {
 	ops   map[string]int // by the name of the model's op
 	nodes map[string]int // by the name of the node that it became
 }
 
-// recomputed is an attribute of copies. Without it they would be merged with what they are copies of.
+// recomputed is an attribute of copies. Without it they would be merged with the originals.
 const recomputed = "_recomputed"
 
-// add notes the nodes that an op became.
+// add records the nodes that an op became.
 func (b blocks) add(op string, nodes []*graph.Node) {
 	if block := b.ops[op]; block > 0 {
 		for _, n := range nodes {
@@ -27,8 +27,8 @@ func (b blocks) add(op string, nodes []*graph.Node) {
 	}
 }
 
-// recompute returns g with copies of the blocks' values that only gradients read, in an order of nodes in which a block is
-// copied right before its gradients, and these are complete before another block is copied. It changes g.
+// recompute returns g with copies of the blocks' values, which only gradients read. In the order of its nodes, a block's
+// copies come right before its gradients, which are complete before another block is copied. It changes g.
 func (b blocks) recompute(g *graph.Graph) (*graph.Graph, error) {
 	if len(b.nodes) == 0 {
 		return g, nil
@@ -67,12 +67,12 @@ func gradientOf(n *graph.Node) string {
 type copier struct {
 	graph   *graph.Graph
 	blocks  blocks
-	kept    map[graph.Output]bool       // what blocks hand on
-	copies  map[*graph.Node]*graph.Node // by what they are copies of
+	kept    map[graph.Output]bool       // outputs of blocks
+	copies  map[*graph.Node]*graph.Node // copies by original
 	blockOf map[*graph.Node]int         // of copies
 }
 
-// keep finds what nodes outside of a block read, gradients aside.
+// keep finds the values of blocks that nodes outside, except gradients, read.
 func (c *copier) keep() {
 	for _, n := range c.graph.Nodes() {
 		if isGradient(n) {
@@ -86,20 +86,20 @@ func (c *copier) keep() {
 	}
 }
 
-// again reports whether an output is a value of a block that is computed again.
+// again reports whether an output is a value of a block that is recomputed.
 func (c *copier) again(o graph.Output, block int) bool {
 	n := o.Node
 	if block == 0 || c.blocks.nodes[n.Name] != block || c.kept[o] || n.Op == "Const" {
 		return false
 	}
 	if len(n.Inputs) > 0 && n.Inputs[0].Node.Op == "ReadVariableOp" && n.Op == "GatherV2" {
-		return false // rows of a table, which may lie in another task
+		return false // rows of a table, which may be on another task
 	}
 	d := ops.Find(n.Op)
 	return d != nil && (d.State == ops.Pure || d.State == ops.Random)
 }
 
-// copy returns the copy of a node, which reads copies of what its block computes again.
+// copy returns the copy of a node. The copy reads copies of what its block recomputes.
 func (c *copier) copy(n *graph.Node) *graph.Node {
 	if y := c.copies[n]; y != nil {
 		return y
@@ -137,14 +137,14 @@ func (c *copier) ordered() (*graph.Graph, error) {
 	return o.graph, o.err
 }
 
-// ordering adds nodes to a graph, each after what it needs.
+// ordering adds nodes to a graph, each after the nodes that it needs.
 type ordering struct {
 	graph     *graph.Graph
 	blockOf   map[*graph.Node]int
-	gradients map[int][]*graph.Node // of the blocks' ops
-	begun     []int                 // blocks that are being computed again
+	gradients map[int][]*graph.Node // gradients of the blocks' ops
+	begun     []int                 // blocks that are being recomputed
 	done      map[*graph.Node]bool
-	open      map[*graph.Node]bool // are about to be added
+	open      map[*graph.Node]bool // nodes about to be added
 	err       error
 }
 
@@ -173,7 +173,7 @@ func (o *ordering) add(n *graph.Node) {
 	}
 }
 
-// finish adds the gradients of a block that do not need what is about to be added.
+// finish adds the gradients of a block that do not need nodes about to be added.
 func (o *ordering) finish(block int) {
 	for _, n := range o.gradients[block] {
 		if !o.done[n] && !o.waits(n, map[*graph.Node]bool{}) {
@@ -182,7 +182,7 @@ func (o *ordering) finish(block int) {
 	}
 }
 
-// waits reports whether a node needs one that is about to be added.
+// waits reports whether a node needs a node about to be added.
 func (o *ordering) waits(n *graph.Node, seen map[*graph.Node]bool) bool {
 	if o.open[n] {
 		return true

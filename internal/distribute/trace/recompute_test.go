@@ -20,14 +20,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// a network that can compute its blocks again, and what it is fed with.
+// A network that can recompute its blocks, and its feeds.
 type blocksCase struct {
 	name  string
 	dtype tensor.DType
 	shape []int
 	rows  int
 	build func(c models.Context, x *G.Node, again bool) *G.Node
-	saves float64 // the most that the memory of a step may be with recomputation, as a part of that without
+	saves float64 // the greatest memory of a step with recomputation, as a fraction of the memory without
 }
 
 func blocksCases() []blocksCase {
@@ -95,7 +95,7 @@ func (k blocksCase) traced(t *testing.T, batch int, again bool) (tr *trace.Traci
 	return tr, loss, e, vars
 }
 
-// run computes loss, gradients and updates of a batch; it returns them and the memory that the program plans.
+// run returns the loss, gradients and updates of a batch, and the memory that the program plans.
 func (k blocksCase) run(t *testing.T, again bool) (values []*tensor.Tensor, names []string, memory int) {
 	t.Helper()
 	rows := k.rows
@@ -155,7 +155,7 @@ func (k blocksCase) run(t *testing.T, again bool) (values []*tensor.Tensor, name
 	return values, names, p.Memory()
 }
 
-// TestRecompute: blocks that are computed again give the same bits in less memory.
+// TestRecompute: recomputed blocks give bit-identical results in less memory.
 func TestRecompute(t *testing.T) {
 	for _, k := range blocksCases() {
 		t.Run(k.name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestRecompute(t *testing.T) {
 	}
 }
 
-// TestRecomputeCopies: what is copied, and what is not.
+// TestRecomputeCopies: which nodes are copied, and which are not.
 func TestRecomputeCopies(t *testing.T) {
 	k := blocksCase{dtype: tensor.Float32, shape: []int{4}, build: func(c models.Context, x *G.Node, _ bool) *G.Node {
 		var inside *G.Node

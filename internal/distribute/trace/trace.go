@@ -12,14 +12,14 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// The stand-in batch sizes that functions are built at: large primes, so that a
-// dimension which follows the batch cannot be taken for a constant.
+// The stand-in batch sizes at which functions are built: large primes, so that a
+// dimension that depends on the batch is not mistaken for a constant.
 const (
 	FirstBatch  = 1009
 	SecondBatch = 1013
 )
 
-// Tracing is one building at one batch size.
+// Tracing is one build, at one batch size.
 type Tracing struct {
 	Graph *graph.Graph
 	// Leaves are the placeholders of the Builder's inputs, and its variables' values, by node.
@@ -43,7 +43,7 @@ type place struct {
 	value *lower.Value  // or of one that may be sparse
 }
 
-// New begins the graph of what b has built: its inputs, its variables and the global step.
+// New begins the graph for a Builder, with its inputs, its variables and the global step.
 func New(b *models.Builder, op *optimizers.TrainOp) (*Tracing, error) {
 	t := &Tracing{Graph: graph.New(), Leaves: map[*G.Node]graph.Output{}}
 	t.builder = graph.NewBuilder(t.Graph)
@@ -65,7 +65,7 @@ func New(b *models.Builder, op *optimizers.TrainOp) (*Tracing, error) {
 	return t, gb.Err()
 }
 
-// Add asks for the value of a node, which is dense.
+// Add asks for the value of a node, which must be dense.
 func (t *Tracing) Add(n *G.Node, what string, to *graph.Output) {
 	t.nodes = append(t.nodes, n)
 	t.places = append(t.places, place{what: what, dense: to})
@@ -77,7 +77,7 @@ func (t *Tracing) AddGradient(n *G.Node, what string, to *lower.Value) {
 	t.places = append(t.places, place{what: what, value: to})
 }
 
-// Move makes Unify move an output that no root has.
+// Move makes Unify move an output that is no root's.
 func (t *Tracing) Move(o *graph.Output) { t.moved = append(t.moved, o) }
 
 // Lower translates all roots.
@@ -106,8 +106,8 @@ func (t *Tracing) Lower(b *models.Builder) error {
 	return nil
 }
 
-// Unify makes one graph, of a symbolic batch, of tracings of FirstBatch and
-// SecondBatch. The gradients in it compute blocks of Recompute again. The places of the second one are outputs of it from then on.
+// Unify makes one graph with a symbolic batch from tracings at FirstBatch and SecondBatch,
+// and sets the outputs of the second tracing to outputs of this graph. Its gradients recompute blocks of Recompute.
 func Unify(first, second *Tracing) error {
 	u, err := graph.Unify(first.Graph, FirstBatch, second.Graph, SecondBatch)
 	if err != nil {
@@ -139,7 +139,7 @@ func Unify(first, second *Tracing) error {
 	return nil
 }
 
-// Used are all outputs that something takes in, roots included.
+// Used returns all outputs that are used, including roots.
 func (t *Tracing) Used() map[graph.Output]bool {
 	used := map[graph.Output]bool{}
 	for _, n := range t.Graph.Nodes() {

@@ -1,5 +1,5 @@
-// Package modeltest builds models, lowers them and runs them in the engine, for
-// the tests of models' folders.
+// Package modeltest builds models, lowers them and runs them in the engine, for tests
+// of the packages below models.
 package modeltest
 
 import (
@@ -15,7 +15,7 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// The two batch sizes that every model is built at.
+// The two batch sizes at which every model is built.
 const batchA, batchB = 1009, 1013
 
 // Program is a model lowered for any batch size.
@@ -26,8 +26,8 @@ type Program struct {
 	feeds, roots []graph.Output
 }
 
-// New builds a model at two batch sizes (o.Batch is not used) and lowers the
-// nodes that build returns. Its inputs are fed in the order of their making.
+// New builds a model at two batch sizes (o.Batch is not used) and lowers the nodes
+// that build returns. Inputs are fed in the order of their creation.
 func New(t testing.TB, o models.Options, build func(b *models.Builder) []*G.Node) *Program {
 	t.Helper()
 	a, model := lowered(t, o, batchA, build)
