@@ -100,6 +100,7 @@ func (x *site) contracted(equation []byte, in []*value) *value {
 	if len(terms) != len(in) {
 		refuse("equation %q for %d operands", equation, len(in))
 	}
+	x.dropOnes(terms, in)
 	for len(in) > 2 {
 		both, later := terms[0]+terms[1], strings.Join(terms[2:], "")+result
 		term := ""
@@ -115,6 +116,36 @@ func (x *site) contracted(equation []byte, in []*value) *value {
 		terms, in = append([]string{term}, terms[2:]...), append([]*value{y}, in[2:]...)
 	}
 	return x.op(ops.Einsum, graph.Attrs{"equation": []byte(strings.Join(terms, ",") + "->" + result)}, in...)
+}
+
+// dropOnes takes away the axes of size 1 whose index another operand has with another size: einsum broadcasts them, TensorFlow's op does not.
+func (x *site) dropOnes(terms []string, in []*value) {
+	longer := func(c rune) bool {
+		for i, term := range terms {
+			if at, dims := strings.IndexRune(term, c), in[i].dims(); at >= 0 && !strings.Contains(term, ".") && len(dims) == len(term) && dims[at] != 1 {
+				return true
+			}
+		}
+		return false
+	}
+	for i, term := range terms {
+		dims := in[i].dims()
+		if strings.Contains(term, ".") || len(dims) != len(term) {
+			continue
+		}
+		var axes []int64
+		kept := ""
+		for axis, c := range term {
+			if dims[axis] == 1 && longer(c) {
+				axes = append(axes, int64(axis))
+			} else {
+				kept += string(c)
+			}
+		}
+		if len(axes) > 0 {
+			terms[i], in[i] = kept, x.op(ops.Squeeze, graph.Attrs{"squeeze_dims": axes}, in[i])
+		}
+	}
 }
 
 // explicit completes an equation: the result has the indices that occur once, in order.

@@ -31,6 +31,32 @@ func TestContractionsOfManyOperands(t *testing.T) {
 			runONNX(t, m, in, func(i int) []onnx.Dim { return openDims(in[i])(i) }, contraction(terms, c.result, in, sizes))
 		})
 	}
+	for _, c := range []struct {
+		equation string
+		a, b     []int
+		want     *tensor.Tensor
+	}{
+		{"bik,bkj->bij", []int{1, 1, 2}, []int{2, 2, 1}, elements([]float32{3, 7}, 2, 1, 1)},
+		{"bi,bi->b", []int{2, 1}, []int{1, 2}, elements([]float32{3, 6}, 2)},
+		{"bi,bi->bi", []int{1, 1}, []int{1, 1}, elements([]float32{1}, 1, 1)},
+	} {
+		count := func(shape []int) *tensor.Tensor {
+			v := tensor.New(tensor.Float32, shape...)
+			for i := range v.Len() {
+				tensor.Values[float32](v)[i] = float32(i + 1)
+			}
+			return v
+		}
+		t.Run("ones of "+c.equation, func(t *testing.T) {
+			n := onnx.Node{Op: "Einsum", Inputs: []string{"x0", "x1"}, Outputs: []string{"y"}, Attrs: map[string]any{"equation": c.equation}}
+			m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Nodes: []onnx.Node{n}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
+			in := []*tensor.Tensor{count(c.a), count(c.b)}
+			if c.equation == "bik,bkj->bij" {
+				copy(tensor.Values[float32](in[0]), []float32{1, 1})
+			}
+			runONNX(t, m, in, func(i int) []onnx.Dim { return dimsOf(in[i]) }, c.want)
+		})
+	}
 	t.Run("ellipsis", func(t *testing.T) {
 		n := onnx.Node{Op: "Einsum", Inputs: []string{"x0", "x1", "x2"}, Outputs: []string{"y"}, Attrs: map[string]any{"equation": "...a,ab,b...->..."}}
 		m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Nodes: []onnx.Node{n}, Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}}}}
