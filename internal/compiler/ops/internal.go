@@ -47,5 +47,5 @@ var (
 )
 
 // Divides is an attribute of ResizeBilinear: the place of a pixel is a quotient by the scale, as in ONNX Runtime, whose float32 differs from
-// TensorFlow's product.
+// TensorFlow's product. It is one of Range, too: the number of steps is a quotient of float64, as there, and not of the range's type.
 const Divides = "_divides"

@@ -379,7 +379,11 @@ func rangeOf(x *site) *value {
 		}
 		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
 	}
-	return x.cast(x.op(ops.Range, nil, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
+	attrs := graph.Attrs{}
+	if d.Float() {
+		attrs[ops.Divides] = true
+	}
+	return x.cast(x.op(ops.Range, attrs, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
 }
 
 // isSize reports whether a scalar follows from sizes, and all assumptions lead to numbers that are not negative.

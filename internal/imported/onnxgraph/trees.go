@@ -300,7 +300,7 @@ func treeRegressor(x *site) *value {
 	if base := x.reals("base_values"); len(base) > 0 {
 		y = x.op(ops.AddV2, nil, y, x.ofTrees(base, len(base)))
 	}
-	return x.cast(x.transformed(y), tensor.Float32)
+	return x.cast(x.regressed(y, n), tensor.Float32)
 }
 
 // treeClassifier gives labels and scores as ONNX Runtime does. Of two classes the second is chosen where its score is above 0, or 0.5 where
@@ -342,8 +342,7 @@ func treeClassifier(x *site) []*value {
 	}
 	label := x.above(labels, score, threshold)
 	if positive {
-		x.attr("post_transform")
-		return []*value{label, x.cast(x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score), tensor.Float32)}
+		return []*value{label, x.cast(x.bothOf(score), tensor.Float32)}
 	}
 	scores := x.concat(1, x.op(ops.Neg, nil, score), score)
 	if x.str("post_transform", "NONE") == "LOGISTIC" {
