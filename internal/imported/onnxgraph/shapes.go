@@ -386,14 +386,14 @@ func rangeOf(x *site) *value {
 	return x.cast(x.op(ops.Range, attrs, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
 }
 
-// isSize reports whether a scalar follows from sizes, and all assumptions lead to numbers that are not negative.
+// isSize reports whether a scalar follows from sizes, and no assumption leads to a number that is negative. Some may lead to nothing: see length.
 func (v *value) isSize() bool {
 	for _, k := range v.known {
-		if k.T == nil || k.T.Len() != 1 || k.T.Float(0) < 0 {
+		if k.Known && (k.T == nil || k.T.Len() != 1 || k.T.Float(0) < 0) {
 			return false
 		}
 	}
-	return true
+	return v.knownTwice()
 }
 
 // limit is where a range ends: at its start where steps lead away from the limit, which TensorFlow refuses. From 0 to a size there is nothing
@@ -401,8 +401,11 @@ func (v *value) isSize() bool {
 func (x *site) limit(start, limit, step *value) *value {
 	from, known := constantOf(start)
 	by, too := constantOf(step)
-	if known && too && from == 0 && by > 0 && limit.isSize() {
+	switch {
+	case known && too && from == 0 && by > 0 && limit.isSize():
 		return limit
+	case too && by > 0:
+		return x.op(ops.Maximum, nil, start, limit)
 	}
 	zero := x.scalar(step.dtype, 0)
 	return x.op(ops.SelectV2, nil, x.op(ops.Less, nil, step, zero), x.op(ops.Minimum, nil, start, limit), x.op(ops.Maximum, nil, start, limit))

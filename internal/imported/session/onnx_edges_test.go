@@ -62,6 +62,9 @@ func TestEdgesOfOperators(t *testing.T) {
 		{op: "LinearClassifier", domain: "ai.onnx.ml", version: 3, attrs: map[string]any{"coefficients": []float32{0.5}, "classlabels_ints": []int{7, 8}, "post_transform": "SOFTMAX"}, in: []*tensor.Tensor{elements([]float32{4}, 1, 1)}, out: 1,
 			want: elements([]float32{-1, 2}, 1, 2)},
 		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 1, "post_transform": "LOGISTIC"}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{0.25, 2}, 2, 1)},
+		// a target that no leaf of a row has a weight for has no base value either
+		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 2, "target_ids": []int{0, 1}, "base_values": []float32{10, 20}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{10.25, 0, 0, 22}, 2, 2)},
+		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 2, "base_values": []float32{10, 20}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{10.25, 0, 12, 0}, 2, 2)},
 		{op: "TreeEnsembleClassifier", domain: "ai.onnx.ml", version: 3, attrs: oneTree("class", map[string]any{"classlabels_int64s": []int{0, 1}, "post_transform": "LOGISTIC"}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, out: 1,
 			want: elements([]float32{0.4378235, 0.5621765, 0.11920292, 0.8807971}, 2, 2)},
 		{op: "TreeEnsembleClassifier", domain: "ai.onnx.ml", version: 3, attrs: oneTree("class", map[string]any{"classlabels_int64s": []int{0, 1}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, out: 1,
