@@ -25,10 +25,14 @@ func (m NamedMetric) key() string {
 	return m.Kind
 }
 
-// WithMetrics adds metrics to evaluations. Which metrics a head takes depends on what it predicts. BinaryClass and MultiLabel take metrics
-// of probabilities (f1, precision, ...). BinaryClass and MultiClass take metrics of class ids (f1_macro, confusion_matrix, iou, ...), and in a
-// Sequential head metrics of sequences (bleu). MultiClass takes metrics of scores (top_k, perplexity). MultiLabel takes averages of F1 scores.
-// Regressions and reconstructions take metrics of numbers (r2, mape, ...).
+// WithMetrics adds metrics to evaluations. Which metrics a head takes depends on what it predicts:
+//
+//	two classes       metrics of probabilities (f1, precision, ...) and of class ids (f1_macro, confusion_matrix, iou, ...)
+//	more classes      metrics of class ids and of scores (top_k, perplexity)
+//	several labels    metrics of probabilities, and averages of F1 scores
+//	numbers           r2, mape and others; a reconstruction too
+//
+// Classes in a Sequential head take metrics of sequences, too (bleu).
 func WithMetrics(ms ...NamedMetric) Option {
 	return Option{"metrics", func(o *options) { o.metrics = slices.Clone(ms) }}
 }

@@ -47,5 +47,5 @@ var (
 )
 
 // Divides is an attribute of ResizeBilinear: the position of a pixel is divided by the scale, as in ONNX Runtime. TensorFlow
-// multiplies, and the float32 results differ.
+// multiplies, and the float32 results differ. It is also one of Range: the number of steps is a quotient in float64, as in ONNX Runtime, not in the range's type.
 const Divides = "_divides"

@@ -12,13 +12,12 @@ import (
 
 // generateOps make tensors from a shape or from conditions.
 var generateOps = map[*ops.Def]maker{
-	ops.Fill:      plain(fill),
-	ops.ZerosLike: plain(zerosLike),
-	ops.Timestamp: plain(timestamp),
-	ops.OnesLike:  plain(like(1)),
-	ops.Empty:     empty,
-	ops.Range: plain(numbers(ranged[float32], ranged[float64], ranged[int8], ranged[int16], ranged[int32], ranged[int64],
-		nil, ranged[uint16], ranged[uint32], ranged[uint64]).on(0)),
+	ops.Fill:       plain(fill),
+	ops.ZerosLike:  plain(zerosLike),
+	ops.Timestamp:  plain(timestamp),
+	ops.OnesLike:   plain(like(1)),
+	ops.Empty:      empty,
+	ops.Range:      rangeOf,
 	ops.LinSpace:   plain(floats(linSpace[float32], linSpace[float64]).on(0)),
 	ops.OneHot:     oneHot,
 	ops.Where:      plain(where),
@@ -80,7 +79,38 @@ func like(v uint8) kernel {
 	}
 }
 
-func ranged[T number](c call) error {
+func rangeOf(s *site) (kernel, error) {
+	wide := s.boolean(ops.Divides, false)
+	return numbers(ranged[float32](wide), ranged[float64](wide), ranged[int8](wide), ranged[int16](wide), ranged[int32](wide), ranged[int64](wide),
+		nil, ranged[uint16](wide), ranged[uint32](wide), ranged[uint64](wide)).on(0), nil
+}
+
+func ranged[T number](wide bool) kernel {
+	return func(c call) error { return makeRange[T](c, wide) }
+}
+
+// stepCount is how many steps there are from start up to a limit. The quotient of float32 is one of that type, as in TensorFlow, unless it is to be
+// wide.
+func stepCount[T number](start, limit, delta T, wide bool) float64 {
+	one := T(1)
+	switch {
+	case one/2 != 0 && wide:
+		return math.Ceil(math.Abs(float64(limit-start) / float64(delta)))
+	case one/2 != 0:
+		return math.Ceil(math.Abs(float64((limit - start) / delta)))
+	}
+	span, step := uint64(limit)-uint64(start), uint64(delta)
+	if delta < 0 {
+		span, step = -span, -step
+	}
+	n := span / step
+	if span%step != 0 {
+		n++
+	}
+	return float64(n)
+}
+
+func makeRange[T number](c call, wide bool) error {
 	if err := sameType(c.in); err != nil {
 		return err
 	}
@@ -100,7 +130,7 @@ func ranged[T number](c call) error {
 	case delta < 0 && start < limit:
 		return fmt.Errorf("requires start >= limit when delta < 0: %v/%v", start, limit)
 	}
-	size := math.Ceil(math.Abs((float64(limit) - float64(start)) / float64(delta)))
+	size := stepCount(start, limit, delta, wide)
 	if !(size <= 1<<40) {
 		return fmt.Errorf("%w: a range of %v elements", ErrLimit, size)
 	}

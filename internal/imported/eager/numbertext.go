@@ -67,7 +67,7 @@ func (f format) of(t *tensor.Tensor) (func(i int) []byte, error) {
 	case tensor.String:
 		return func(i int) []byte { return t.Strings[i] }, nil
 	case tensor.Bool:
-		return func(i int) []byte { return f.padded(strconv.FormatBool(tensor.Values[bool](t)[i]), false) }, nil
+		return func(i int) []byte { return strconv.AppendBool(nil, tensor.Values[bool](t)[i]) }, nil // of any width
 	case tensor.Float32, tensor.Float64:
 		return func(i int) []byte { return f.float(t.Float(i)) }, nil
 	case tensor.Complex64:

@@ -2,7 +2,6 @@ package eager
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -264,13 +263,13 @@ func rangesOf[T number](d tensor.DType) kernel {
 		}
 		splits := make([]int, n+1)
 		for i := range n {
-			start, limit, delta := float64(pick(0, i)), float64(pick(1, i)), float64(pick(2, i))
+			start, limit, delta := pick(0, i), pick(1, i), pick(2, i)
 			if delta == 0 {
 				return fmt.Errorf("requires delta != 0")
 			}
 			size := 0.0
 			if delta > 0 && start < limit || delta < 0 && start > limit {
-				size = math.Ceil((limit - start) / delta)
+				size = stepCount(start, limit, delta, false)
 			}
 			if !(size < 1<<40) {
 				return fmt.Errorf("%w: a range of %v elements", ErrLimit, size)

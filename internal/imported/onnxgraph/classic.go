@@ -80,22 +80,22 @@ func featureExtractor(x *site) *value {
 // imputer replaces one value, which may be NaN.
 func imputer(x *site) *value {
 	u := x.at(0)
-	by, old := x.floatList("imputed_value_floats"), x.float("replaced_value_float", 0)
-	if ints := x.intList("imputed_value_int64s", nil); by == nil && ints != nil {
-		old = float64(x.int("replaced_value_int64", 0))
-		for _, v := range ints {
-			by = append(by, float32(v))
-		}
-	}
-	x.attr("replaced_value_int64")
-	if len(by) == 0 {
+	floats, ints := x.floatList("imputed_value_floats"), x.intList("imputed_value_int64s", nil)
+	old, number := x.float("replaced_value_float", 0), x.int("replaced_value_int64", 0)
+	var by *value
+	switch {
+	case len(floats) > 0:
+		by = x.floats(floats, len(floats))
+	case len(ints) > 0:
+		by, old = constant(x.longs(ints...)), float64(number)
+	default:
 		refuse("no imputed values")
 	}
 	hit := x.op(ops.Equal, nil, u, x.scalar(u.dtype, old))
 	if math.IsNaN(old) {
 		hit = x.op(ops.IsNan, nil, u)
 	}
-	return x.op(ops.SelectV2, nil, hit, x.cast(x.floats(by, len(by)), u.dtype), u)
+	return x.op(ops.SelectV2, nil, hit, x.cast(by, u.dtype), u)
 }
 
 // linearScores returns the scores of a linear model with n outputs: coefficients are [outputs, features].
@@ -116,7 +116,16 @@ func (x *site) linearScores(n int) *value {
 }
 
 func linearRegressor(x *site) *value {
-	return x.transformed(x.linearScores(x.int("targets", 1)))
+	n := x.int("targets", 1)
+	return x.regressed(x.linearScores(n), n)
+}
+
+// regressed does what post_transform says with the numbers of n targets. One alone stays as it is, as in ONNX Runtime.
+func (x *site) regressed(y *value, n int) *value {
+	if n == 1 && x.str("post_transform", "NONE") != "PROBIT" {
+		return y
+	}
+	return x.transformed(y)
 }
 
 // transformed applies post_transform to scores.
@@ -166,11 +175,18 @@ func linearClassifier(x *site) []*value {
 		refuse("%d outputs of %d classes", n, classes)
 	}
 	y := x.linearScores(n)
-	if n == 1 && classes == 2 { // as in ONNX Runtime, post_transform is ignored
-		x.attr("post_transform")
-		return []*value{x.above(labels, y, 0), x.concat(1, x.op(ops.Sub, nil, x.scalar(y.dtype, 1), y), y)}
+	if n == 1 && classes == 2 {
+		return []*value{x.above(labels, y, 0), x.bothOf(y)}
 	}
 	return []*value{x.named(labels, y), x.transformed(y)}
+}
+
+// bothOf returns the scores of two classes, given the score of the second. Only LOGISTIC changes it, as in ONNX Runtime 1.32.
+func (x *site) bothOf(score *value) *value {
+	if x.str("post_transform", "NONE") == "LOGISTIC" {
+		score = x.op(ops.Sigmoid, nil, score)
+	}
+	return x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score)
 }
 
 // above returns the second label if a row's only score is above a threshold, else the first.

@@ -2,6 +2,7 @@ package onnxgraph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/compiler/ops"
@@ -118,11 +119,15 @@ func (b *builder) list(d tensor.DType) *value {
 // append adds a tensor to a list.
 func (b *builder) append(list, v *value) *value { return b.op(ops.TensorListPushBack, nil, list, v) }
 
-// stacked stacks the tensors of a list along a new first axis. like is one of them, as far as it is known.
+// stacked stacks the tensors of a list along a new first axis. like is one of them, as far as it is known. If there are none, open sizes are 0,
+// as in ONNX Runtime.
 func (b *builder) stacked(list, like *value) *value {
 	element := b.i32(-1)
 	if dims := like.dims(); dims != nil {
-		element = b.ints(dims...)
+		if element = b.ints(dims...); slices.Contains(dims, -1) {
+			none := b.op(ops.Equal, nil, b.op(ops.TensorListLength, nil, list), b.i32(0))
+			element = b.op(ops.SelectV2, nil, none, b.op(ops.Maximum, nil, element, b.i32(0)), element)
+		}
 	}
 	y := b.op(ops.TensorListStack, graph.Attrs{"element_dtype": like.dtype, "num_elements": int64(-1)}, list, element)
 	y.four = like.four

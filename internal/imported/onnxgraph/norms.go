@@ -129,7 +129,8 @@ func layerNorm(x *site) []*value {
 	if x.has(2) {
 		y = x.each(ops.AddV2, nil, y, x.at(2))
 	}
-	return []*value{y, mean, spread}
+	stash := x.dtype("stash_type", tensor.Float32) // also of float64, which is computed as such
+	return []*value{y, x.cast(mean, stash), x.cast(spread, stash)}
 }
 
 // rmsNorm divides by the root mean square over all axes from one on, in the precision of stash_type.

@@ -386,17 +386,21 @@ func rangeOf(x *site) *value {
 		}
 		in = append(in, x.op(ops.Reshape, nil, v, x.ints()))
 	}
-	return x.cast(x.op(ops.Range, nil, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
+	attrs := graph.Attrs{}
+	if d.Float() {
+		attrs[ops.Divides] = true
+	}
+	return x.cast(x.op(ops.Range, attrs, in[0], x.limit(in[0], in[1], in[2]), in[2]), d)
 }
 
-// isSize reports whether a scalar follows from sizes, and all assumptions lead to numbers that are not negative.
+// isSize reports whether a scalar follows from sizes, and no assumption leads to a number that is negative. Some may lead to nothing: see length.
 func (v *value) isSize() bool {
 	for _, k := range v.known {
-		if k.T == nil || k.T.Len() != 1 || k.T.Float(0) < 0 {
+		if k.Known && (k.T == nil || k.T.Len() != 1 || k.T.Float(0) < 0) {
 			return false
 		}
 	}
-	return true
+	return v.knownTwice()
 }
 
 // limit returns where a range ends. If steps lead away from the limit, that is its start, as TensorFlow refuses such ranges. Ranges that
@@ -404,8 +408,11 @@ func (v *value) isSize() bool {
 func (x *site) limit(start, limit, step *value) *value {
 	from, known := constantOf(start)
 	by, too := constantOf(step)
-	if known && too && from == 0 && by > 0 && limit.isSize() {
+	switch {
+	case known && too && from == 0 && by > 0 && limit.isSize():
 		return limit
+	case too && by > 0:
+		return x.op(ops.Maximum, nil, start, limit)
 	}
 	zero := x.scalar(step.dtype, 0)
 	return x.op(ops.SelectV2, nil, x.op(ops.Less, nil, step, zero), x.op(ops.Minimum, nil, start, limit), x.op(ops.Maximum, nil, start, limit))

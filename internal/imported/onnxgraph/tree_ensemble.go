@@ -72,7 +72,8 @@ func treeEnsemble(x *site) *value {
 	here.n = &onnx.Node{Op: x.n.Op, Name: x.n.Name, Inputs: x.n.Inputs, Attrs: attrs}
 	here.read = maps.Clone(x.read)
 	e := here.ensembleOf(x.intList("tree_roots", nil))
-	return here.transformed(here.summed(e, "target", x.int("n_targets", 1), nameAt(aggregateNames, x.int("aggregate_function", 1))))
+	targets := x.int("n_targets", 1)
+	return here.regressed(here.summed(e, "target", targets, nameAt(aggregateNames, x.int("aggregate_function", 1))), targets)
 }
 
 // interior adds the interior nodes, and returns how many numbers they take: leaves are numbered after them.

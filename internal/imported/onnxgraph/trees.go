@@ -24,6 +24,7 @@ type ensemble struct {
 	roots                    []int32
 	depth                    int
 	at                       map[[2]int]int // nodes by tree and number
+	ends                     *value         // see leaves; nil: nobody has asked
 }
 
 // The modes of nodes, by name.
@@ -202,6 +203,13 @@ func (x *site) ofTrees(list []float64, shape ...int) *value {
 
 // leaves returns the node that each row reaches in each tree, [rows, trees].
 func (x *site) leaves(e *ensemble) *value {
+	if e.ends == nil {
+		e.ends = x.walked(e)
+	}
+	return e.ends
+}
+
+func (x *site) walked(e *ensemble) *value {
 	u := x.cast(x.at(0), x.treeType())
 	rows := x.size(u, 0)
 	at := x.op(ops.BroadcastTo, nil, x.reshape(x.i32s(e.roots), 1, len(e.roots)), x.pack(rows, x.i32(len(e.roots))))
@@ -294,13 +302,73 @@ func (x *site) reached(y *value) *value {
 	return x.op(ops.SelectV2, nil, x.op(ops.IsInf, nil, y), x.scalar(y.dtype, 0), y)
 }
 
+// weighed reports which of several targets any leaf of a row has a weight for, [rows, targets]: ONNX Runtime leaves the others at 0, without their base
+// value. nil: all, whatever the row is.
+func (x *site) weighed(e *ensemble, n int) *value {
+	if n == 1 {
+		return nil
+	}
+	x.t.pay(12 * n * len(e.yes))
+	table := make([]float64, n*len(e.yes))
+	trees, nodes, targets := x.intList("target_treeids", nil), x.intList("target_nodeids", nil), x.intList("target_ids", nil)
+	for i := range trees {
+		table[e.at[[2]int{trees[i], nodes[i]}]*n+targets[i]] = 1
+	}
+	if e.weighAll(table, n) {
+		return nil
+	}
+	each := x.op(ops.GatherV2, nil, x.ofTrees(table, len(e.yes), n), x.leaves(e), x.i32(0))
+	return x.op(ops.Greater, nil, x.op(ops.Max, nil, each, x.i32(1)), x.scalar(each.dtype, 0))
+}
+
+// weighAll reports whether there is for each of n targets a tree whose leaves all have a weight for it.
+func (e *ensemble) weighAll(table []float64, n int) bool {
+	sure := make([]bool, n)
+	for _, root := range e.roots {
+		here := slices.Repeat([]bool{true}, n)
+		for _, leaf := range e.under(root) {
+			for t := range n {
+				here[t] = here[t] && table[int(leaf)*n+t] != 0
+			}
+		}
+		for t := range n {
+			sure[t] = sure[t] || here[t]
+		}
+	}
+	return !slices.Contains(sure, false)
+}
+
+// under are the leaves below a node.
+func (e *ensemble) under(root int32) (leaves []int32) {
+	seen, open := map[int32]bool{root: true}, []int32{root}
+	for len(open) > 0 {
+		i := open[len(open)-1]
+		open = open[:len(open)-1]
+		if e.modes[i] == treeModes["LEAF"] {
+			leaves = append(leaves, i)
+			continue
+		}
+		for _, next := range []int32{e.yes[i], e.no[i]} {
+			if !seen[next] {
+				seen[next] = true
+				open = append(open, next)
+			}
+		}
+	}
+	return leaves
+}
+
 func treeRegressor(x *site) *value {
 	n := x.int("n_targets", 1)
-	y := x.summed(x.ensemble(), "target", n, x.str("aggregate_function", "SUM"))
+	e := x.ensemble()
+	y := x.summed(e, "target", n, x.str("aggregate_function", "SUM"))
 	if base := x.reals("base_values"); len(base) > 0 {
 		y = x.op(ops.AddV2, nil, y, x.ofTrees(base, len(base)))
+		if weighed := x.weighed(e, n); weighed != nil {
+			y = x.op(ops.SelectV2, nil, weighed, y, x.scalar(y.dtype, 0))
+		}
 	}
-	return x.cast(x.transformed(y), tensor.Float32)
+	return x.cast(x.regressed(y, n), tensor.Float32)
 }
 
 // treeClassifier returns labels and scores as ONNX Runtime does. Of two classes it chooses the second if its score is above 0, or above
@@ -342,8 +410,7 @@ func treeClassifier(x *site) []*value {
 	}
 	label := x.above(labels, score, threshold)
 	if positive {
-		x.attr("post_transform")
-		return []*value{label, x.cast(x.concat(1, x.op(ops.Sub, nil, x.scalar(score.dtype, 1), score), score), tensor.Float32)}
+		return []*value{label, x.cast(x.bothOf(score), tensor.Float32)}
 	}
 	scores := x.concat(1, x.op(ops.Neg, nil, score), score)
 	if x.str("post_transform", "NONE") == "LOGISTIC" {

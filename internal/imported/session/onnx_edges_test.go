@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"testing"
 
@@ -18,6 +19,7 @@ func TestEdgesOfOperators(t *testing.T) {
 	tensor.Values[int32](lengths)[0] = 1
 	for i, c := range []struct {
 		op       string
+		domain   string
 		version  int
 		attrs    map[string]any
 		in       []*tensor.Tensor
@@ -47,14 +49,31 @@ func TestEdgesOfOperators(t *testing.T) {
 		{op: "NonZero", version: 13, in: []*tensor.Tensor{elements([]float32{3})}, want: elements([]int64{0}, 1, 1)},
 		{op: "NonZero", version: 13, in: []*tensor.Tensor{elements([]float32{0})}, want: elements([]int64{}, 1, 0)},
 		{op: "Range", version: 11, in: []*tensor.Tensor{elements([]int64{0}), elements([]int64{-3}), elements([]int64{1})}, constant: []int{0, 2}, want: elements([]int64{}, 0)},
+		// the number of steps is a quotient of float64 here, and of float32 in TensorFlow
+		{op: "Range", version: 11, in: []*tensor.Tensor{elements([]float32{0}), elements([]float32{0.3}), elements([]float32{0.1})}, want: elements([]float32{0, 0.1, 0.2, 0.3}, 4)},
 		// a row without steps ends with zeros
 		{op: "RNN", version: 14, attrs: map[string]any{"hidden_size": 1}, in: []*tensor.Tensor{elements([]float32{1, 1}, 1, 2, 1), half, half, nil, lengths, elements([]float32{0, 5}, 1, 2, 1)}, out: 1,
 			want: elements([]float32{0.46211717, 0}, 1, 2, 1)},
+		{op: "Imputer", domain: "ai.onnx.ml", version: 3, attrs: map[string]any{"imputed_value_int64s": []int{1<<24 + 1}, "replaced_value_int64": -1}, in: []*tensor.Tensor{elements([]int64{-1, 3}, 2, 1)}, want: elements([]int64{1<<24 + 1, 3}, 2, 1)},
+		// numbers of one target stay as they are, whatever post_transform says, and LOGISTIC is for the score of one class, too
+		{op: "LinearRegressor", domain: "ai.onnx.ml", version: 3, attrs: map[string]any{"coefficients": []float32{0.5}, "post_transform": "LOGISTIC"}, in: []*tensor.Tensor{elements([]float32{4}, 1, 1)}, want: elements([]float32{2}, 1, 1)},
+		{op: "LinearClassifier", domain: "ai.onnx.ml", version: 3, attrs: map[string]any{"coefficients": []float32{0.5}, "classlabels_ints": []int{7, 8}, "post_transform": "LOGISTIC"}, in: []*tensor.Tensor{elements([]float32{4}, 1, 1)}, out: 1,
+			want: elements([]float32{0.11920292, 0.8807971}, 1, 2)},
+		{op: "LinearClassifier", domain: "ai.onnx.ml", version: 3, attrs: map[string]any{"coefficients": []float32{0.5}, "classlabels_ints": []int{7, 8}, "post_transform": "SOFTMAX"}, in: []*tensor.Tensor{elements([]float32{4}, 1, 1)}, out: 1,
+			want: elements([]float32{-1, 2}, 1, 2)},
+		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 1, "post_transform": "LOGISTIC"}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{0.25, 2}, 2, 1)},
+		// a target that no leaf of a row has a weight for has no base value either
+		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 2, "target_ids": []int{0, 1}, "base_values": []float32{10, 20}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{10.25, 0, 0, 22}, 2, 2)},
+		{op: "TreeEnsembleRegressor", domain: "ai.onnx.ml", version: 3, attrs: oneTree("target", map[string]any{"n_targets": 2, "base_values": []float32{10, 20}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, want: elements([]float32{10.25, 0, 12, 0}, 2, 2)},
+		{op: "TreeEnsembleClassifier", domain: "ai.onnx.ml", version: 3, attrs: oneTree("class", map[string]any{"classlabels_int64s": []int{0, 1}, "post_transform": "LOGISTIC"}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, out: 1,
+			want: elements([]float32{0.4378235, 0.5621765, 0.11920292, 0.8807971}, 2, 2)},
+		{op: "TreeEnsembleClassifier", domain: "ai.onnx.ml", version: 3, attrs: oneTree("class", map[string]any{"classlabels_int64s": []int{0, 1}}), in: []*tensor.Tensor{elements([]float32{0, 1}, 2, 1)}, out: 1,
+			want: elements([]float32{0.75, 0.25, -1, 2}, 2, 2)},
 	} {
 		t.Run(fmt.Sprint(i, c.op), func(t *testing.T) {
 			outputs := []string{"a", "b", "c"}[:max(c.out, 0)]
-			node := onnx.Node{Op: c.op, Outputs: append(append([]string{}, outputs...), "y"), Attrs: c.attrs}
-			m := onnx.Model{Opsets: map[string]int{"": c.version}, Graph: onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: c.want.DType, Unranked: true}}}}
+			node := onnx.Node{Op: c.op, Domain: c.domain, Outputs: append(append([]string{}, outputs...), "y"), Attrs: c.attrs}
+			m := onnx.Model{Opsets: map[string]int{"": 17, c.domain: c.version}, Graph: onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: c.want.DType, Unranked: true}}}}
 			feeds := append([]*tensor.Tensor{}, c.in...)
 			for k, v := range c.in {
 				name := fmt.Sprintf("x%d", k)
@@ -82,3 +101,26 @@ func TestEdgesOfOperators(t *testing.T) {
 
 // row4 are scales of images that change their last size.
 func row4(scale float32) *tensor.Tensor { return elements([]float32{1, 1, 1, scale}, 4) }
+
+// oneTree are the attributes of a tree of two leaves for one target or class: 0.25 where the only feature is at most 0.5, and else 2.
+func oneTree(kind string, attrs map[string]any) map[string]any {
+	tree := map[string]any{"nodes_treeids": []int{0, 0, 0}, "nodes_nodeids": []int{0, 1, 2}, "nodes_featureids": []int{0, 0, 0}, "nodes_values": []float32{0.5, 0, 0}, "nodes_modes": []string{"BRANCH_LEQ", "LEAF", "LEAF"},
+		"nodes_truenodeids": []int{1, 0, 0}, "nodes_falsenodeids": []int{2, 0, 0}, kind + "_treeids": []int{0, 0}, kind + "_nodeids": []int{1, 2}, kind + "_ids": []int{0, 0}, kind + "_weights": []float32{0.25, 2}}
+	maps.Copy(tree, attrs)
+	return tree
+}
+
+// TestLoopWithoutRounds: what a loop stacks is there without rounds, too: sizes that are open are 0 then, as in ONNX Runtime.
+func TestLoopWithoutRounds(t *testing.T) {
+	rows := []onnx.Dim{{Symbol: "n"}, {Size: 2}}
+	body := &onnx.Graph{Inputs: []onnx.Value{{Name: "i", DType: tensor.Int64}, {Name: "c", DType: tensor.Bool}, {Name: "s", DType: tensor.Float32, Dims: rows}},
+		Nodes: []onnx.Node{{Op: "Neg", Inputs: []string{"s"}, Outputs: []string{"o"}}}, Outputs: []onnx.Value{{Name: "c", DType: tensor.Bool}, {Name: "s", DType: tensor.Float32}, {Name: "o", DType: tensor.Float32}}}
+	x := elements([]float32{1, 2}, 1, 2)
+	for rounds, want := range map[int64]*tensor.Tensor{0: elements([]float32{}, 0, 0, 2), -3: elements([]float32{}, 0, 0, 2), 2: elements([]float32{-1, -2, -1, -2}, 2, 1, 2)} {
+		t.Run(fmt.Sprint(rounds), func(t *testing.T) {
+			m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+				Nodes: []onnx.Node{{Op: "Loop", Inputs: []string{"x1", "", "x0"}, Outputs: []string{"end", "y"}, Attrs: map[string]any{"body": body}}}}}
+			runONNX(t, m, []*tensor.Tensor{x, elements([]int64{rounds})}, func(i int) []onnx.Dim { return [][]onnx.Dim{rows, nil}[i] }, want)
+		})
+	}
+}

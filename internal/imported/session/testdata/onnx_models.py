@@ -10,6 +10,8 @@ from onnx import helper as h
 from onnx import numpy_helper as nh
 
 root = sys.argv[1]
+# ONNX Runtime 1.19 leaves LOGISTIC out here, and 1.32 does not: see TestEdgesOfOperators.
+LATER = {"classifier1", "forest0_LOGISTIC_True", "wide_forest_LOGISTIC_True_1_0"}
 rng = np.random.default_rng(3)
 
 
@@ -19,6 +21,8 @@ def save(name, nodes, ins, outs, inits=(), ml=3, opset=17, feeds=None, functions
 
 
 def save_graph(name, g, feeds, ml=3, opset=17, functions=(), external=False):
+    if name in LATER:
+        return
     opsets = [h.make_opsetid("", opset), h.make_opsetid("ai.onnx.ml", ml), h.make_opsetid("com.microsoft", 1)]
     if functions:
         opsets.append(h.make_opsetid("local", 1))
