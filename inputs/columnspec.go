@@ -18,7 +18,7 @@ type ColumnSpec struct {
 	Name string `yaml:"name"`
 	// numeric or categorical. Default: categorical if the column has a vocabulary or its dtype is string, otherwise numeric.
 	Kind string `yaml:"kind,omitempty"`
-	// Type of the feature: float32, float64, int64 or string. A value that the type cannot represent is an error. Default: the type in the source (parquet, arrow, sql, flight), otherwise string for categorical and float32 for numeric columns.
+	// Type of the feature: float32, float64, int64 or string. A value that the type cannot represent is an error. Default: the type in the source (parquet, arrow, npy, npz, sql, flight), otherwise string for categorical and float32 for numeric columns.
 	DType string `yaml:"dtype,omitempty"`
 	// Shape of one value. Empty: a single number or string.
 	Shape []int `yaml:"shape,omitempty"`

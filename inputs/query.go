@@ -16,7 +16,7 @@ import (
 type SQLSpec struct {
 	// Name of a driver of Go's database/sql: sqlite in binaries built with -tags sqlite, or a driver that your own program imports.
 	Driver string `yaml:"driver,omitempty"`
-	// The database, as the driver names it. sqlite: a file relative to data_dir, a URI (file:houses.db) or :memory:; files are opened read-only. Must not contain a password, because this config is copied to model_dir.
+	// The database, as the driver names it. sqlite: a file relative to data_dir, a URI (file:houses.db) or :memory:; files are opened read-only. It must not contain a password, because this config is copied to model_dir.
 	Source string `yaml:"source,omitempty"`
 	// Environment variable with the database's name, in place of source. A file name in it is relative to the working directory.
 	SourceEnv string `yaml:"source_env,omitempty"`

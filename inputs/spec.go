@@ -51,9 +51,9 @@ type Spec struct {
 	MaxErrors int64 `yaml:"max_errors,omitempty"`
 	// How a job continues from a checkpoint if its rows come only once (standard input) or may differ each time (sql, flight). error: fail. skip: the same rows come again, so leave out as many as were read. restart: continue with the rows that come. Default: error.
 	Resume string `yaml:"resume,omitempty"`
-	// The columns. csv: all columns in the order of the file, or in any order with header. npy: in the order of files. parquet, arrow, jsonl, tfrecord, npz: the columns to read.
+	// The columns. csv: all columns, in the order of the file; with header, the columns to read. npy: one per file, in the order of files. parquet, arrow, jsonl, tfrecord, npz, sql, flight: the columns to read.
 	Columns []ColumnSpec `yaml:"columns,omitempty"`
-	// csv: the first row contains the names of the columns, which must be those in columns.
+	// csv: the first row contains names, by which the columns are found.
 	Header bool `yaml:"header,omitempty"`
 	// csv: the character between two cells; or tab; or whitespace, which is any number of spaces and tabs, as in aligned columns.
 	Delimiter string `yaml:"delimiter"`
@@ -120,9 +120,8 @@ type GroupSpec struct {
 	Size int `yaml:"size,omitempty"`
 }
 
-// SplitSpec keeps a part of the rows, the same part in every run. Without a column, row i is in fold i mod folds, so
-// that folds are balanced even if rows are sorted by class. Set at most one of stratify, group and time, which choose
-// folds as Folding does.
+// SplitSpec keeps a part of the rows, the same part in every run. Set at most one of stratify, group and time. Without
+// them row i is in fold i mod folds, so that folds are balanced even if rows are sorted by class. In Go, see [Folding].
 type SplitSpec struct {
 	// Number of folds. 0: no split.
 	Folds int `yaml:"folds,omitempty"`

@@ -77,7 +77,7 @@ type Spec struct {
 	MinCount int `yaml:"min_count,omitempty" json:"min_count"`
 	// File with one value per line, in the order of their ids. Relative to data_dir.
 	File string `yaml:"file,omitempty" json:"file"`
-	// vocabulary_file: number of lines to read. adapt: number of values in the vocabulary. 0: all.
+	// vocabulary_file: number of lines to read. adapt: largest number of values in the vocabulary. 0: all.
 	Size int `yaml:"size,omitempty" json:"size"`
 	// Number of ids after the vocabulary's. Values outside the vocabulary are hashed to them.
 	OOVBuckets int `yaml:"oov_buckets,omitempty" json:"oov_buckets"`

@@ -29,7 +29,7 @@ type EarlyStopping struct {
 	MaxStepsWithoutImprovement int64 `yaml:"max_steps_without_improvement,omitempty"`
 	// Stop when the metric is better than this value.
 	Threshold *float64 `yaml:"threshold,omitempty"`
-	// End with the weights of the evaluation that was best by metric, also if max_steps or the end of the input ends training. The last checkpoint, the exports at the end and later evaluations have these weights. It needs no other rule, and works for training in one process.
+	// End with the weights of the evaluation that was best by metric, also if max_steps or the end of the input ends training. The last checkpoint, the exports at the end and later evaluations have these weights. It works without the other rules, but only for training in one process.
 	RestoreBest bool `yaml:"restore_best,omitempty"`
 	// Do not stop before this step. Evaluations of earlier steps do not count.
 	MinSteps int64 `yaml:"min_steps,omitempty"`

@@ -14,7 +14,7 @@ type Spec struct {
 	Metric string `yaml:"metric,omitempty"`
 	// Whether a higher value of the metric is better.
 	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
-	// How values are chosen. random: at random. grid: all combinations. tpe: ten random trials, then values that are frequent in the best trials (Bergstra et al. 2011). halving: at random; the better trials continue for more steps (successive halving, Jamieson and Talwalkar 2016). hyperband: several such halvings, which begin with more or fewer steps (Li et al. 2018). All but grid first try the config's own values. Empty: random.
+	// How values are chosen. random: at random. grid: all combinations. tpe: ten random trials, then values that are likely in the best trials and unlikely in the others (Bergstra et al. 2011). halving: at random; the better trials continue for more steps (successive halving, Jamieson and Talwalkar 2016). hyperband: several such halvings, which begin with more or fewer steps (Li et al. 2018). All but grid first try the config's own values. Empty: random.
 	Algorithm string `yaml:"algorithm,omitempty"`
 	// Number of trials. 0: 20; for grid, all combinations.
 	Trials int `yaml:"trials,omitempty"`

@@ -33,8 +33,8 @@ unknown key is an error that names the nearest known one; so is an unknown GOEST
 Keys are not case-sensitive. A dot in a key separates two levels, so names that users choose (columns, features, metrics)
 are values in lists, never keys. The resolved config is written to model_dir/config.yaml, which can be used as a config again.
 
-In the tables, a name and a colon, such as ` + "`csv:`" + `, begin what is true for this format, kind, rule, schedule or strategy, or for
-this value of the key. ` + "`0:`" + ` and ` + "`Empty:`" + ` say what these values mean.
+In the tables, text after ` + "`csv:`" + ` is about this format. The same goes for kinds, rules, schedules and strategies, and for the
+values of a key. ` + "`0:`" + ` and ` + "`Empty:`" + ` say what these values mean.
 `
 
 // section is one table: a struct type and the keys at which it stands.
