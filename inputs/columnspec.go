@@ -12,28 +12,23 @@ import (
 // Ignore is the role of a column of a file that is not read.
 const Ignore Role = "ignore"
 
-// ColumnSpec is one column of typed data.
+// ColumnSpec describes one column of the data.
 type ColumnSpec struct {
 	// Name of the column, and of the feature.
 	Name string `yaml:"name"`
-	// numeric or categorical. Default numeric; categorical if it has a vocabulary or the dtype is string.
+	// numeric or categorical. Default: categorical if the column has a vocabulary or its dtype is string, otherwise numeric.
 	Kind string `yaml:"kind,omitempty"`
-	// float32, float64, int64 or string: the type of the feature. Values of the file that it cannot represent are
-	// errors. Default: the file's type (parquet, arrow), else string for categorical, float32 for numeric.
+	// Type of the feature: float32, float64, int64 or string. A value that the type cannot represent is an error. Default: the type in the source (parquet, arrow, npy, npz, sql, flight), otherwise string for categorical and float32 for numeric columns.
 	DType string `yaml:"dtype,omitempty"`
 	// Shape of one value. Empty: a single number or string.
 	Shape []int `yaml:"shape,omitempty"`
-	// jsonl, tfrecord: a value is a list of any length, as for features of several values (hash_bucket,
-	// vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow
-	// files, lists are ragged without this key; with it, other columns are refused.
+	// jsonl, tfrecord: a value is a list of any length, for features with several values (hash_bucket, vocabulary, identity, embedding). A missing list is empty; for a label it is an error. parquet, arrow: lists are ragged without this key, and other columns cannot have it.
 	Ragged bool `yaml:"ragged,omitempty"`
-	// Value that replaces a missing one (tfrecord: a feature that is absent or has no list). An exported model
-	// that parses examples has it, too. Left out: a missing value is an error. A ragged column has none.
+	// Value that replaces a missing one (tfrecord: a feature that is absent or has no list). Exported models that parse examples use it, too. Left out: a missing value is an error. Ragged columns have no default.
 	Default any `yaml:"default,omitempty"`
-	// feature, label, weight (of the example) or ignore. Default feature.
+	// feature, label, weight (of the example) or ignore. Default: feature.
 	Role Role `yaml:"role,omitempty"`
-	// Values of a categorical column. They become integers, their positions in the list; in a ragged column each
-	// value does. A label that is not in the list is an error, a feature gets -1.
+	// Values of a categorical column. Each value becomes an integer, its position in the list; in a ragged column, each element of a value does. A label outside the list is an error; a feature outside the list becomes -1.
 	Vocabulary []string `yaml:"vocabulary,omitempty"`
 }
 

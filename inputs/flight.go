@@ -14,37 +14,37 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// FlightSpec is what an Arrow Flight service is asked for.
+// FlightSpec describes a request to an Arrow Flight service.
 type FlightSpec struct {
 	// host:port of the service.
 	Address string `yaml:"address,omitempty"`
-	// The data set by its path, one entry for each part. Give one of path, command and ticket.
+	// Path of the data set, one entry per part. Set one of path, command and ticket.
 	Path []string `yaml:"path,omitempty"`
-	// The data set by a command that the service understands, for example a query. The service is asked once for the columns and again in each pass.
+	// A command that the service understands, for example a query. The service is asked once for the columns and again in each pass.
 	Command string `yaml:"command,omitempty"`
-	// The ticket of one stream of rows. It is opened once for the columns and again in each pass.
+	// Ticket of one stream of rows. It is opened once for the columns and again in each pass.
 	Ticket string `yaml:"ticket,omitempty"`
-	// Further host:port from which rows may come, where the service says so. Each gets the headers.
+	// Other addresses (host:port) from which rows may come, if the service names them. Each is sent the headers.
 	Locations []string `yaml:"locations,omitempty"`
-	// auto: TLS where ca_file or cert_file is set, else plaintext; tls: TLS, by the system's certificates where ca_file is not set. Default auto.
+	// auto: TLS if ca_file or cert_file is set, otherwise plaintext. tls: always TLS, with the system's certificates if ca_file is not set. Default: auto.
 	Security string `yaml:"security,omitempty"`
-	// PEM file of the certificates that the service's certificate must be signed by.
+	// PEM file of the CA certificates; one of them must have signed the service's certificate.
 	CAFile string `yaml:"ca_file,omitempty"`
-	// PEM file of a certificate of the caller (mutual TLS).
+	// PEM file of the client's certificate (mutual TLS).
 	CertFile string `yaml:"cert_file,omitempty"`
-	// PEM file of its private key.
+	// PEM file of the private key of cert_file.
 	KeyFile string `yaml:"key_file,omitempty"`
-	// Name that the service's certificate must have, instead of its host.
+	// Name that the service's certificate must have. Empty: its host.
 	ServerName string `yaml:"server_name,omitempty"`
-	// The environment variable that holds headers for each call, one on each line, such as authorization: Bearer TOKEN.
+	// Environment variable with the headers of each call, one per line, such as authorization: Bearer TOKEN.
 	HeadersEnv string `yaml:"headers_env,omitempty"`
-	// The file that holds them, in place of the variable.
+	// File with the headers, in place of headers_env.
 	HeadersFile string `yaml:"headers_file,omitempty"`
-	// Send the headers without TLS, too.
+	// Send the headers also without TLS.
 	PlainHeaders bool `yaml:"plain_headers,omitempty"`
-	// Largest message in MiB; a record batch is one message. 0: 256.
+	// Largest message in MiB. A record batch is one message. 0: 256.
 	MaxMessageMB int `yaml:"max_message_mb,omitempty"`
-	// Seconds without an answer after which the service is given up, at most 1000000. 0: 600.
+	// Seconds without an answer after which reading fails, at most 1000000. 0: 600.
 	TimeoutSecs float64 `yaml:"timeout_secs,omitempty"`
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// SQLSpec is the query of format sql.
+// SQLSpec describes the query of format sql.
 type SQLSpec struct {
-	// The driver of database/sql: sqlite in binaries built with -tags sqlite, others in a program of your own that imports them.
+	// Name of a driver of Go's database/sql: sqlite in binaries built with -tags sqlite, or a driver that your own program imports.
 	Driver string `yaml:"driver,omitempty"`
-	// The database, as the driver names it; of sqlite a file, relative to data_dir, a URI (file:houses.db) or :memory:. Files are opened for reading only. Without passwords: this file is copied to model_dir.
+	// The database, as the driver names it. sqlite: a file relative to data_dir, a URI (file:houses.db) or :memory:; files are opened read-only. It must not contain a password, because this config is copied to model_dir.
 	Source string `yaml:"source,omitempty"`
-	// The environment variable that holds the database's name, in place of source. The name of a file is then relative to the working directory.
+	// Environment variable with the database's name, in place of source. A file name in it is relative to the working directory.
 	SourceEnv string `yaml:"source_env,omitempty"`
-	// The query, for example SELECT rooms, town, price FROM houses ORDER BY id. It is asked once for its columns and again in each pass: let it change nothing. An ORDER BY makes the passes alike.
+	// The query, for example SELECT rooms, town, price FROM houses ORDER BY id. It runs once for its columns and again in each pass, so it must not change anything. With ORDER BY, all passes are alike.
 	Query string `yaml:"query,omitempty"`
 }
 

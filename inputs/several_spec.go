@@ -206,11 +206,11 @@ func (s Spec) byPositions() bool {
 
 // BucketSpec makes batches of rows of similar length, in place of batch_size.
 type BucketSpec struct {
-	// The ragged column whose length counts.
+	// The ragged column whose lengths count.
 	Column string `yaml:"column,omitempty"`
-	// The lengths at which the second and further buckets begin, ascending.
+	// Lengths at which the second and later buckets begin, ascending.
 	Boundaries []int `yaml:"boundaries,omitempty"`
-	// Examples of a batch of each bucket, one more than boundaries, of the whole job; each worker takes its share.
+	// Number of examples per batch of the whole job, for each bucket: one more than boundaries. Each worker takes its share.
 	BatchSizes []int `yaml:"batch_sizes,omitempty"`
 }
 

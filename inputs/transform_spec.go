@@ -13,47 +13,47 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// TransformSpec is one step for the rows of an input; kind says which, and which of the other keys it takes.
+// TransformSpec is one step for the rows of an input. kind says which step it is, and which other keys it takes.
 type TransformSpec struct {
-	// project (keep columns), rename (a column), filter (rows by a condition), compute (a column), cast (columns of numbers), fill (NaN, or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), split (texts into lists), decode_raw (bytes that are numbers), decode_image (bytes that are a PNG, JPEG, WebP, GIF or BMP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
+	// project (keep columns), rename (a column), filter (keep rows by a condition), compute (a column), cast (numbers to another type), fill (replace NaN or empty text), window (runs of rows), unbatch (entries of a dimension as rows), pad (a ragged column), split (texts into lists), decode_raw (bytes that are numbers), decode_image (bytes of a PNG, JPEG, WebP, GIF or BMP file), dedupe, resample (classes), shuffle, take, skip, cache (in memory), snapshot (in a file), or a registered transform.
 	Kind string `yaml:"kind"`
-	// project: the columns that are kept. unbatch, dedupe: those that count; empty: all. cast, fill: those that change; fill, empty: all of the value's kind.
+	// project: the columns to keep. unbatch: the columns to split into rows; empty: all. dedupe: the columns to compare; empty: all. cast: the columns to change. fill: the columns to change; empty: all columns of floats, or of text if value is a text.
 	Columns []string `yaml:"columns,omitempty"`
-	// rename, pad, split, decode_raw, decode_image: the column. compute: the one that is added, or changed. resample: the column of class numbers.
+	// rename, pad, split, decode_raw, decode_image: the column. compute: the column to add or replace. resample: the column of class numbers.
 	Column string `yaml:"column,omitempty"`
-	// rename: its new name.
+	// rename: the new name.
 	To string `yaml:"to,omitempty"`
-	// window: rows of each. shuffle: rows of the buffer.
+	// window: number of rows per window. shuffle: number of rows in the buffer.
 	Size int `yaml:"size,omitempty"`
-	// window: rows from the start of one to the start of the next. 0: size.
+	// window: number of rows from the start of one window to the start of the next. 0: size.
 	Shift int `yaml:"shift,omitempty"`
-	// window: rows from one of its rows to the next. 0: 1.
+	// window: number of rows from one row of a window to its next. 0: 1.
 	Stride int `yaml:"stride,omitempty"`
-	// window: all labels of its rows, or the last one. Default all.
+	// window: all (the labels of all rows of the window) or last (the label of its last row). Default: all.
 	Labels string `yaml:"labels,omitempty"`
-	// pad: values of each list.
+	// pad: number of values in each list.
 	Length int `yaml:"length,omitempty"`
-	// pad: what is added behind shorter lists. Default 0, or the empty text. fill: what takes the place of NaN, or of empty text.
+	// pad: the value added at the end of shorter lists. Default: 0, or the empty text. fill: the value that replaces NaN or empty text.
 	Value any `yaml:"value,omitempty"`
-	// split: what stands between the parts of a text. White space around them and empty parts are left out.
+	// split: the text between two parts. White space around parts is removed, and empty parts are left out.
 	Separator string `yaml:"separator,omitempty"`
-	// pad: leave out what is longer; else it is an error.
+	// pad: cut longer lists. false: they are an error.
 	Truncate bool `yaml:"truncate,omitempty"`
-	// resample: the wanted share of each class, in any unit.
+	// resample: the wanted proportion of each class, in any unit.
 	Target []float64 `yaml:"target,omitempty"`
-	// resample: the share of each class in the data. Default: estimated from the rows seen so far.
+	// resample: the proportion of each class in the data. Default: estimated from the rows seen so far.
 	Initial []float64 `yaml:"initial,omitempty"`
-	// take, skip: the number of rows.
+	// take, skip: number of rows.
 	Rows int64 `yaml:"rows,omitempty"`
-	// snapshot: the folder of the file. Relative to data_dir.
+	// snapshot: folder of the file. Relative to data_dir.
 	Dir string `yaml:"dir,omitempty"`
-	// filter: the condition of rows that stay. compute: the column's value. In the syntax of Go, of columns by their names: age > 18 && town != "Bern", log1p(price / rooms), year(date).
+	// filter: the condition of the rows to keep. compute: the value of the column. Expressions have Go's syntax and use columns by name: age > 18 && town != "Bern", log1p(price / rooms), year(date).
 	Expression string `yaml:"expression,omitempty"`
-	// cast, compute, decode_raw: the type of the columns: float32, float64, int64, int32, uint8, bool; compute: string, too; decode_raw: no bool. compute, default: the type of the column that it replaces, else float32, string or bool.
+	// The type to convert to. cast: float32, float64, int64, int32, uint8 or bool. compute: one of these or string. decode_raw: one of these except bool. Default of compute: the type of the column that it replaces, otherwise float32, string or bool.
 	DType string `yaml:"dtype,omitempty"`
-	// decode_raw, decode_image: the shape of a value; of an image height, width and channels, 1 or 3, and it is resized to that.
+	// decode_raw, decode_image: shape of a value. For an image: height, width and channels (1 or 3), to which it is resized.
 	Shape []int `yaml:"shape,omitempty"`
-	// Parameters of a registered transform. Keys are lower-cased.
+	// Parameters of a registered transform. Keys are converted to lower case.
 	Params map[string]any `yaml:"params,omitempty"`
 }
 

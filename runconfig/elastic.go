@@ -6,18 +6,18 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// Elastic says how many workers multi_worker_mirrored may go on with. Workers may then go and come while the others
-// train on, without a restart and without a checkpoint being restored.
+// Elastic lets workers of multi_worker_mirrored leave and join while the others continue to train, without a restart and
+// without restoring a checkpoint.
 type Elastic struct {
-	// Fewest workers that train. 0: all workers take part in every step, and a lost one is waited for.
+	// Smallest number of workers that train. 0: not elastic; all workers take part in every step, and a lost worker is waited for.
 	Min int `yaml:"min,omitempty"`
-	// Most workers that the cluster may list. 0: as many as it does.
+	// Largest number of workers that the cluster may list. 0: no limit.
 	Max int `yaml:"max,omitempty"`
-	// global: the workers divide batch_size among them, with gradients weighted by rows. per_worker: each takes batches of batch_size. Empty: global.
+	// global: the workers divide batch_size among them, and gradients are weighted by rows. per_worker: each worker takes batches of batch_size. Empty: global.
 	Batch string `yaml:"batch,omitempty"`
-	// With batch per_worker, linear multiplies the learning rate by the number of workers over how many began the training; none keeps it. Empty: none.
+	// batch per_worker: linear multiplies the learning rate by the number of workers, divided by their number when training began. none does not change the rate. Empty: none.
 	ScaleLR string `yaml:"scale_lr,omitempty"`
-	// Seconds that the first workers wait for all others before they begin without them. 0: 30.
+	// Seconds that the first workers wait for all others. Then they begin without them if they are at least min. 0: 30.
 	WaitSecs float64 `yaml:"wait_secs,omitempty"`
 }
 

@@ -11,23 +11,23 @@ import (
 type Partitioner struct {
 	// none, fixed_shards, min_size or max_size. Empty: min_size.
 	Kind string `yaml:"kind,omitempty"`
-	// Shards of fixed_shards; most shards of min_size and max_size. 0: as many as there are parameter servers; of max_size: no limit.
+	// fixed_shards: number of shards. min_size, max_size: largest number of shards. 0: the number of parameter servers; for max_size, no limit.
 	Shards int `yaml:"shards,omitempty"`
-	// Least bytes of a shard of min_size, most of max_size. 0: 262144 for min_size, 67108864 for max_size.
+	// min_size: smallest size of a shard in bytes. max_size: largest size of a shard in bytes. 0: 262144 for min_size, 67108864 for max_size.
 	Bytes int64 `yaml:"bytes,omitempty"`
-	// Variables that are split otherwise, by their names; the first that fits counts.
+	// Variables to split differently. The first entry that matches a variable's name applies.
 	Variables []VariablePartitioner `yaml:"variables,omitempty"`
 }
 
-// VariablePartitioner splits some variables otherwise than the rest.
+// VariablePartitioner splits some variables differently.
 type VariablePartitioner struct {
-	// Regular expression that fits their whole names.
+	// Regular expression that matches the whole names of the variables.
 	Match string `yaml:"match"`
-	// As of strategy.partitioner.
+	// As in strategy.partitioner.
 	Kind string `yaml:"kind,omitempty"`
-	// As of strategy.partitioner.
+	// As in strategy.partitioner.
 	Shards int `yaml:"shards,omitempty"`
-	// As of strategy.partitioner.
+	// As in strategy.partitioner.
 	Bytes int64 `yaml:"bytes,omitempty"`
 }
 

@@ -4,23 +4,23 @@ import "github.com/goestimator/goestimator/runconfig/violation"
 
 // RPC configures connections between the tasks of a cluster.
 type RPC struct {
-	// auto: TLS where certificates are set, else plaintext with one warning; tls: plaintext is refused.
+	// auto: TLS if certificates are set, otherwise plaintext with one warning. tls: plaintext is refused.
 	Security string `yaml:"security"`
-	// PEM file of the certificates that peers' certificates must be signed by.
+	// PEM file of the CA certificates; one of them must have signed the certificate of each peer.
 	CAFile string `yaml:"ca_file,omitempty"`
 	// PEM file of this task's certificate. It is read again when it changes.
 	CertFile string `yaml:"cert_file,omitempty"`
-	// PEM file of its private key.
+	// PEM file of the private key of cert_file.
 	KeyFile string `yaml:"key_file,omitempty"`
-	// Require a certificate of those who connect (mutual TLS).
+	// Require a certificate from tasks that connect (mutual TLS).
 	ClientAuth bool `yaml:"client_auth,omitempty"`
-	// Name that peers' certificates must have, instead of the host they are reached by.
+	// Name that peers' certificates must have. Empty: the host by which a peer is reached.
 	ServerName string `yaml:"server_name,omitempty"`
-	// Seconds after which a peer that does not answer is lost.
+	// Seconds after which a peer that does not answer counts as lost.
 	PeerTimeoutSecs float64 `yaml:"peer_timeout_secs"`
-	// Seconds that the others wait for a lost peer to come back before they end with exit code 138.
+	// Seconds that the other tasks wait for a lost peer to come back, before they end with exit code 138.
 	RejoinSecs float64 `yaml:"rejoin_secs"`
-	// Longest seconds of one call.
+	// Longest duration of one call, in seconds.
 	CallTimeoutSecs float64 `yaml:"call_timeout_secs"`
 	// Largest message in MiB.
 	MaxMessageMB int `yaml:"max_message_mb"`

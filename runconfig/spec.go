@@ -12,59 +12,57 @@ import (
 type Spec struct {
 	// Steps between two summaries. 0: none.
 	SaveSummarySteps int `yaml:"save_summary_steps"`
-	// Steps between two checkpoints. 0: none by steps. Giving it clears save_checkpoints_secs; only one of the two may be above 0.
+	// Steps between two checkpoints. 0: none by steps. Setting it clears save_checkpoints_secs; only one of the two may be above 0.
 	SaveCheckpointsSteps int64 `yaml:"save_checkpoints_steps"`
-	// Seconds between two checkpoints. 0: none by time. Giving it clears save_checkpoints_steps; with both 0 there are no checkpoints.
+	// Seconds between two checkpoints. 0: none by time. Setting it clears save_checkpoints_steps; if both are 0, there are no checkpoints.
 	SaveCheckpointsSecs float64 `yaml:"save_checkpoints_secs"`
-	// Newest checkpoints that are kept. 0: all.
+	// Number of newest checkpoints to keep. 0: all.
 	KeepCheckpointMax int `yaml:"keep_checkpoint_max"`
-	// Hours between checkpoints that are never deleted, besides the newest.
+	// Besides the newest checkpoints, keep one checkpoint per this many hours forever.
 	KeepCheckpointEveryNHours float64 `yaml:"keep_checkpoint_every_n_hours"`
 	// Steps between two log lines. 0: none.
 	LogStepCountSteps int `yaml:"log_step_count_steps"`
-	// Write graph.pbtxt and the graph's meta data when training starts.
+	// Write graph.pbtxt and the graph's metadata when training starts.
 	CheckpointSaveGraphDef bool `yaml:"checkpoint_save_graph_def"`
-	// Name of the job, the same in all its tasks: tasks of another job are refused. Empty: tasks know each other by their cluster. `goestimator launch` sets it.
+	// Name of the job, the same in all its tasks. Tasks refuse tasks of another job. Empty: tasks recognize each other by their cluster. `goestimator launch` sets it.
 	JobID string `yaml:"job_id,omitempty"`
-	// Protocol between tasks: grpc, also when empty.
+	// Protocol between tasks: grpc, also if empty.
 	Protocol string `yaml:"protocol,omitempty"`
-	// Longest seconds by which a worker delays its start, which is (index+1)*5 otherwise. -1: 60, and 0 where all tasks are on one machine (addresses of loopback, as with launch).
+	// Largest delay of a worker's start in seconds. A worker waits (index+1)*5 seconds, but at most this long. -1: 60, or 0 if all tasks are on one machine (loopback addresses, as with launch).
 	ExperimentalMaxWorkerDelaySecs int `yaml:"experimental_max_worker_delay_secs"`
-	// Seconds that a task waits for the others before it fails.
+	// Seconds that a task waits for the other tasks before it fails.
 	SessionCreationTimeoutSecs int `yaml:"session_creation_timeout_secs"`
-	// Where the cluster and this task's place in it come from: tf_config (the environment variable) or slurm (the
-	// variables of a Slurm step).
+	// Where a task finds the cluster and its place in it. tf_config: the environment variable TF_CONFIG. slurm: the variables of a Slurm step.
 	ClusterResolver string `yaml:"cluster_resolver"`
-	// Starts of the chief without a new checkpoint, after exits that it chose, until it ends with exit code 1. 0:
-	// no limit.
+	// Number of times that the chief may end with exit code 138 without a new checkpoint. Its next start then ends with exit code 1. 0: no limit.
 	MaxRestarts int `yaml:"max_restarts"`
-	// Seconds that a chief which is done waits for the evaluator's last evaluation. 0: not at all.
+	// Seconds that the chief, when it is done, waits for the evaluator's last evaluation. 0: it does not wait.
 	EvaluatorWaitSecs float64 `yaml:"evaluator_wait_secs,omitempty"`
-	// Tasks that this one may talk to, for example /job:ps. Nothing heeds them yet: only an empty list is taken.
+	// Tasks that this task may talk to, for example /job:ps. Filters have no effect yet, so only an empty list is accepted.
 	DeviceFilters []string `yaml:"device_filters,omitempty"`
-	// Threads of one step. 0: as many as there are cores.
+	// Number of threads in one step. 0: one per core.
 	IntraOpThreads int `yaml:"intra_op_threads,omitempty"`
-	// Replicas of a process that compute at the same time. 0: all.
+	// Number of replicas of a process that compute at the same time. 0: all.
 	InterOpThreads int `yaml:"inter_op_threads,omitempty"`
-	// float32, float64, tf32 or bf16_mixed. Variables stay float32 (float64 for float64).
+	// Precision of the computation: float32, float64, tf32 or bf16_mixed. Variables are float32, or float64 with float64.
 	Precision string `yaml:"precision"`
-	// Run an op on the host where its device does not have it, instead of an error.
+	// Run an op on the host if its device does not have it. false: that is an error.
 	SoftPlacement bool `yaml:"soft_placement"`
-	// Stop at the first NaN or infinite value, naming file, row and column where the input holds it, else the op that made it. Slow.
+	// Stop at the first NaN or infinite value. The error names the file, row and column of a value from the input, otherwise the op that made it. Slow.
 	CheckNumerics bool `yaml:"check_numerics,omitempty"`
 	// Refuse the forms of TF_CONFIG that tf.estimator refuses.
 	StrictTFConfig bool `yaml:"strict_tf_config,omitempty"`
-	// Steps between two profiles (timeline-<step>.json in model_dir). 0: none.
+	// Steps between two profiles, which are written to timeline-<step>.json in model_dir. 0: none.
 	ProfileSteps int64 `yaml:"profile_steps,omitempty"`
 	// Add histograms of variables and gradients to the summaries.
 	SummaryHistograms bool `yaml:"summary_histograms,omitempty"`
-	// Input images added to each summary.
+	// Number of input images in each summary.
 	SummaryImages int `yaml:"summary_images,omitempty"`
-	// Write the embedding tables of the last checkpoint for TensorBoard's projector when training ends, with the words of their vocabularies: projector_config.pbtxt in model_dir and files in its folder projector.
+	// When training ends, write the embedding tables of the last checkpoint and the words of their vocabularies for TensorBoard's projector: projector_config.pbtxt in model_dir, and files in its folder projector.
 	Projector bool `yaml:"projector,omitempty"`
-	// Files of model_dir that grow with each logged step and each evaluation of the chief: csv for metrics.csv, jsonl for metrics.jsonl, or both.
+	// Files in model_dir to which the chief adds each of its logged steps and evaluations: csv for metrics.csv, jsonl for metrics.jsonl, or both.
 	MetricsLog []string `yaml:"metrics_log,omitempty"`
-	// Address (http or https) that is sent the result as JSON when training ends or fails. What goes wrong there does not end training. The config beside the checkpoints leaves it out, since it may hold a key.
+	// Address (http or https) to which the result is sent as JSON when training ends or fails. If sending fails, training does not. The config beside the checkpoints leaves it out, because it may contain a key.
 	Notify string `yaml:"notify,omitempty"`
 }
 

@@ -6,31 +6,31 @@ import (
 	"github.com/goestimator/goestimator/runconfig/violation"
 )
 
-// Strategy names where variables live and how gradients travel.
+// Strategy says how training is distributed: where variables are kept, and how gradients are combined.
 type Strategy struct {
-	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
+	// The strategy: default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server or tpu.
 	Name string `yaml:"name"`
-	// Device that this process computes on: /gpu:N or /cpu:0. Empty: its GPUs where there are some - the first under default and one_device, else all that are visible, which several workers of a machine divide (see docs/gpu.md) - else /cpu:0.
+	// Device on which this process computes: /gpu:N or /cpu:0. Empty: its GPUs if there are any, otherwise /cpu:0. default and one_device use the first GPU, the others all visible GPUs. Several workers on a machine divide its GPUs (see docs/gpu.md).
 	Device string `yaml:"device,omitempty"`
-	// Replicas in this process, of mirrored, central_storage and each worker of multi_worker_mirrored and parameter_server; each takes a batch of its own in every step. 0: one for each of its GPUs, or one where there is none. More than there are GPUs is an error, unless device says where all of them compute.
+	// Number of replicas in this process, for mirrored, central_storage, and each worker of multi_worker_mirrored and parameter_server. Each replica takes a batch of its own in every step. 0: one per GPU, or one if there is none. More replicas than GPUs are an error, unless device names a device for all of them; without GPUs they share the host.
 	Replicas int `yaml:"replicas,omitempty"`
-	// Bytes of gradients that multi_worker_mirrored reduces in one message. 0: the default, 4 MiB.
+	// multi_worker_mirrored: number of bytes of gradients to reduce in one message. 0: the default, 4 MiB.
 	BytesPerPack int `yaml:"bytes_per_pack,omitempty"`
-	// parameter_server: apply the mean of the workers' gradients in lock step, instead of each gradient as it comes.
+	// parameter_server: train synchronously: each update applies the mean of the workers' gradients. false: each gradient is applied when it arrives.
 	Sync bool `yaml:"sync,omitempty"`
-	// Gradients that make one synchronous update; the other workers are backups. 0: one of each worker.
+	// parameter_server, synchronous: number of gradients per update. The other workers are backups. 0: one gradient per worker.
 	ReplicasToAggregate int `yaml:"replicas_to_aggregate,omitempty"`
-	// parameter_server, asynchronous: drop gradients that are more updates behind than this. 0: none are dropped.
+	// parameter_server, asynchronous: drop gradients that are more than this many updates behind. 0: drop none.
 	StalenessBound int64 `yaml:"staleness_bound,omitempty"`
-	// Type in which values and gradients travel to and from parameter servers: float32, bfloat16 or float16. Variables keep theirs.
+	// parameter_server: type in which values and gradients are sent: float32, bfloat16 or float16. Variables keep their type.
 	Transfer string `yaml:"transfer,omitempty"`
-	// How parameter_server splits variables.
+	// parameter_server: how variables are split.
 	Partitioner Partitioner `yaml:"partitioner,omitempty"`
-	// How parameter_server places variables and their parts: by_size (the largest first, each where there is least so far) or round_robin (in the order in which the model makes them, as TensorFlow's). Empty: by_size.
+	// parameter_server: how variables and their parts are placed on the servers. by_size: the largest first, each on the server with the fewest bytes so far. round_robin: in the order in which the model creates them, as in TensorFlow. Empty: by_size.
 	Placement string `yaml:"placement,omitempty"`
-	// Evaluate on all workers of multi_worker_mirrored, each its share of the data, instead of in the evaluator task.
+	// multi_worker_mirrored: evaluate on all workers, each on its share of the data, instead of in the evaluator task.
 	DistributedEval bool `yaml:"distributed_eval,omitempty"`
-	// Lets workers of multi_worker_mirrored go and come while the others train on.
+	// multi_worker_mirrored: workers may leave and join while the others continue to train.
 	Elastic Elastic `yaml:"elastic,omitempty"`
 }
 

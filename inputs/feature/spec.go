@@ -10,8 +10,9 @@ import (
 	"github.com/goestimator/goestimator/tensor"
 )
 
-// Spec declares a feature column, through which a canned model reads a feature. Adapt, quantiles and missing are computed from the
-// training data (in Go, by [Adapt]) and kept in checkpoints. Each type takes the following keys; any other key that is set is an error.
+// Spec declares a feature column, through which a canned model reads a feature. What adapt, quantiles and missing need
+// is computed from the training data (in Go, by [Adapt]) and stored in checkpoints. Each type takes the following keys.
+// Any other key that is set is an error.
 //
 //	numeric            key, shape, read (date_order, decimal, unit), default or defaults or missing, normalize, allow_nan, sequence
 //	bucketized         of, boundaries or quantiles
@@ -26,105 +27,105 @@ import (
 //	embedding          of, dimension, combiner, stddev, max_norm, frozen, checkpoint, tensor
 //	shared_embeddings  columns and the params of embedding; table
 type Spec struct {
-	// What other columns and the model call the column. Empty: TensorFlow's name, which is the key, followed by _bucketized, _embedding and so on. Columns of shared_embeddings always go by TensorFlow's.
+	// Name by which other columns and the model refer to this column. Empty: TensorFlow's name, which is the key followed by _bucketized, _embedding and so on. Columns of shared_embeddings always have TensorFlow's names.
 	Name string `yaml:"name,omitempty" json:"name"`
-	// numeric, bucketized, hash_bucket, words, vocabulary, vocabulary_file, identity, crossed, weighted, indicator, embedding or shared_embeddings.
+	// The type: numeric, bucketized, hash_bucket, words, vocabulary, vocabulary_file, identity, crossed, weighted, indicator, embedding or shared_embeddings.
 	Type string `yaml:"type" json:"type"`
-	// The feature: a column of the input.
+	// Name of the feature, which is a column of the input.
 	Key string `yaml:"key,omitempty" json:"key"`
-	// Name of the column, declared before, that this one is made of.
+	// Name of the column that this one is made of. It must be declared before.
 	Of string `yaml:"of,omitempty" json:"of"`
-	// Type of a categorical feature: string, int32 or int64. Empty: string.
+	// Type of a categorical feature: string, or an integer type such as int32 or int64. Empty: string.
 	DType string `yaml:"dtype,omitempty" json:"dtype"`
-	// Shape of a numeric feature. Empty: one number.
+	// Shape of a numeric feature. Empty: a single number.
 	Shape []int `yaml:"shape,omitempty" json:"shape"`
-	// Number that stands for a missing one, or id of a value outside the vocabulary or range.
+	// numeric: the number that replaces a missing one. vocabulary, vocabulary_file, identity: the id of a value outside the vocabulary or range.
 	Default *float64 `yaml:"default,omitempty" json:"default"`
-	// Numbers that stand for missing ones, as many as the shape has.
+	// Numbers that replace missing ones, as many as the shape has.
 	Defaults []float64 `yaml:"defaults,omitempty" json:"defaults"`
-	// What stands for a missing number, a null or NaN: mean, median or most_frequent of the training data, default, or largest, the largest number that there is: beside a column with allow_nan, whose missing numbers boosted trees take for small, they can then put them on either side. Empty: default stands for a null, and NaN is an error.
+	// What replaces a missing number, that is, a null or NaN. mean, median, most_frequent: this statistic of the training data. default: the key default or defaults. largest: the largest number; boosted trees treat NaN (allow_nan) as small, and with a second column with largest they can put missing numbers on either side of a split. Empty: default replaces a null, and NaN is an error.
 	Missing string `yaml:"missing,omitempty" json:"missing"`
-	// What number a text is read as: number ($1,234.50, 12 kg, 3.5 %), or of a date days (since 1970), year, month, day, weekday (0 is Sunday) or hour (with minutes as its fraction). A text that is not written so is NaN. Empty: the feature is a number.
+	// How a text is read as a number. number: a number such as $1,234.50, 12 kg or 3.5 %. For dates: days (since 1970), year, month, day, weekday (0 is Sunday) or hour (with minutes as its fraction). Any other text is NaN. Empty: the feature is a number.
 	Read string `yaml:"read,omitempty" json:"read"`
-	// read of a date: ymd, dmy (31.12.2024, 31 Dec 2024) or mdy (12/31/2024, December 31st, 2024, Dec-2024). Empty: ymd.
+	// read of a date: the order of its parts: ymd, dmy (31.12.2024, 31 Dec 2024) or mdy (12/31/2024, December 31st, 2024, Dec-2024). Empty: ymd.
 	DateOrder string `yaml:"date_order,omitempty" json:"date_order"`
-	// read number: the mark before the fraction, "." or ",". Empty: ".".
+	// read number: the decimal mark, "." or ",". Empty: ".".
 	Decimal string `yaml:"decimal,omitempty" json:"decimal"`
-	// read number: the unit into which numbers are converted: one (1.2K and 3M are 1200 and 3000000), kg, m, l, day, MB or MHz. A number with a unit of another kind is NaN, one without a unit is taken as it is. Empty: units are not read.
+	// read number: the unit to convert numbers to: one (1.2K is 1200, 3M is 3000000), kg, m, l, day, MB or MHz. A number with a unit of another kind is NaN; a number without a unit is taken unchanged. Empty: units are ignored.
 	Unit string `yaml:"unit,omitempty" json:"unit"`
 	// The values of an example are the steps of a sequence.
 	Sequence bool `yaml:"sequence,omitempty" json:"sequence"`
-	// NaN passes, instead of being an error.
+	// Accept NaN. false: NaN is an error.
 	AllowNaN bool `yaml:"allow_nan,omitempty" json:"allow_nan"`
-	// What is done to the numbers.
+	// How the numbers are normalized.
 	Normalize NormalizeSpec `yaml:"normalize,omitempty" json:"normalize"`
-	// Ascending numbers that separate the buckets.
+	// Ascending boundaries between the buckets.
 	Boundaries []float64 `yaml:"boundaries,omitempty" json:"boundaries"`
-	// Number of buckets of about equally many training examples each, in place of boundaries.
+	// Number of buckets with about equally many training examples each, in place of boundaries.
 	Quantiles int `yaml:"quantiles,omitempty" json:"quantiles"`
-	// What a column of words makes of ASCII punctuation: words, so that each mark is a word of its own and divides others. Empty: it is left out, and divides nothing, so that a-b is the word ab.
+	// How a column of words treats ASCII punctuation. words: each mark is a separate word, and separates other words. Empty: marks are removed and separate nothing, so that a-b is the word ab.
 	Punctuation string `yaml:"punctuation,omitempty" json:"punctuation"`
-	// Longest run of words that a column of words has an id for, joined by spaces: 2 for words and pairs of them, at most 8. 0: 1, the words.
+	// Largest number of consecutive words, joined by spaces, that have an id in a column of words: 2 for words and pairs of words, at most 8. 0: 1, only words.
 	NGrams int `yaml:"ngrams,omitempty" json:"ngrams,omitempty"`
-	// Number of buckets that values, or the words of texts, are hashed to, or of identity's ids.
+	// Number of buckets to which values, or the words of texts, are hashed. identity: number of ids.
 	Buckets int `yaml:"buckets,omitempty" json:"buckets"`
-	// Values in the order of their ids; integers are written in decimal.
+	// Values in the order of their ids. Integers are written in decimal.
 	Vocabulary []string `yaml:"vocabulary,omitempty" json:"vocabulary"`
-	// The vocabulary comes from the training data, the most frequent values first.
+	// Take the vocabulary from the training data, the most frequent values first.
 	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
-	// Values that occur less often in the training data are left out of an adapted vocabulary.
+	// adapt: leave out values that occur less often than this in the training data.
 	MinCount int `yaml:"min_count,omitempty" json:"min_count"`
-	// File of a value a line, in the order of their ids. Relative to data_dir.
+	// File with one value per line, in the order of their ids. Relative to data_dir.
 	File string `yaml:"file,omitempty" json:"file"`
-	// Lines of the file that are read; values of an adapted vocabulary. 0: all.
+	// vocabulary_file: number of lines to read. adapt: largest number of values in the vocabulary. 0: all.
 	Size int `yaml:"size,omitempty" json:"size"`
-	// Ids, after the vocabulary's, for values outside of it, which are hashed to them.
+	// Number of ids after the vocabulary's. Values outside the vocabulary are hashed to them.
 	OOVBuckets int `yaml:"oov_buckets,omitempty" json:"oov_buckets"`
-	// Parts of a cross.
+	// crossed: the features or columns to cross.
 	Keys []CrossPart `yaml:"keys,omitempty" json:"keys"`
-	// Seed of the hashes of a cross. 0: TensorFlow's default.
+	// crossed: seed of the hashes. 0: TensorFlow's default.
 	HashKey int64 `yaml:"hash_key,omitempty" json:"hash_key"`
-	// The feature of the weights of a weighted column.
+	// weighted: name of the feature with the weights.
 	WeightKey string `yaml:"weight_key,omitempty" json:"weight_key"`
-	// Columns that share a table.
+	// shared_embeddings: the columns that share a table.
 	Columns []string `yaml:"columns,omitempty" json:"columns"`
-	// What an indicator has of each id: count, how often it occurs, or multi_hot, 1 where it does. Empty: count.
+	// indicator: count (how often each id occurs) or multi_hot (1 if it occurs). Empty: count.
 	Mode string `yaml:"mode,omitempty" json:"mode,omitempty"`
-	// Width of an embedding.
+	// Width of the embedding vectors.
 	Dimension int `yaml:"dimension,omitempty" json:"dimension"`
-	// How several ids of an example become one vector: mean, sqrtn or sum. Empty: mean.
+	// How the embedding vectors of an example's ids are combined: mean, sqrtn or sum. Empty: mean.
 	Combiner string `yaml:"combiner,omitempty" json:"combiner"`
 	// Standard deviation of the table's initial values. 0: 1/sqrt(dimension).
 	Stddev float64 `yaml:"stddev,omitempty" json:"stddev"`
-	// Rows of a larger L2 norm are scaled to it when they are read. 0: no limit.
+	// Largest L2 norm of a row. Longer rows are scaled to it when they are read. 0: no limit.
 	MaxNorm float64 `yaml:"max_norm,omitempty" json:"max_norm"`
-	// The table is not trained.
+	// Do not train the table.
 	Frozen bool `yaml:"frozen,omitempty" json:"frozen"`
-	// Checkpoint, or a folder of them, whose tensor the table starts from.
+	// Checkpoint, or folder of checkpoints, with the initial values of the table.
 	Checkpoint string `yaml:"checkpoint,omitempty" json:"checkpoint"`
-	// Name of the tensor in the checkpoint.
+	// Name of the table's tensor in the checkpoint.
 	Tensor string `yaml:"tensor,omitempty" json:"tensor"`
-	// Name of the table of shared_embeddings. Empty: TensorFlow's.
+	// shared_embeddings: name of the table. Empty: TensorFlow's.
 	Table string `yaml:"table,omitempty" json:"table"`
 }
 
-// NormalizeSpec is what a numeric column does to its numbers, in the order of the keys.
+// NormalizeSpec says how a numeric column normalizes its numbers. It applies scale, log, mean and std, in this order.
 type NormalizeSpec struct {
-	// Mean and std come from the training data.
+	// Compute mean and std from the training data.
 	Adapt bool `yaml:"adapt,omitempty" json:"adapt"`
-	// Divisor. 0: none.
+	// Divide by this number. 0: do not divide.
 	Scale float64 `yaml:"scale,omitempty" json:"scale"`
 	// Take the natural logarithm.
 	Log bool `yaml:"log,omitempty" json:"log"`
-	// Subtracted: one number, or as many as the shape has.
+	// Subtract these: one number, or as many as the shape has.
 	Mean []float64 `yaml:"mean,omitempty" json:"mean"`
-	// Divisor after that: as many numbers as mean.
+	// Divide by these after subtracting mean: as many numbers as mean.
 	Std []float64 `yaml:"std,omitempty" json:"std"`
 }
 
-// CrossPart is a part of a cross: a feature, or a column that was declared before.
+// CrossPart is one part of a cross: a feature, or a column that is declared before.
 type CrossPart struct {
-	// The feature.
+	// Name of the feature.
 	Key string `yaml:"key,omitempty" json:"key"`
 	// Name of the column.
 	Column string `yaml:"column,omitempty" json:"column"`

@@ -8,46 +8,43 @@ import (
 	"strings"
 )
 
-// Spec says what a search varies, and how it chooses.
+// Spec says which keys of the config a search varies, and how it chooses their values.
 type Spec struct {
-	// Metric of the last evaluation that is to be improved. Empty: loss.
+	// Metric of the last evaluation to improve. Empty: loss.
 	Metric string `yaml:"metric,omitempty"`
 	// Whether a higher value of the metric is better.
 	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
-	// random; grid: all combinations; tpe: after ten random trials, where good ones lie densest among all (Bergstra et al. 2011); halving: at random, and
-	// the better ones are trained on (successive halving, Jamieson and Talwalkar 2016); hyperband: several such halvings, which begin with more or fewer
-	// steps (Li et al. 2018). All but grid begin with the config's own values.
+	// How values are chosen. random: at random. grid: all combinations. tpe: ten random trials, then values that are likely in the best trials and unlikely in the others (Bergstra et al. 2011). halving: at random; the better trials continue for more steps (successive halving, Jamieson and Talwalkar 2016). hyperband: several such halvings, which begin with more or fewer steps (Li et al. 2018). All but grid first try the config's own values. Empty: random.
 	Algorithm string `yaml:"algorithm,omitempty"`
-	// Number of trials. 0: 20; of a grid, all combinations.
+	// Number of trials. 0: 20; for grid, all combinations.
 	Trials int `yaml:"trials,omitempty"`
-	// Trials that run at the same time, each a process with its share of the cores. 0: 1.
+	// Number of trials that run at the same time. Each is a process with its share of the cores. 0: 1.
 	Parallel int `yaml:"parallel,omitempty"`
-	// halving, hyperband: one of so many trials is trained on, for so many times as many steps, until the last reach train.max_steps. 0: 3.
+	// halving, hyperband: the best of every this many trials continues for this many times as many steps, until the last trials reach train.max_steps. 0: 3.
 	Reduction int `yaml:"reduction,omitempty"`
-	// random, grid, tpe: stop a trial whose best metric so far is worse than the median of the running averages of at least three ended trials at the
-	// same step (Golovin et al., Google Vizier, 2017). It looks at each evaluation: see eval.every_steps and run.save_checkpoints_steps.
+	// random, grid, tpe: stop a trial if its best metric so far is worse than the median of the running averages of ended trials, at least three, at the same step (Golovin et al., Google Vizier, 2017). Trials are checked at each evaluation: see eval.every_steps and run.save_checkpoints_steps.
 	MedianStopping bool `yaml:"median_stopping,omitempty"`
-	// Seed of the choices. The config's seed is that of all trainings.
+	// Seed of the search. All trainings use the config's seed.
 	Seed int64 `yaml:"seed,omitempty"`
-	// The keys that vary, and their values.
+	// The keys to vary, with their values.
 	Parameters []Parameter `yaml:"parameters,omitempty"`
 }
 
-// Parameter is a key of the config with the values that it may take: a list, or a range of numbers.
+// Parameter is a key of the config and the values that it may take: a list, or a range of numbers.
 type Parameter struct {
 	// Key of the config, for example optimizer.learning_rate.
 	Key string `yaml:"key"`
-	// The values of a list; each may be anything that the key takes.
+	// List of values. Each may be anything that the key takes.
 	Values []any `yaml:"values,omitempty"`
-	// Least number of a range.
+	// Smallest number of a range.
 	Min float64 `yaml:"min,omitempty"`
-	// Greatest number of a range.
+	// Largest number of a range.
 	Max float64 `yaml:"max,omitempty"`
-	// Orders of magnitude are equally likely, as suits rates.
+	// Use a logarithmic scale, on which all orders of magnitude are equally likely, for example for learning rates.
 	Log bool `yaml:"log,omitempty"`
-	// Whole numbers only.
+	// Use only whole numbers.
 	Integer bool `yaml:"integer,omitempty"`
-	// grid: how many numbers of the range are tried. 0: 5.
+	// grid: number of values to try in a range. 0: 5.
 	Points int `yaml:"points,omitempty"`
 }
 

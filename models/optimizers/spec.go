@@ -1,61 +1,57 @@
 package optimizers
 
-// Spec names an update rule, its hyper-parameters and what happens to the
-// gradients before it. A hyper-parameter that is left out takes the rule's own
-// default; one that the rule does not have is an error.
+// Spec names an update rule, its hyper-parameters, and how gradients are processed before the rule. A hyper-parameter
+// that is left out has the rule's default. A hyper-parameter that the rule does not have is an error.
 type Spec struct {
-	// The rule: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl (TensorFlow 1 definitions), amsgrad, adamax, nadam, adadelta, lion (Keras' definitions), lamb, or keras_ followed by sgd, adam, adamw, adagrad, rmsprop, ftrl.
+	// The update rule. As in TensorFlow 1: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl. As in Keras: amsgrad, adamax, nadam, adadelta, lion, and keras_sgd, keras_adam, keras_adamw, keras_adagrad, keras_rmsprop, keras_ftrl. As in TensorFlow Addons: lamb.
 	Name string `yaml:"name"`
-	// Step size: a number, or a map with the keys below it.
+	// The learning rate: a number, or a map that describes a schedule.
 	LearningRate LearningRateSpec `yaml:"learning_rate"`
-	// Momentum of momentum, keras_sgd, rmsprop, keras_rmsprop. Default 0.9 for momentum, else 0.
+	// Momentum of momentum, keras_sgd, rmsprop and keras_rmsprop. Default: 0.9 for momentum, 0 for the others.
 	Momentum *float64 `yaml:"momentum,omitempty"`
-	// Nesterov's form of momentum, for momentum and keras_sgd.
+	// Use Nesterov momentum. For momentum and keras_sgd.
 	Nesterov bool `yaml:"nesterov,omitempty"`
-	// Decay of the first moment of adam, adamw, amsgrad, adamax, nadam, lamb, lion. Default 0.9.
+	// Decay of the first moment. For adam, adamw, keras_adam, keras_adamw, amsgrad, adamax, nadam, lamb and lion. Default: 0.9.
 	Beta1 *float64 `yaml:"beta1,omitempty"`
-	// Decay of the second moment of the same. Default 0.999; 0.99 for lion.
+	// Decay of the second moment. For the same rules as beta1. Default: 0.99 for lion, 0.999 for the others.
 	Beta2 *float64 `yaml:"beta2,omitempty"`
-	// Decay of the mean square of rmsprop and adadelta. Default 0.9; 0.95 for adadelta.
+	// Decay of the mean square. For rmsprop, keras_rmsprop and adadelta. Default: 0.95 for adadelta, 0.9 for the others.
 	Rho *float64 `yaml:"rho,omitempty"`
-	// Centered form of rmsprop: the gradient's variance instead of its square.
+	// Use the gradient's variance instead of its mean square. For rmsprop and keras_rmsprop.
 	Centered bool `yaml:"centered,omitempty"`
-	// Small constant of the denominator. Default 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-6 for lamb, 1e-7 for the others.
+	// Small constant in the denominator. Default: 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-6 for lamb, 1e-7 for the others.
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
-	// First value of the accumulators of adagrad and ftrl. Default 0.1.
+	// Initial value of the accumulators. For adagrad, keras_adagrad, ftrl and keras_ftrl. Default: 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
-	// Power of ftrl's learning rate, at most 0. Default -0.5. Its variable is GOESTIMATOR_OPTIMIZER_LR_POWER,
-	// since GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER belongs to learning_rate.power.
+	// ftrl, keras_ftrl: power of the learning rate, at most 0. Default: -0.5. Its environment variable is GOESTIMATOR_OPTIMIZER_LR_POWER, because GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER sets learning_rate.power.
 	LearningRatePower *float64 `yaml:"lr_power,omitempty" alias:"learning_rate_power"`
-	// L1 regularization strength of ftrl. Default 0.
+	// ftrl, keras_ftrl: strength of L1 regularization. Default: 0.
 	L1 *float64 `yaml:"l1,omitempty" alias:"l1_regularization_strength"`
-	// L2 regularization strength of ftrl. Default 0.
+	// ftrl, keras_ftrl: strength of L2 regularization. Default: 0.
 	L2 *float64 `yaml:"l2,omitempty" alias:"l2_regularization_strength"`
-	// Shrinkage of ftrl: a penalty on magnitudes that is added to the gradient; of embeddings on the rows of a batch alone. Default 0.
+	// ftrl, keras_ftrl: strength of a penalty on magnitudes that is added to the gradient. For embeddings it affects only the rows of a batch. Default: 0.
 	L2Shrinkage *float64 `yaml:"l2_shrinkage,omitempty" alias:"l2_shrinkage_regularization_strength"`
-	// Beta of ftrl's learning rates (McMahan et al. 2013). Default 0.
+	// ftrl, keras_ftrl: beta of the learning rates (McMahan et al. 2013). Default: 0.
 	Beta *float64 `yaml:"beta,omitempty"`
-	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it; lamb takes it into its step.
+	// Decoupled weight decay, multiplied by the learning rate. Every rule has it; lamb makes it part of the step that it scales. Default: 0.01 for adamw, 0.004 for keras_adamw, 0 for the others.
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
-	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all
-	// variables have it.
+	// Regular expression for the names of variables without weight decay, for example bias|norm. Empty: all variables have it.
 	WeightDecayExclude string `yaml:"weight_decay_exclude,omitempty"`
-	// Largest L2 norm of the gradient of each variable, whole even where it is partitioned. 0: no limit. At most one of the three clips.
+	// Largest L2 norm of the gradient of each variable. A partitioned variable counts as a whole. 0: no limit. Set at most one of clip_norm, clip_value and global_clip_norm.
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
-	// Largest absolute value of a gradient's element. 0: no limit.
+	// Largest absolute value of each element of a gradient. 0: no limit.
 	ClipValue float64 `yaml:"clip_value,omitempty"`
 	// Largest L2 norm of all gradients together. 0: no limit.
 	GlobalClipNorm float64 `yaml:"global_clip_norm,omitempty"`
-	// Number of batches whose mean gradient makes one update.
+	// Number of batches per update. The update uses the mean of their gradients.
 	AccumulateSteps int `yaml:"accumulate_steps"`
-	// Factor on the loss while it is differentiated: none, a number, or dynamic - 32768 at first, doubled after 2000 updates with finite gradients, halved, with the update left out, where some are not.
+	// Factor by which the loss is multiplied while gradients are computed: none, a number, or dynamic. dynamic starts at 32768 and doubles after 2000 consecutive updates with finite gradients. If a gradient is not finite, the update is skipped and the factor is halved.
 	LossScale string `yaml:"loss_scale"`
-	// Leave out updates whose gradients or loss are NaN or infinite, up to this many in a row; more end training as a NaN loss does. Nothing but the
-	// global step changes in such a step. 0: none is left out. Not for parameter servers.
+	// Skip updates whose gradients or loss are NaN or infinite, up to this many in a row; more end training as a NaN loss does. A skipped update changes only the global step. 0: skip none. Not for parameter servers.
 	SkipNonFinite int `yaml:"skip_nonfinite,omitempty"`
-	// Averages of the weights, with which evaluation, prediction and exports are made (model.averages).
+	// Averages of the weights, which evaluation, prediction and exports use (see model.averages).
 	Averaging AveragingSpec `yaml:"averaging,omitempty"`
-	// Names of the slots in checkpoints: v1 or keras.
+	// How slots are named in checkpoints: v1 or keras.
 	SlotNames string `yaml:"slot_names"`
 }
 
@@ -71,18 +67,18 @@ func DefaultSpec() Spec {
 	}
 }
 
-// AveragingSpec says which averages of the weights training keeps in its checkpoints. Updates are counted from 0; with
-// accumulate_steps a window of batches is one.
+// AveragingSpec says which averages of the weights training computes and stores in checkpoints. Updates are counted from
+// 0. With accumulate_steps, a window of batches is one update.
 type AveragingSpec struct {
-	// none; ema, the exponential moving average (use_ema of Keras' optimizers); swa, the mean of the weights at some updates (Izmailov et al. 2018).
+	// none. ema: the exponential moving average (use_ema of Keras' optimizers). swa: the mean of the weights after some updates (stochastic weight averaging, Izmailov et al. 2018).
 	Kind string `yaml:"kind"`
-	// ema: the weight of the old average. Default 0.99.
+	// ema: weight of the old average. Default: 0.99.
 	Decay *float64 `yaml:"decay,omitempty"`
-	// ema: the n-th decay is at most (1+n)/(10+n), as with num_updates of tf.train.ExponentialMovingAverage.
+	// ema: limit the n-th decay to (1+n)/(10+n), as num_updates of tf.train.ExponentialMovingAverage does.
 	Rising bool `yaml:"rising,omitempty"`
-	// The first update whose result counts. Before it the average is the weight itself.
+	// First update whose result is averaged. Before it, the average is the weight itself.
 	Start int64 `yaml:"start,omitempty"`
-	// Updates from one result that counts to the next. 0: 1.
+	// Number of updates from one averaged result to the next. 0: 1.
 	Every int64 `yaml:"every,omitempty"`
 }
 
@@ -98,62 +94,60 @@ func (a AveragingSpec) parameters() map[string]any {
 	return p
 }
 
-// LearningRateSpec is a schedule of the step size. In a file it is a number (a
-// constant) or a map. Each schedule means what the class of the same name means in
-// tf.compat.v1.train and tf.keras.optimizers.schedules.
+// LearningRateSpec is a schedule of the learning rate. In a file it is a number, for a constant rate, or a map. Each
+// schedule means what the class of the same name means in tf.compat.v1.train and tf.keras.optimizers.schedules.
 type LearningRateSpec struct {
-	// One of constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle, plateau, sequence, product.
+	// The schedule: constant, exponential, inverse_time, natural_exp, polynomial, piecewise_constant, cosine, cosine_restarts, noam, one_cycle, plateau, sequence or product.
 	Schedule string `yaml:"schedule"`
-	// Learning rate at step 0 (after the warm-up, where there is one). noam: the factor, 1 where it is left out. one_cycle: the highest rate.
+	// Learning rate at step 0, or after the warm-up if there is one. noam: the factor; 1 if it is left out. one_cycle: the highest rate.
 	Initial float64 `yaml:"initial"`
-	// Steps of one decay period, of growth for noam, of the cycle for one_cycle. Needed by all but constant, piecewise_constant, plateau, sequence and product.
+	// Number of steps in a decay period. noam: number of steps in which the rate rises. one_cycle: number of steps in the cycle. Required for all schedules except constant, piecewise_constant, plateau, sequence and product.
 	DecaySteps int64 `yaml:"decay_steps,omitempty"`
-	// Factor per period of exponential, inverse_time and natural_exp.
+	// exponential, inverse_time, natural_exp: decay rate per period.
 	DecayRate float64 `yaml:"decay_rate,omitempty"`
-	// Decay in whole periods only.
+	// exponential, inverse_time, natural_exp: decay only in whole periods.
 	Staircase bool `yaml:"staircase,omitempty"`
-	// Last learning rate of polynomial. Default 0.
+	// polynomial: the last learning rate. Default: 0.
 	End float64 `yaml:"end,omitempty"`
-	// Power of polynomial. 0: 1, a straight line.
+	// polynomial: the power. 0: 1, a straight line.
 	Power float64 `yaml:"power,omitempty"`
-	// Start polynomial again, over a longer period, when its end is reached.
+	// polynomial: start again, over a longer period, when the end is reached.
 	Cycle bool `yaml:"cycle,omitempty"`
-	// Last learning rate of cosine and cosine_restarts as a fraction of the initial one.
+	// cosine, cosine_restarts: the last learning rate as a fraction of initial.
 	Alpha float64 `yaml:"alpha,omitempty"`
-	// cosine_restarts: growth of the period at each restart. 0: 2.
+	// cosine_restarts: factor on the period at each restart. 0: 2.
 	TMul float64 `yaml:"t_mul,omitempty"`
 	// cosine_restarts: factor on the initial learning rate at each restart. 0: 1.
 	MMul float64 `yaml:"m_mul,omitempty"`
 	// noam: width of the model (Vaswani et al. 2017).
 	ModelSize int64 `yaml:"model_size,omitempty"`
-	// one_cycle: share of the steps in which the rate grows. 0: 0.3.
+	// one_cycle: fraction of the steps in which the rate rises. 0: 0.3.
 	PctStart float64 `yaml:"pct_start,omitempty"`
 	// one_cycle: the highest rate divided by the first. 0: 25.
 	DivFactor float64 `yaml:"div_factor,omitempty"`
 	// one_cycle: the first rate divided by the last. 0: 10000.
 	FinalDivFactor float64 `yaml:"final_div_factor,omitempty"`
-	// plateau: metric of evaluations that is to improve. Default loss. Training must be by one process.
+	// plateau: the metric of evaluations to watch. Default: loss. Training must run in one process.
 	Metric string `yaml:"metric,omitempty"`
 	// plateau: whether a higher value of the metric is better.
 	HigherIsBetter bool `yaml:"higher_is_better,omitempty"`
-	// plateau: factor on the rate where the metric stops improving. 0: 0.1.
+	// plateau: factor on the rate when the metric stops improving. 0: 0.1.
 	Factor float64 `yaml:"factor,omitempty"`
-	// plateau: evaluations without improvement up to a reduction. 0: 10.
+	// plateau: number of evaluations without improvement before the rate is reduced. 0: 10.
 	Patience int `yaml:"patience,omitempty"`
-	// plateau: the least change of the metric that counts as an improvement. 0: 0.0001.
+	// plateau: least change of the metric that counts as an improvement. 0: 0.0001.
 	MinDelta float64 `yaml:"min_delta,omitempty"`
-	// plateau: evaluations behind a reduction that do not count.
+	// plateau: number of evaluations after a reduction that do not count.
 	Cooldown int `yaml:"cooldown,omitempty"`
-	// plateau: the rate does not fall below it.
+	// plateau: the lowest rate.
 	MinLR float64 `yaml:"min_lr,omitempty"`
-	// piecewise_constant: increasing steps at which the value changes.
+	// piecewise_constant: ascending steps at which the rate changes.
 	Boundaries []int64 `yaml:"boundaries,omitempty"`
-	// piecewise_constant: the values, one more than there are boundaries.
+	// piecewise_constant: the rates, one more than boundaries.
 	Values []float64 `yaml:"values,omitempty"`
-	// sequence: schedules one after another, product: schedules that are multiplied. Each is a number or a map of the keys here, parts
-	// included. In a sequence each but the last has steps, how long it runs, and begins with its own step 0.
+	// sequence: schedules that follow one another. product: schedules that are multiplied. Each part is a number, or a map with the keys of this table, including parts. In a sequence, each part starts at its own step 0, and all parts but the last have the further key steps, the number of steps that they last.
 	Parts []any `yaml:"parts,omitempty"`
-	// Steps of a linear warm-up from 0 to initial, ahead of any schedule. The schedule's own step 0 is its end.
+	// Number of steps of a linear warm-up from 0 to initial, before any schedule. The schedule's own step 0 is the end of the warm-up.
 	WarmupSteps int64 `yaml:"warmup_steps,omitempty"`
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/goestimator/goestimator/internal/format/tensorfile"
 )
 
-// Rule says which tensor of a file some variables start from.
+// Rule says which tensor of a file gives some variables their initial values.
 type Rule struct {
-	// Regular expression that matches the whole name of a variable of this model.
+	// Regular expression that matches the whole name of each such variable of this model.
 	Name string `yaml:"name"`
-	// Name of the tensor in the file; $1, ${1} and ${name} stand for the groups of name. Empty: the variable's name.
+	// Name of the tensor in the file. $1, ${1} and ${name} stand for the groups of name. Empty: the variable's name.
 	Previous string `yaml:"previous,omitempty"`
-	// How the file orders the elements: torch, torch_conv_transpose, torch_lstm or torch_gru (docs/weights.md). Empty: as here, and as in Keras.
+	// Order of the elements in the file: torch, torch_conv_transpose, torch_lstm or torch_gru (see docs/weights.md). Empty: the order used here, which is also Keras'.
 	Layout string `yaml:"layout,omitempty"`
-	// layout torch: the shape whose flattened elements a Linear takes: channels, rows and columns, such as 16, 7, 7 behind convolutions. Here channels come last.
+	// layout torch: for the kernel of a Linear after a flatten, the shape that was flattened: channels, rows and columns, such as 16, 7, 7 after convolutions. Here channels come last, so the elements have another order.
 	Flattened []int `yaml:"flattened,omitempty"`
-	// Order of the tensor's dimensions that makes the variable's, as NumPy's transpose, instead of a layout.
+	// Permutation of the tensor's dimensions that gives the variable's, as in NumPy's transpose. Not together with layout.
 	Transpose []int `yaml:"transpose,omitempty"`
-	// Leave the variables at their initial values, as for a new output layer.
+	// Leave the variables at their initial values, for example in a new output layer.
 	Skip bool `yaml:"skip,omitempty"`
 }
 

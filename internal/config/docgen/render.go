@@ -14,24 +14,27 @@ const intro = `# The config file
 
 <!-- Written by internal/config/docgen from the type config.Config; run go generate ./internal/config to renew it. -->
 
-A job is one YAML file; those in [configs](../configs) are good starting points. Every key has a default, so an
-empty file is valid. Values come from, highest first:
+A job is one YAML file. The files in [configs](../configs) are good starting points. Every key has a default, so an
+empty file is valid. Values come from these sources, the highest priority first:
 
 1. ` + "`--set key=value`" + ` on the command line, for example ` + "`--set train.max_steps=500`" + `;
-2. the environment: the key in upper case with underscores, after GOESTIMATOR_, for example ` + "`GOESTIMATOR_TRAIN_MAX_STEPS=500`" + `; an empty variable counts as not set;
+2. the environment: GOESTIMATOR_ and the key in upper case, with underscores for dots, for example ` + "`GOESTIMATOR_TRAIN_MAX_STEPS=500`" + `; an empty variable counts as not set;
 3. TF_CONFIG: the cluster, the task and model_dir;
 4. the file;
 5. the defaults below.
 
-On the command line and in the environment, text is taken as it stands and any other value is read as YAML (or JSON,
-which is a part of it): ` + "`--set model.params.hidden_units=[64,32]`" + `, ` + "`GOESTIMATOR_EVAL_EXPORTERS='[{name: best, kind: best}]'`" + `.
-A list replaces the list of a lower source; maps are merged key by key. null means not given here. A list of texts may be
-written as a single text where it has one entry.
+On the command line and in the environment, text is taken as it stands, and any other value is read as YAML or JSON:
+` + "`--set model.params.hidden_units=[64,32]`" + `, ` + "`GOESTIMATOR_EVAL_EXPORTERS='[{name: best, kind: best}]'`" + `.
+A list replaces the whole list of a lower source; maps are merged key by key. null means that the source does not give the
+key. A list of one text may be written as a single text.
 
-All violations are reported at once, each with the key, the value, what was expected and where it was given. An unknown
-key is an error that names the nearest known one; so is a GOESTIMATOR_ variable below one of the sections. Letters' case
-does not count in keys, and a dot in a key separates two levels, so names that users choose (columns, features, metrics)
+All violations are reported at once, each with the key, the value, what was expected and where the value was given. An
+unknown key is an error that names the nearest known one; so is an unknown GOESTIMATOR_ variable of one of the sections.
+Keys are not case-sensitive. A dot in a key separates two levels, so names that users choose (columns, features, metrics)
 are values in lists, never keys. The resolved config is written to model_dir/config.yaml, which can be used as a config again.
+
+In the tables, text after ` + "`csv:`" + ` is about this format. The same goes for kinds, rules, schedules and strategies, and for the
+values of a key. ` + "`0:`" + ` and ` + "`Empty:`" + ` say what these values mean.
 `
 
 // section is one table: a struct type and the keys at which it stands.
