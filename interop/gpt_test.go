@@ -74,12 +74,12 @@ type gptResult struct {
 // TestGPTLosses: a gpt that starts from a state dict of PyTorch's goes on as there: the losses of 30 steps on the source of Go's package strings.
 func TestGPTLosses(t *testing.T) {
 	py := torch(t)
-	c := gptTraining{Vocabulary: len(gptCharacters), Context: 48, Layers: 2, Heads: 4, Width: 32, Batch: 4, Steps: 30, Rate: 2e-3, Warmup: 5, Decay: 25, Spread: 0.1, Threads: 1}
+	c := gptTraining{Vocabulary: len(gptCharacters), Context: 48, Layers: 2, Heads: 4, Width: 32, Batch: 4, Steps: 30, Rate: 2e-3, Spread: 0.1, Threads: 1}
 	c.begin(t, py, "strings", 3*c.Batch)
 	for precision, tolerance := range map[string]float64{"float64": 1e-12, "float32": 1e-5} {
 		t.Run(precision, func(t *testing.T) {
 			c.Precision = precision
-			theirs, ours := c.torch(t, py), c.here(t, c.estimator(t))
+			ours, theirs, _ := c.beside(t, py, c.Steps, c.Steps)
 			within(t, "losses", ours.Losses, theirs.Losses, tolerance)
 			within(t, "loss of other text", []float64{ours.Held}, []float64{theirs.Held}, tolerance)
 			if first, last := theirs.Losses[0], theirs.Losses[29]; last > first-0.5 {
@@ -97,16 +97,15 @@ func TestGPTBesidePyTorch(t *testing.T) {
 		t.Skip("skipped: takes as long as -gpt-core-minutes says, twice")
 	}
 	py := torch(t)
-	c := gptTraining{Vocabulary: len(gptCharacters), Context: 128, Layers: 6, Heads: 6, Width: 192, Batch: 16, Steps: 10, Rate: 2e-3, Warmup: 5, Decay: 5,
+	c := gptTraining{Vocabulary: len(gptCharacters), Context: 128, Layers: 6, Heads: 6, Width: 192, Batch: 16, Steps: 10, Rate: 2e-3,
 		Precision: "float32", Threads: 1, Compile: *gptCompiled}
 	c.begin(t, py, *gptPackages, 25*c.Batch)
 	held := c.held
 	c.held = c.rows(0, nil)
-	ours, theirs := c.beside(t, py, c.estimator(t), c.Steps, c.Steps)
+	ours, theirs, _ := c.beside(t, py, c.Steps, c.Steps)
 	c.held = held
 	budget := *gptMinutes * 60
-	e := c.estimator(t)
-	ours, theirs = c.beside(t, py, e, int64(budget/ours.Seconds), int64(budget/theirs.Seconds))
+	ours, theirs, e := c.beside(t, py, int64(budget/ours.Seconds), int64(budget/theirs.Seconds))
 	ours.log(t, "here")
 	theirs.log(t, fmt.Sprintf("PyTorch %s, compiled %v", theirs.Version, c.Compile))
 	if ours.Held > theirs.Held*1.02 {
@@ -115,25 +114,28 @@ func TestGPTBesidePyTorch(t *testing.T) {
 	c.stream(t, e)
 }
 
-// beside trains here and in PyTorch at the same time, each for its number of steps: what else the machine does slows both.
-func (c *gptTraining) beside(t *testing.T, py python, e *estimator.Estimator, here, there int64) (ours, theirs gptResult) {
+// beside trains here and in PyTorch at the same time, each for its number of steps with the rates that belong to them, so that other load on the
+// machine slows both.
+func (c *gptTraining) beside(t *testing.T, py python, here, there int64) (ours, theirs gptResult, e *estimator.Estimator) {
 	t.Helper()
-	side := func(steps int64, train func(*gptTraining, *testing.T)) func(*testing.T) {
-		mine := *c
-		mine.last(steps)
-		return func(t *testing.T) {
-			t.Parallel()
-			train(&mine, t)
-		}
-	}
+	mine, yours := *c, *c
+	mine.last(here)
+	yours.last(there)
+	e = mine.estimator(t)
 	done := t.Run(fmt.Sprint(here, " steps here, ", there, " in PyTorch"), func(t *testing.T) {
-		t.Run("here", side(here, func(c *gptTraining, t *testing.T) { ours = c.here(t, e) }))
-		t.Run("PyTorch", side(there, func(c *gptTraining, t *testing.T) { theirs = c.torch(t, py) }))
+		t.Run("here", func(t *testing.T) {
+			t.Parallel()
+			ours = mine.here(t, e)
+		})
+		t.Run("PyTorch", func(t *testing.T) {
+			t.Parallel()
+			theirs = yours.torch(t, py)
+		})
 	})
 	if !done {
 		t.FailNow()
 	}
-	return ours, theirs
+	return ours, theirs, e
 }
 
 // log reports a training.

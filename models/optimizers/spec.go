@@ -3,7 +3,7 @@ package optimizers
 // Spec names an update rule, its hyper-parameters, and how gradients are processed before the rule. A hyper-parameter
 // that is left out has the rule's default. A hyper-parameter that the rule does not have is an error.
 type Spec struct {
-	// The update rule. As in TensorFlow 1: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl. As in Keras: amsgrad, adamax, nadam, adadelta, lion, and keras_sgd, keras_adam, keras_adamw, keras_rmsprop, keras_ftrl. As in TensorFlow Addons: lamb.
+	// The update rule. As in TensorFlow 1: sgd, momentum, adam, adamw, adagrad, rmsprop, ftrl. As in Keras: amsgrad, adamax, nadam, adadelta, lion, and keras_ followed by sgd, adam, adamw, adagrad, rmsprop or ftrl. As in TensorFlow Addons: lamb.
 	Name string `yaml:"name"`
 	// The learning rate: a number, or a map that describes a schedule.
 	LearningRate LearningRateSpec `yaml:"learning_rate"`
@@ -21,7 +21,7 @@ type Spec struct {
 	Centered bool `yaml:"centered,omitempty"`
 	// Small constant in the denominator. Default: 1e-8 for adam and adamw, 1e-10 for rmsprop, 1e-6 for lamb, 1e-7 for the others.
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
-	// Initial value of the accumulators. For adagrad, ftrl and keras_ftrl. Default: 0.1.
+	// Initial value of the accumulators. For adagrad and ftrl, with keras_ too. Default: 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
 	// ftrl, keras_ftrl: power of the learning rate, at most 0. Default: -0.5. Its environment variable is GOESTIMATOR_OPTIMIZER_LR_POWER, because GOESTIMATOR_OPTIMIZER_LEARNING_RATE_POWER sets learning_rate.power.
 	LearningRatePower *float64 `yaml:"lr_power,omitempty" alias:"learning_rate_power"`
