@@ -29,6 +29,7 @@ type attended struct {
 	causal  bool     // queries do not see later keys
 	window  int      // how many keys up to its own position a query sees; 0: all
 	first   *value   // the position of each row's first query; nil: the queries are at the last positions of the keys
+	past    *value   // the position of the first query in all rows, instead of first; the last query then sees all keys
 	total   *value   // how many keys of each row count; nil: all
 }
 
@@ -68,7 +69,12 @@ func (a attended) sees(x *site) *value {
 	if a.first != nil {
 		first = x.reshape(a.first, -1, 1, 1, 1)
 	}
-	at := x.op(ops.AddV2, nil, x.steps(queries, tensor.Int32, 1), first)
+	query := x.steps(queries, tensor.Int32, 1)
+	at := x.op(ops.AddV2, nil, query, first)
+	if a.past != nil {
+		last := x.op(ops.Equal, nil, query, x.op(ops.Sub, nil, queries, x.i32(1)))
+		at = x.op(ops.SelectV2, nil, last, keys, x.op(ops.AddV2, nil, query, a.past))
+	}
 	key := x.steps(keys, tensor.Int32, 0)
 	sees := x.op(ops.LessEqual, nil, key, at)
 	if a.total != nil {
@@ -151,7 +157,8 @@ func (x *site) threeParts(y *value, sizes []int, heads int) (q, k, v *value) {
 	return x.heads(parts[0], heads), x.heads(parts[1], heads), x.heads(parts[2], heads)
 }
 
-// multiHeadAttention has inputs Q, K, V, bias, key mask, attention bias, past keys, past values.
+// multiHeadAttention has inputs Q, K, V, bias, key mask, attention bias, past keys, past values. Where there are other keys than queries,
+// unidirectional is what ONNX Runtime's CPU kernel makes of it: query i sees keys up to past+i, and the last query sees all.
 func multiHeadAttention(x *site) []*value {
 	if !x.has(1) || !x.has(2) || x.rank(0) != 3 || x.has(8) || x.has(9) {
 		refuse("packed queries, keys and values, or a buffer for what is past and present")
@@ -174,11 +181,13 @@ func multiHeadAttention(x *site) []*value {
 		}
 	}
 	q, k, v := x.heads(in[0], heads), x.heads(in[1], heads), x.heads(in[2], heads)
+	past := x.i32(0)
 	if x.has(6) && x.has(7) {
+		past = x.size(x.at(6), 2)
 		k, v = x.concat(2, x.at(6), k), x.concat(2, x.at(7), v)
 	}
 	low := x.float("mask_filter_value", -10000)
-	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false)}
+	a := attended{q: q, k: k, v: v, heads: heads, scale: x.float("scale", 0), causal: x.flag("unidirectional", false), past: past}
 	if x.has(4) {
 		a.bias = append(a.bias, x.maskBias(x.at(4), x.at(0), x.size(k, 2), q.dtype, low))
 	}

@@ -53,6 +53,30 @@ func TestMasksOfAttention(t *testing.T) {
 	}
 }
 
+// TestUnidirectional: a query of MultiHeadAttention sees the keys before it and its own, and the last query sees all of them, as in ONNX
+// Runtime (1.32, processor). Queries are 0, so a result is the mean of the values that the query sees.
+func TestUnidirectional(t *testing.T) {
+	for _, c := range []struct {
+		queries, keys int
+		want          []float32
+	}{
+		{1, 4, []float32{1.5}},
+		{3, 3, []float32{0, 0.5, 1}},
+		{3, 5, []float32{0, 0.5, 2}},
+		{5, 3, []float32{0, 0.5, 1, 1, 1}},
+	} {
+		values := tensor.New(tensor.Float32, 1, c.keys, 1)
+		for i := range tensor.Values[float32](values) {
+			tensor.Values[float32](values)[i] = float32(i)
+		}
+		in := []*tensor.Tensor{tensor.New(tensor.Float32, 1, c.queries, 1), tensor.New(tensor.Float32, 1, c.keys, 1), values}
+		m := onnx.Model{Opsets: map[string]int{"": 17}, Graph: onnx.Graph{Outputs: []onnx.Value{{Name: "y", DType: tensor.Float32, Unranked: true}},
+			Nodes: []onnx.Node{{Op: "MultiHeadAttention", Domain: "com.microsoft", Inputs: []string{"x0", "x1", "x2"}, Outputs: []string{"y"},
+				Attrs: map[string]any{"num_heads": 1, "unidirectional": 1}}}}}
+		runONNX(t, m, in, func(i int) []onnx.Dim { return dimsOf(in[i]) }, elements(c.want, 1, c.queries, 1))
+	}
+}
+
 // masked is what a mask adds to a score.
 func masked(hidden bool) float64 {
 	if hidden {
