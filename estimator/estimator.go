@@ -30,9 +30,10 @@ type Estimator struct {
 	// trainedTo is the step at which the last training of this Estimator ended, 0 for none.
 	trainedTo int64
 
-	mu         sync.Mutex
-	ready      map[string]*inference     // compiled programs of evaluation and prediction
-	evalEvents map[string]*summary.Lossy // by the name of the evaluation
+	mu           sync.Mutex
+	ready        map[string]*inference     // compiled programs of evaluation and prediction
+	evalEvents   map[string]*summary.Lossy // by the name of the evaluation
+	warnedUnused bool                      // a checkpoint had weights that the model does not use
 }
 
 // settings are set by options and the RunConfig.

@@ -195,6 +195,9 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	if err := x.check(p); err != nil {
 		return export.Graph{}, err
 	}
+	if mode == models.Predict {
+		x.est.warnUnused(x.reader, p)
+	}
 	return x.describe(p)
 }
 

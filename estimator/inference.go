@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/compiler/graph"
 	"github.com/goestimator/goestimator/internal/distribute"
+	"github.com/goestimator/goestimator/internal/distribute/saved"
 	"github.com/goestimator/goestimator/internal/format/checkpoint"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/tensor"
@@ -109,7 +111,23 @@ func (s *inference) load(prefix string) error {
 		return err
 	}
 	s.loaded, s.digest, s.inMemory = r.Prefix(), r.Digest(), false
+	s.est.warnUnused(r, s.session.program)
 	return nil
+}
+
+// warnUnused warns, once, if the checkpoint has trained weights that the model of this mode does not have.
+func (e *Estimator) warnUnused(r *checkpoint.Reader, p *program) {
+	names := saved.Unused(r, func(name string) bool {
+		return slices.ContainsFunc(p.variables, func(v *models.Variable) bool { return v.Name == name })
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(names) == 0 || e.warnedUnused {
+		return
+	}
+	e.warnedUnused = true
+	e.log.Warn("the checkpoint has trained weights that this model does not use: if it was meant to be the trained model, give it the same layers",
+		"prefix", r.Prefix(), "mode", p.mode, "variables", len(names), "first", names[0])
 }
 
 // readStep sets the loop's step count from the global step variable.

@@ -52,22 +52,47 @@ func RestoreThese(r *checkpoint.Reader, s distribute.Strategy, names []string) (
 // LeftOut returns the weights of a checkpoint that no variable of the strategy takes, sorted: weights of parts that the model does not
 // have. They do not include slots of other variables and counters.
 func LeftOut(r *checkpoint.Reader, s distribute.Strategy) []string {
-	vars := s.Variables()
+	return leftOut(r, func(name string) bool { _, taken := s.Variables().Type(name); return taken })
+}
+
+func leftOut(r *checkpoint.Reader, taken func(name string) bool) []string {
 	return slices.DeleteFunc(r.Names(), func(name string) bool {
-		_, taken := vars.Type(name)
 		info, _ := r.Lookup(name)
-		return taken || len(info.Shape) == 0 || strings.HasPrefix(name, PrivatePrefix) || isSlot(r, name)
+		return taken(name) || len(info.Shape) == 0 || strings.HasPrefix(name, PrivatePrefix) || ownerOf(r, name) != ""
 	})
 }
 
-// isSlot reports whether the name is another variable's with a suffix.
-func isSlot(r *checkpoint.Reader, name string) bool {
+// Unused is LeftOut for a model that does not train and has the given variables. It has only weights with slots of an optimizer,
+// which were certainly trained: a model may have other variables in training alone.
+func Unused(r *checkpoint.Reader, taken func(name string) bool) []string {
+	trained := map[string]bool{}
+	for _, name := range r.Names() {
+		trained[ownerOf(r, name)] = true
+	}
+	return slices.DeleteFunc(leftOut(r, taken), func(name string) bool { return !trained[name] })
+}
+
+// ownerOf returns the variable of a slot, "" for other names. The name of a slot is the variable's with a suffix, or in Keras
+// training/<optimizer>/<variable>/<slot>.
+func ownerOf(r *checkpoint.Reader, name string) string {
+	if v := prefixOf(r, name); v != "" {
+		return v
+	}
+	rest, _ := strings.CutPrefix(name, "training/")
+	if _, v, ok := strings.Cut(rest, "/"); ok && rest != name {
+		return prefixOf(r, v)
+	}
+	return ""
+}
+
+// prefixOf returns the variable whose name, with a suffix, is this one; "" if there is none.
+func prefixOf(r *checkpoint.Reader, name string) string {
 	for i := range name {
 		if _, there := r.Lookup(name[:i]); there && name[i] == '/' {
-			return true
+			return name[:i]
 		}
 	}
-	return false
+	return ""
 }
 
 // Averages are the averages of weights in a checkpoint.
