@@ -32,6 +32,7 @@ type loop struct {
 	reason  string
 	saves   []int64
 	tensors []hooks.SummaryTensor
+	rows    []int // of the first steps; others have 10
 }
 
 func newLoop() *loop {
@@ -55,7 +56,12 @@ func (l *loop) Value(name string) (*tensor.Tensor, error) {
 	}
 	return l.values[name], nil
 }
-func (l *loop) BatchSize() int { return 10 }
+func (l *loop) BatchSize() int {
+	if n := int(l.step); n < len(l.rows) {
+		return l.rows[n]
+	}
+	return 10
+}
 func (l *loop) RequestStop(reason string) {
 	if l.reason == "" {
 		l.reason = reason
@@ -382,6 +388,17 @@ func TestFinalOps(t *testing.T) {
 	}
 	if err := newLoop().run(t, 2, hooks.NewFinalOps("nothing")); err == nil {
 		t.Error("an unknown tensor: expected an error")
+	}
+	l := newLoop()
+	l.rows = []int{10, 10, 0} // the last step of tasks in lock step has no data
+	if err := l.run(t, 2, h); err != nil {
+		t.Fatal(err)
+	}
+	if v := h.Values()["loss"]; v == nil || v.Float(0) != 1 {
+		t.Errorf("final loss %v in lock step, expected 1", v)
+	}
+	if err := newLoop().run(t, 0, h); err != nil || len(h.Values()) != 0 {
+		t.Errorf("without a step: %v, %v, expected no values", h.Values(), err)
 	}
 }
 
