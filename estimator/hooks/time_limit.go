@@ -13,8 +13,8 @@ import (
 // repeatedly comes to its end.
 const noteEvery = 30 * time.Second
 
-// TimeLimit ends training after some time. It counts the time of earlier runs: the time
-// spent is stored in model_dir/state.json.
+// TimeLimit ends training after some time. It counts the time of earlier runs: the chief stores the time
+// spent in model_dir/state.json, which has one writer.
 type TimeLimit struct {
 	Base
 	dir   string
@@ -70,13 +70,17 @@ func (h *TimeLimit) check(r Run) error {
 		return nil
 	}
 	h.noted = now
-	return h.note()
+	return h.note(r)
 }
 
 // End writes the time spent.
-func (h *TimeLimit) End(context.Context, Run) error { return h.note() }
+func (h *TimeLimit) End(_ context.Context, r Run) error { return h.note(r) }
 
-func (h *TimeLimit) note() error {
+// note writes the time spent, on the chief. Which task that is may change.
+func (h *TimeLimit) note(r Run) error {
+	if task, ok := r.(interface{ IsChief() bool }); ok && !task.IsChief() {
+		return nil
+	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, h.dir, func(s *checkpoint.RunState) {
 		s.TrainSeconds = (h.spent + h.now().Sub(h.begun)).Seconds()
 	})

@@ -60,3 +60,44 @@ func TestTimeLimit(t *testing.T) {
 		t.Errorf("at the end: noted %v s (%v), expected 90", s.TrainSeconds, err)
 	}
 }
+
+// TestTimeLimitOfOtherTasks: tasks that are not the chief leave state.json alone, since what the chief writes at the same time would be lost.
+func TestTimeLimitOfOtherTasks(t *testing.T) {
+	dir := t.TempDir()
+	h, err := NewTimeLimit(dir, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	at := begun
+	h.now = func() time.Time { return at }
+	r := &task{}
+	if err := h.AfterCreateSession(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	at = begun.Add(noteEvery)
+	if err := h.AfterRun(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.End(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir); err != nil || s.TrainSeconds != 0 {
+		t.Errorf("a worker wrote %v s (%v)", s.TrainSeconds, err)
+	}
+	r.chief = true // it has taken the chief's place
+	if err := h.End(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, dir); err != nil || s.TrainSeconds != noteEvery.Seconds() {
+		t.Errorf("the chief wrote %v s (%v)", s.TrainSeconds, err)
+	}
+}
+
+// task is a Run of a task of a cluster.
+type task struct {
+	asked
+	chief bool
+}
+
+func (r *task) IsChief() bool { return r.chief }
