@@ -17,6 +17,7 @@ type metricsLog struct {
 	every int64 // steps; 0: training is not logged
 	log   *metricslog.Log
 	begun bool
+	last  int64 // the last step that was written
 }
 
 var (
@@ -47,16 +48,16 @@ func (h *metricsLog) AfterCreateSession(_ context.Context, r hooks.Run) error {
 
 // Reads reports whether the next step is logged.
 func (h *metricsLog) Reads(r hooks.Run) bool {
-	return h.every > 0 && (!h.begun || (r.GlobalStep()+1)%h.every == 0)
+	return h.every > 0 && (!h.begun || hooks.PassesMultiple(h.last, r.GlobalStep()+1, h.every))
 }
 
 // AfterRun writes the step if it is logged.
 func (h *metricsLog) AfterRun(_ context.Context, r hooks.Run) error {
 	step := r.GlobalStep()
-	if h.every == 0 || h.begun && step%h.every != 0 {
+	if h.every == 0 || h.begun && !hooks.PassesMultiple(h.last, step, h.every) {
 		return nil
 	}
-	h.begun = true
+	h.begun, h.last = true, step
 	var values []metricslog.Value
 	for _, name := range []string{"loss", "learning_rate"} {
 		v, err := r.Value(name)

@@ -26,6 +26,7 @@ type Logging struct {
 	mode     string
 	runs     int64 // counts steps in evaluation and prediction, where the global step does not change
 	begun    bool
+	last     int64 // the step of the last line
 	examples int64
 	since    time.Time
 	waits    dataWait
@@ -37,7 +38,8 @@ var (
 	_ Selective   = (*Logging)(nil)
 )
 
-// NewLogging returns a hook that logs the first step and then every n-th one.
+// NewLogging returns a hook that logs the first step and then every n-th one. If other tasks make the n-th one, it logs
+// the next step of this task.
 func NewLogging(log *slog.Logger, every int64, tensors ...string) *Logging {
 	return &Logging{log: log, tensors: tensors, every: every, now: time.Now, waits: dataWait{now: time.Now}}
 }
@@ -71,11 +73,15 @@ func (h *Logging) Begin(s Setup) error {
 	return nil
 }
 
+// PassesMultiple reports whether there is a multiple of every between two steps of a loop, the second included: a loop whose
+// global step other tasks advance, too, does not see all steps. After a loss, a loop goes on from an earlier step.
+func PassesMultiple(last, step, every int64) bool { return step/every != last/every }
+
 func (h *Logging) trains() bool { return h.mode == "train" }
 
 // Reads reports whether the next step is logged.
 func (h *Logging) Reads(r Run) bool {
-	return !h.trains() || !h.begun || (r.GlobalStep()+1)%h.every == 0
+	return !h.trains() || !h.begun || PassesMultiple(h.last, r.GlobalStep()+1, h.every)
 }
 
 // AfterRun logs if it is time.
@@ -85,9 +91,10 @@ func (h *Logging) AfterRun(_ context.Context, r Run) error {
 	if !h.trains() {
 		at, h.runs = h.runs, h.runs+1
 	}
-	if h.begun && at%h.every != 0 {
+	if h.begun && !PassesMultiple(h.last, at, h.every) {
 		return nil
 	}
+	h.last = at
 	return h.line(r)
 }
 
