@@ -65,7 +65,10 @@ func TestEndThatIsTakenBack(t *testing.T) {
 }
 
 // station is a cluster of a chief, a worker and a parameter server.
-type station struct{ ports *freeport.Reservation }
+type station struct {
+	ports  *freeport.Reservation
+	rejoin float64 // rpc.rejoin_secs
+}
 
 func newStation(t *testing.T) station {
 	t.Helper()
@@ -74,13 +77,13 @@ func newStation(t *testing.T) station {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ports.Close() })
-	return station{ports}
+	return station{ports, 30}
 }
 
 // task is the configuration of one of its tasks.
 func (s station) task(t *testing.T, typ, job string) runconfig.RunConfig {
 	t.Helper()
-	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: s.rejoin, CallTimeoutSecs: 20, MaxMessageMB: 64}
 	text := fmt.Sprintf(`{"cluster":{"chief":[%q],"worker":[%q],"ps":[%q]},"task":{"type":%q,"index":0}}`, s.ports.Address(0), s.ports.Address(1), s.ports.Address(2), typ)
 	rc, err := runconfig.FromTFConfig(text, runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(60), runconfig.JobID(job))
 	if err != nil {

@@ -50,7 +50,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	for told := ""; ; {
 		met := p.presence != nil
 		notes, err := p.synchronizeOnce(limited, restore)
-		if err == nil || ctx.Err() != nil || !met && errors.Is(err, cluster.ErrOtherJob) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, cluster.ErrOtherJob) && !met && !p.resumes() {
 			return notes, err
 		}
 		err = recoverable(limited, err)
@@ -70,6 +70,11 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		// A server ended or was restarted in the middle.
 		cause := err.Error()
 		if errors.Is(err, errForeign) {
+			if !met && foreign == "" { // it waits as long as the tasks that were not started again
+				timeout = min(timeout, p.job.rejoinTimeout())
+				limited, cancel = context.WithTimeout(limited, timeout)
+				defer cancel()
+			}
 			foreign = cause
 		}
 		if cause != told {
@@ -81,6 +86,16 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 		case <-limited.Done():
 		}
 	}
+}
+
+// resumes reports whether an earlier process of this job had a session on the servers. A task of another job is then at the address of
+// one of this job, which may come back.
+func (p *parameterServer) resumes() bool {
+	if p.config.Sessions == nil {
+		return false
+	}
+	id, err := p.config.Sessions.Session()
+	return err == nil && id != ""
 }
 
 func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
