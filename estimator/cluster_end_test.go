@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -158,6 +159,7 @@ func TestJointEvaluationOfFewRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var got []float64
+			var told []string // to AfterEval
 			s := runconfig.Strategy{Name: "multi_worker_mirrored"}
 			for _, r := range trainCluster(t, t.TempDir(), 3, 0, s, func(rank int, m *member) {
 				if name == "master" {
@@ -179,7 +181,12 @@ func TestJointEvaluationOfFewRows(t *testing.T) {
 						})
 					}
 					res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: input(name == "no data to train on" && rank == 2), MaxSteps: 4},
-						estimator.EvalSpec{Input: input(true), EverySteps: 2})
+						estimator.EvalSpec{Input: input(true), EverySteps: 2, AfterEval: func(_ context.Context, r estimator.EvalResult, final bool) error {
+							mu.Lock()
+							defer mu.Unlock()
+							told = append(told, fmt.Sprint(r.GlobalStep, final))
+							return nil
+						}})
 					if err == nil && res.Eval != nil {
 						x, _ := res.Eval.Scalar("rmse")
 						mu.Lock()
@@ -195,6 +202,9 @@ func TestJointEvaluationOfFewRows(t *testing.T) {
 			}
 			if len(got) != 3 || got[0] != got[1] || got[1] != got[2] || math.IsNaN(got[0]) {
 				t.Errorf("rmse of the workers: %v", got)
+			}
+			if want := []string{"2 false", "4 false", "4 true"}; !slices.Equal(told, want) {
+				t.Errorf("told of %v, expected %v", told, want)
 			}
 		})
 	}

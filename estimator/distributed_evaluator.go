@@ -45,12 +45,15 @@ func (h *distributedEvaluator) AfterRun(ctx context.Context, r hooks.Run) error 
 	return h.evaluate(ctx, r, false)
 }
 
-// End evaluates the last step.
+// End evaluates the last step. If that was done already, AfterEval is told that it was the last one.
 func (h *distributedEvaluator) End(ctx context.Context, r hooks.Run) error {
-	if h.latest == r.GlobalStep() {
+	if h.latest != r.GlobalStep() {
+		return h.evaluate(ctx, r, true)
+	}
+	if v, ok := r.(trainingView); !ok || !v.IsChief() || h.spec.AfterEval == nil {
 		return nil
 	}
-	return h.evaluate(ctx, r, true)
+	return h.spec.AfterEval(ctx, *h.last, true)
 }
 
 func (h *distributedEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) error {
