@@ -109,15 +109,18 @@ func (a *app) newJob(ctx context.Context, cfg *config.Config, columns columnSour
 	return &job{app: a, cfg: cfg, est: est, fn: fn}, nil
 }
 
-// configWriter writes the resolved config beside the checkpoints, once it is
-// certain that the model_dir is this model's.
+// configWriter writes the chief's resolved config beside the checkpoints, once it is
+// certain that the model_dir is this model's. Configs of other tasks may name other files.
 type configWriter struct {
 	hooks.Base
 	job *job
 }
 
-// AfterCreateSession writes the config.
+// AfterCreateSession writes the config, on the chief.
 func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
+	if !h.job.est.Config().IsChief() {
+		return nil
+	}
 	path := filepath.Join(h.job.est.ModelDir(), "config.yaml")
 	cfg := *h.job.cfg
 	cfg.Run.JobID = ""  // only for this job
