@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
@@ -117,9 +116,11 @@ func (s *inference) load(prefix string) error {
 
 // warnUnused warns, once, if the checkpoint has trained weights that the model of this mode does not have.
 func (e *Estimator) warnUnused(r *checkpoint.Reader, p *program) {
-	names := saved.Unused(r, func(name string) bool {
-		return slices.ContainsFunc(p.variables, func(v *models.Variable) bool { return v.Name == name })
-	})
+	taken := map[string]bool{}
+	for _, v := range p.variables {
+		taken[v.Name] = true
+	}
+	names := saved.Unused(r, func(name string) bool { return taken[name] })
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(names) == 0 || e.warnedUnused {

@@ -88,7 +88,10 @@ func ownerOf(r *checkpoint.Reader, name string) string {
 // prefixOf returns the variable whose name, with a suffix, is this one; "" if there is none.
 func prefixOf(r *checkpoint.Reader, name string) string {
 	for i := range name {
-		if _, there := r.Lookup(name[:i]); there && name[i] == '/' {
+		if name[i] != '/' {
+			continue
+		}
+		if _, there := r.Lookup(name[:i]); there {
 			return name[:i]
 		}
 	}
