@@ -3,6 +3,7 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 // ErrNotFound is wrapped by the error for a tensor that is not in a bundle.
@@ -12,7 +13,7 @@ var ErrNotFound = errors.New("tensor not found")
 // held in host memory, such as variant or resource.
 var ErrUnsupported = errors.New("unsupported data type")
 
-// CorruptError says that the bytes of a file contradict each other.
+// CorruptError says that the bytes of a file contradict each other, or are missing. Errors of reads that are no damage are not of this type.
 type CorruptError struct {
 	Path   string // the file
 	Key    string // the tensor, "" if none is concerned
@@ -38,3 +39,14 @@ func (e *CorruptError) Error() string {
 
 // Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// shortRead returns the error of a read of want bytes at c.Offset that gave n of them. A file that ends before is damaged; another error,
+// such as of a network file system that is away, says nothing about the bytes of the file.
+func shortRead(c CorruptError, n, want int, err error) error {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read %d bytes at offset %d of %s: %w", want, c.Offset, c.Path, err)
+	}
+	c.Offset, c.Err = c.Offset+int64(n), io.ErrUnexpectedEOF
+	c.Reason = fmt.Sprintf("read %d of %d bytes: %v", n, want, c.Err)
+	return &c
+}

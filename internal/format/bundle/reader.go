@@ -189,11 +189,7 @@ func readFull(f *dataFile, b []byte, e *entry) error {
 	if n == len(b) {
 		return nil
 	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return &CorruptError{Path: f.path, Key: e.key, Offset: e.offset + int64(n), Err: err,
-		Reason: fmt.Sprintf("read %d of %d bytes: %v", n, len(b), err)}
+	return shortRead(CorruptError{Path: f.path, Key: e.key, Offset: e.offset}, n, len(b), err)
 }
 
 func checkCRC(f *dataFile, e *entry, got uint32) error {

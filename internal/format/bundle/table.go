@@ -180,7 +180,7 @@ func (t *indexTable) read(offset uint64, n int) ([]byte, error) {
 	}
 	b := make([]byte, n)
 	if k, err := t.file.ReadAt(b, int64(offset)); k < n {
-		return nil, &CorruptError{Path: t.path, Offset: int64(offset), Reason: fmt.Sprintf("read %d of %d bytes: %v", k, n, err), Err: err}
+		return nil, shortRead(CorruptError{Path: t.path, Offset: int64(offset)}, k, n, err)
 	}
 	return b, nil
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -246,3 +248,49 @@ func TestRunState(t *testing.T) {
 		t.Fatalf("damaged: %v, %v", got, err)
 	}
 }
+
+// TestReadErrors: a checkpoint whose medium cannot be read is damaged, one on a file system that is away is not: nothing falls back and
+// nothing is renamed.
+func TestReadErrors(t *testing.T) {
+	for _, suffix := range []string{".index", ".data-00000-of-00001"} {
+		m := with(t, twoCheckpoints(t), "", nil)
+		before := names(t, m)
+		log, _ := bufferLogger()
+		away := unreadable{m, "model.ckpt-2" + suffix, syscall.ESTALE}
+		_, err := newSaver(t, "/d", Options{FS: away, Log: log}).OpenLatest(ctx)
+		if !errors.Is(err, syscall.ESTALE) || !strings.Contains(err.Error(), "model.ckpt-2") {
+			t.Errorf("%s: %v", suffix, err)
+		}
+		if d := cmp.Diff(before, names(t, m)); d != "" {
+			t.Errorf("%s: the directory was changed: %s", suffix, d)
+		}
+		r, failed, err := directory{fs: unreadable{m, away.name, syscall.EIO}, path: "/d", log: log}.openLatest(ctx)
+		if err != nil || r.Step() != 1 || len(failed) != 1 || !errors.Is(failed[0].Err, syscall.EIO) {
+			t.Errorf("%s: a medium that cannot be read: %v, %v", suffix, failed, err)
+			continue
+		}
+		_ = r.Close()
+	}
+}
+
+// unreadable is a file system where one file opens, but cannot be read.
+type unreadable struct {
+	atomicfile.FS
+	name string
+	err  error
+}
+
+func (u unreadable) OpenFile(name string, flag int, perm fs.FileMode) (atomicfile.File, error) {
+	f, err := u.FS.OpenFile(name, flag, perm)
+	if err == nil && strings.HasSuffix(name, u.name) {
+		f = unreadableFile{f, u.err}
+	}
+	return f, err
+}
+
+type unreadableFile struct {
+	atomicfile.File
+	err error
+}
+
+func (f unreadableFile) ReadAt([]byte, int64) (int, error) { return 0, f.err }

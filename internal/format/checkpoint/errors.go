@@ -54,11 +54,11 @@ func (e *UnloadableError) Unwrap() []error {
 }
 
 // damaged reports whether err is about the state of the files, so that another
-// checkpoint may load; other errors (permissions, too many open files) would
-// affect it as well.
+// checkpoint may load; other errors (permissions, too many open files, a network
+// file system that is away) would affect it as well.
 func damaged(err error) bool {
 	var ce *CorruptError
-	return errors.As(err, &ce) || errors.Is(err, fs.ErrNotExist)
+	return errors.As(err, &ce) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO)
 }
 
 // saveError adds to the error of a failed save what the user can do.
