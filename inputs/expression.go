@@ -20,7 +20,7 @@ import (
 // ragged ones. Numbers are float64; integer columns are compared exactly. Operators are + - * / %, == != < <= > >=, && || !.
 // Functions are abs, ceil, exp, floor, log, log10, log1p, round, sqrt (x); max, min, pow (x, y); clip (x, low, high); where (condition, a, b);
 // isnan (x); len, lower (text); number (text) for text such as $1,234.50, 12 kg or 3.5 %, or with its decimal mark (text, ","), else NaN; contains, prefix, suffix
-// (text, text); and year, month, day, weekday (0 is Sunday), hour of a time: text such as 2024-12-31 or 2024-12-31T23:59:59, or seconds since 1970 in UTC.
+// (text, text); and year, month, day, weekday (0 is Sunday), hour of a time: text such as 2024-12-31 or 2024-12-31 23:59:59+0100, in its own zone, or seconds since 1970 in UTC.
 type Expression struct {
 	text string
 	tree ast.Expr

@@ -97,13 +97,11 @@ func ofTime(f func(time.Time) int) map[string]func([]term) term {
 	return map[string]func([]term) term{
 		"t": func(a []term) term {
 			return number64(func(c []NamedTensor, i int) float64 {
-				text := a[0].text(c, i)
-				for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
-					if t, err := time.Parse(layout, text); err == nil {
-						return float64(f(t))
-					}
+				t, ok := parseTime(a[0].text(c, i))
+				if !ok {
+					return math.NaN()
 				}
-				return math.NaN()
+				return float64(f(t))
 			})
 		},
 		"n": func(a []term) term {

@@ -169,6 +169,23 @@ func TestComputedColumns(t *testing.T) {
 	}
 }
 
+// TestTimesOfExpressions: the parts of times as Arrow columns, pandas and databases write them; the hour is that of the time's zone.
+func TestTimesOfExpressions(t *testing.T) {
+	texts := []string{"2024-12-31 23:04:05Z", "2024-12-31 23:04:05.5+0100", "2024-12-31 23:04:05-05:30", "2024-12-31T23:04:05+0100", "2024-12-31 23:04:05+01", "2024-12-31T23:04", "2024-12-31 23:04"}
+	ds, err := Slices(checked(t), Strings("at", Feature, texts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]float32{"year": 2024, "month": 12, "day": 31, "weekday": 2, "hour": 23} {
+		got := column[float32](t, Pipe(ds, Map(Compute(Computed{Name: "x", Expression: expression(t, part+"(at)")}))), "x")
+		for i, x := range got {
+			if x != want {
+				t.Errorf("%s of %q: got %v, expected %v", part, texts[i], x, want)
+			}
+		}
+	}
+}
+
 // TestTransformsOfConfigs: each kind and its keys; groups; registered kinds; errors.
 func TestTransformsOfConfigs(t *testing.T) {
 	file := write(t, "t.csv", []byte("1,a,0\n2,b,1\n3,a,0\nnan,b,1\n5,a,1\n"))

@@ -125,6 +125,20 @@ func TestFoldsByTime(t *testing.T) {
 	}
 }
 
+// TestFoldsByTimesWithZones: times are compared as instants, in the forms that Arrow columns and databases have.
+func TestFoldsByTimesWithZones(t *testing.T) {
+	ds, err := Slices(nil, Strings("at", Feature, []string{"2024-12-31 23:00:00+0100", "2024-12-31 22:30:00Z", "2025-01-01 00:00:00+0100", "2024-12-31T20:00:00-0500"}), Slice("id", Label, []int64{0, 1, 2, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Folding{Folds: 3, Time: "at"}
+	for k, want := range [][]int64{{1}, {2}, {3}} {
+		if got := flat(ids(t, f.Keep(k, true)(ds))); !slices.Equal(got, want) {
+			t.Errorf("fold %d holds out %v, expected %v", k, got, want)
+		}
+	}
+}
+
 func TestFoldNumbers(t *testing.T) {
 	ds := folded(t, []int64{5, 5, 7, 5, 7, 9}, []int64{4, 4, 2, 2, 8, 4})
 	for want, f := range map[string]Folding{
