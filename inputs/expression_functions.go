@@ -39,6 +39,9 @@ var functions = map[string]map[string]func(a []term) term{
 	}},
 	"where": {
 		"bnn": func(a []term) term {
+			if a[1].whole != nil && a[2].whole != nil {
+				return wholeNumber(func(c []NamedTensor, i int) int64 { return choose(a[0].truth(c, i), a[1].whole, a[2].whole)(c, i) })
+			}
 			return number64(func(c []NamedTensor, i int) float64 { return choose(a[0].truth(c, i), a[1].num, a[2].num)(c, i) })
 		},
 		"btt": func(a []term) term {
