@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -136,6 +137,26 @@ func TestFoldsByTimesWithZones(t *testing.T) {
 		if got := flat(ids(t, f.Keep(k, true)(ds))); !slices.Equal(got, want) {
 			t.Errorf("fold %d holds out %v, expected %v", k, got, want)
 		}
+	}
+}
+
+// TestZerosAreOneGroup: 0 and -0 are equal, so they are one group and one class.
+func TestZerosAreOneGroup(t *testing.T) {
+	zero := float32(math.Copysign(0, -1))
+	ds, err := Slices(nil, Slice("x", Feature, []float32{0, zero, 1, zero, 0}), Slice("wide", Feature, []float64{0, float64(zero), 1, float64(zero), 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"x": "[0 0 1 0 0]", "wide": "[0 0 1 0 0]"} {
+		it := iterate(t, Project("fold")(Folding{Folds: 2, Group: name}.Number("fold")(ds)))
+		rec, err := it.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(rec.Column(0)); got != want {
+			t.Errorf("%s: got %s, expected %s", name, got, want)
+		}
+		rec.Release()
 	}
 }
 
