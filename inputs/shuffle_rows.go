@@ -162,6 +162,7 @@ func (s *rowStore) save(w *stateWriter, keep []int64) error {
 
 func (s *rowStore) load(ctx context.Context, r *stateReader, limit int) ([]int64, error) {
 	s.replace(nil)
+	s.ended = false
 	n, parts := r.count(int64(limit)), r.count(2)
 	var recs []arrow.Record
 	for range parts {
