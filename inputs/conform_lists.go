@@ -24,7 +24,7 @@ func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, f
 		if arr.IsNull(i) && cc.out.Role == Label {
 			err = errMissingList
 		} else if b.Append(true); !arr.IsNull(i) {
-			err = copyList(b.ValueBuilder(), arr, i, write)
+			err = cc.copyList(b.ValueBuilder(), arr, i, write)
 		}
 		if err != nil {
 			return nil, &rowOfFile{first + int64(i), err}
@@ -34,17 +34,17 @@ func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, f
 }
 
 // copyList writes the elements of list i.
-func copyList(b array.Builder, arr array.ListLike, i int, write cellWriter) error {
+func (cc conformColumn) copyList(b array.Builder, arr array.ListLike, i int, write cellWriter) error {
 	elems := arr.ListValues()
 	start, end := arr.ValueOffsets(i)
 	if start < 0 || end < start || end > int64(elems.Len()) {
 		return errDamaged("an offset", int(end), elems.Len())
 	}
 	for k := int(start); k < int(end); k++ {
-		if elems.IsNull(k) {
+		if isNull(elems, k) {
 			return fmt.Errorf("list holds null: leave it out of the list")
 		}
-		if err := write(b, cellText(elems, k)); err != nil {
+		if err := write(b, cc.cell(elems, k)); err != nil {
 			return err
 		}
 	}
