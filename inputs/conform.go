@@ -176,6 +176,9 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	}
 	direct := arr.NullN() == 0 && arrow.TypeEqual(arr.DataType(), cc.field.Type) && len(cc.spec.Vocabulary) == 0
 	if base, err := columnOf(cc.field); direct && err == nil && base.DType == cc.out.DType {
+		if err := checkElements(arr, first); err != nil {
+			return nil, err
+		}
 		if list, ok := arr.(*array.List); ok && !cc.out.Ragged {
 			return fixList(list, t.(*arrow.FixedSizeListType), first)
 		}

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -42,10 +43,29 @@ func (cc conformColumn) copyList(b array.Builder, arr array.ListLike, i int, wri
 	}
 	for k := int(start); k < int(end); k++ {
 		if isNull(elems, k) {
-			return fmt.Errorf("list holds null: leave it out of the list")
+			return errNullElement
 		}
 		if err := write(b, cc.cell(elems, k)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+var errNullElement = errors.New("list holds null: leave it out of the list")
+
+// checkElements fails at the first list that holds a null.
+func checkElements(arr arrow.Array, first int64) error {
+	list, ok := arr.(array.ListLike)
+	if !ok || list.ListValues().NullN() == 0 {
+		return nil
+	}
+	for i := range arr.Len() {
+		start, end := list.ValueOffsets(i)
+		for k := start; k < end; k++ {
+			if list.ListValues().IsNull(int(k)) {
+				return &rowOfFile{first + int64(i), errNullElement}
+			}
 		}
 	}
 	return nil

@@ -104,3 +104,22 @@ func TestColumnsOfOneName(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestNullsInLists: a null within a list is an error of its row in all types, which on_error can leave out.
+func TestNullsInLists(t *testing.T) {
+	ragged := arrayOf(t, arrow.ListOf(arrow.PrimitiveTypes.Int64), "[[1], [2, 3], [4, null], [], [5]]")
+	pairs := arrayOf(t, arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), "[[1, 2], [null, 4], [5, 6], [7, 8], [9, 10]]")
+	file := columnsFile(t, []arrow.Field{{Name: "ragged", Type: ragged.DataType()}, {Name: "pairs", Type: pairs.DataType()}}, ragged, pairs)
+	for name, want := range map[string]string{"ragged": "row 3 of the file: list holds null", "pairs": "row 2 of the file: list holds null"} {
+		columns := []ColumnSpec{{Name: name}}
+		_, err := drainAll(must[Dataset](t)(ArrowFile([]string{file}, ArrowOptions{Columns: columns})))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, expected %q", name, err, want)
+		}
+		damaged := &Damaged{}
+		n, err := drainAll(must[Dataset](t)(ArrowFile([]string{file}, ArrowOptions{Columns: columns, Damaged: damaged})))
+		if err != nil || n != 4 || damaged.Count() != 1 {
+			t.Errorf("%s: %d rows, %d left out, %v", name, n, damaged.Count(), err)
+		}
+	}
+}
