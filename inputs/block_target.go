@@ -24,6 +24,15 @@ func newBlockTarget(field textField, dtype tensor.DType) blockTarget {
 	return t
 }
 
+// knows reports whether a cell is a word of the column's vocabulary.
+func (t *blockTarget) knows(cell []byte) bool {
+	if t.ids == nil {
+		return false
+	}
+	_, known := t.ids.ids[string(cell)]
+	return known
+}
+
 // number reads the number at byte at of text into the column, and returns the position after it. ok is false if the cell has to be
 // read by put.
 func (t *blockTarget) number(c *blockColumn, text []byte, at int) (next int, ok bool) {

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -48,11 +49,11 @@ func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	if ix := c.ix[share]; ix != nil {
 		return ix, nil
 	}
-	rec, err := c.read(ctx)
+	recs, err := c.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ix, err := indexRecords(c.up.schema, []arrow.Record{rec}, c.mem)
+	ix, err := indexRecords(c.up.schema, recs, c.mem)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	return ix, nil
 }
 
-func (c *cache) read(ctx context.Context) (arrow.Record, error) {
+func (c *cache) read(ctx context.Context) ([]arrow.Record, error) {
 	ctx = withoutBatchMemory(ctx)
 	st, err := c.up.open(ctx, 0)
 	if err != nil {
@@ -89,11 +90,29 @@ func (c *cache) read(ctx context.Context) (arrow.Record, error) {
 			releaseAll(recs)
 			return nil, err
 		}
-		spans := make([]span, len(recs))
-		for i, r := range recs {
-			spans[i] = span{i, 0, int(r.NumRows())}
-		}
 		defer releaseAll(recs)
-		return gatherRecord(memory.NewGoAllocator(), c.up.schema.Arrow(), recs, spans)
+		return c.joined(recs)
 	}
+}
+
+// joined copies records into one, or into several if one could not hold their texts.
+func (c *cache) joined(recs []arrow.Record) ([]arrow.Record, error) {
+	spans := make([]span, len(recs))
+	for i, r := range recs {
+		spans[i] = span{i, 0, int(r.NumRows())}
+	}
+	rec, err := gatherRecord(memory.NewGoAllocator(), c.up.schema.Arrow(), recs, spans)
+	half := len(recs) / 2
+	switch {
+	case err == nil:
+		return []arrow.Record{rec}, nil
+	case half == 0 || !errors.Is(err, errLongColumn):
+		return nil, err
+	}
+	first, err := c.joined(recs[:half])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.joined(recs[half:])
+	return append(first, rest...), err
 }

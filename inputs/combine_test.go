@@ -505,3 +505,17 @@ func TestWindowsOfSmallRecords(t *testing.T) {
 		}
 	})
 }
+
+// TestDedupeInSnapshots: snapshots that are taken every few records leave out hashes that are large beside the rows read.
+func TestDedupeInSnapshots(t *testing.T) {
+	s := &dedupeStage{up: &rangeStage{}, order: make([]rowHash, 1000)}
+	size := int64(1000 * len(rowHash{}))
+	if err := s.save(&stateWriter{small: true, room: size - 1}); !errors.Is(err, errLargeState) {
+		t.Errorf("with room for fewer: got %v", err)
+	}
+	for _, w := range []*stateWriter{{small: true, room: size}, {}} {
+		if err := s.save(w); err != nil || int64(len(w.all())) < size {
+			t.Errorf("got %d bytes, %v", len(w.all()), err)
+		}
+	}
+}

@@ -140,6 +140,10 @@ func (x Computed) column(c Column, t term, columns []NamedTensor, n int) (arrow.
 			b.(*array.BinaryBuilder).AppendString(t.text(columns, i))
 			continue
 		}
+		if whole, ok := b.(*array.Int64Builder); ok && t.whole != nil {
+			whole.Append(t.whole(columns, i)) // a float64 is not exact beyond 2^53
+			continue
+		}
 		v := 0.0
 		if t.num != nil {
 			v = t.num(columns, i)

@@ -20,8 +20,8 @@ func Concatenate(inputs ...Dataset) Dataset {
 		return ix
 	}
 	d.start = func(ctx context.Context, epoch int64) (stage, error) {
-		s := &concatStage{inputs: d.several, epoch: epoch}
-		return s, s.open(ctx)
+		s := &concatStage{ctx: ctx, inputs: d.several, epoch: epoch}
+		return s, s.open()
 	}
 	return d
 }
@@ -71,6 +71,7 @@ func concatIndexed(d *node, inputs []Dataset) Dataset {
 }
 
 type concatStage struct {
+	ctx    context.Context // of the pass: later inputs outlive the call that opens them
 	inputs []*node
 	epoch  int64
 	at     int   // row of the current input
@@ -78,8 +79,8 @@ type concatStage struct {
 }
 
 // open opens the pass over the current input.
-func (s *concatStage) open(ctx context.Context) (err error) {
-	s.up, err = s.inputs[s.at].open(ctx, s.epoch)
+func (s *concatStage) open() (err error) {
+	s.up, err = s.inputs[s.at].open(s.ctx, s.epoch)
 	return err
 }
 
@@ -89,7 +90,7 @@ func (s *concatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			return nil, io.EOF
 		}
 		if s.up == nil {
-			if err := s.open(ctx); err != nil {
+			if err := s.open(); err != nil {
 				return nil, err
 			}
 		}
@@ -130,7 +131,7 @@ func (s *concatStage) load(ctx context.Context, r *stateReader) error {
 	if open == 0 {
 		return nil
 	}
-	if err := s.open(ctx); err != nil {
+	if err := s.open(); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

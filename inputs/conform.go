@@ -7,6 +7,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // ArrowOptions describes files that carry a schema of their own.
@@ -67,7 +69,10 @@ func newConformer(as *arrow.Schema, o ArrowOptions) (*conformer, error) {
 
 func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 	fields, ok := as.FieldsByName(s.Name)
-	if !ok || len(fields) != 1 {
+	if len(fields) > 1 {
+		return conformColumn{}, fmt.Errorf("column %q is in the file %d times: write it with names that differ, or name other columns", s.Name, len(fields))
+	}
+	if !ok {
 		names := ""
 		for i, f := range as.Fields() {
 			if i > 0 {
@@ -171,6 +176,9 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	}
 	direct := arr.NullN() == 0 && arrow.TypeEqual(arr.DataType(), cc.field.Type) && len(cc.spec.Vocabulary) == 0
 	if base, err := columnOf(cc.field); direct && err == nil && base.DType == cc.out.DType {
+		if err := checkElements(arr, first); err != nil {
+			return nil, err
+		}
 		if list, ok := arr.(*array.List); ok && !cc.out.Ragged {
 			return fixList(list, t.(*arrow.FixedSizeListType), first)
 		}
@@ -234,8 +242,8 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 	for i := range arr.Len() {
 		cell := ""
 		switch {
-		case !arr.IsNull(i):
-			cell = cellText(arr, i)
+		case !isNull(arr, i):
+			cell = cc.cell(arr, i)
 		case cc.spec.Default == nil:
 			err = fmt.Errorf("value is null: give the column a default (.nan where feature columns fill it), or filter such rows before")
 		default:
@@ -249,6 +257,27 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 		}
 	}
 	return b.NewArray(), nil
+}
+
+// isNull reports whether a value is null, perhaps in its dictionary.
+func isNull(arr arrow.Array, i int) bool {
+	if a, ok := arr.(*array.Dictionary); ok && !a.IsNull(i) {
+		return isNull(a.Dictionary(), a.GetValueIndex(i))
+	}
+	return arr.IsNull(i)
+}
+
+// cell returns a value as text for the column's writer. A float is written as an integer if the column has integers or ids.
+func (cc conformColumn) cell(arr arrow.Array, i int) string {
+	text := cellText(arr, i)
+	if integers := !cc.out.DType.Float() && cc.out.DType != tensor.String; integers && isFloat(logicalType(arr.DataType())) {
+		return cc.spec.wholeText(text)
+	}
+	return text
+}
+
+func isFloat(t arrow.DataType) bool {
+	return t.ID() == arrow.FLOAT16 || t.ID() == arrow.FLOAT32 || t.ID() == arrow.FLOAT64
 }
 
 // cellText returns a value as text.

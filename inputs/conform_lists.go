@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,7 +25,7 @@ func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, f
 		if arr.IsNull(i) && cc.out.Role == Label {
 			err = errMissingList
 		} else if b.Append(true); !arr.IsNull(i) {
-			err = copyList(b.ValueBuilder(), arr, i, write)
+			err = cc.copyList(b.ValueBuilder(), arr, i, write)
 		}
 		if err != nil {
 			return nil, &rowOfFile{first + int64(i), err}
@@ -34,18 +35,37 @@ func (cc conformColumn) rewriteLists(mem memory.Allocator, arr array.ListLike, f
 }
 
 // copyList writes the elements of list i.
-func copyList(b array.Builder, arr array.ListLike, i int, write cellWriter) error {
+func (cc conformColumn) copyList(b array.Builder, arr array.ListLike, i int, write cellWriter) error {
 	elems := arr.ListValues()
 	start, end := arr.ValueOffsets(i)
 	if start < 0 || end < start || end > int64(elems.Len()) {
 		return errDamaged("an offset", int(end), elems.Len())
 	}
 	for k := int(start); k < int(end); k++ {
-		if elems.IsNull(k) {
-			return fmt.Errorf("list holds null: leave it out of the list")
+		if isNull(elems, k) {
+			return errNullElement
 		}
-		if err := write(b, cellText(elems, k)); err != nil {
+		if err := write(b, cc.cell(elems, k)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+var errNullElement = errors.New("list holds null: leave it out of the list")
+
+// checkElements fails at the first list that holds a null.
+func checkElements(arr arrow.Array, first int64) error {
+	list, ok := arr.(array.ListLike)
+	if !ok || list.ListValues().NullN() == 0 {
+		return nil
+	}
+	for i := range arr.Len() {
+		start, end := list.ValueOffsets(i)
+		for k := start; k < end; k++ {
+			if list.ListValues().IsNull(int(k)) {
+				return &rowOfFile{first + int64(i), errNullElement}
+			}
 		}
 	}
 	return nil

@@ -193,7 +193,8 @@ func (p *csvBlockParser) ends(block []byte, at int) (row bool, n int) {
 func (p *csvBlockParser) put(column int, cell []byte) bool {
 	t, c := &p.plan.targets[column], &p.columns[column]
 	cell = trimmed(cell)
-	if len(cell) == 0 || len(p.plan.missing) > 0 && p.plan.missing[string(cell)] {
+	absent := len(cell) == 0 || len(p.plan.missing) > 0 && p.plan.missing[string(cell)]
+	if absent && !t.knows(cell) {
 		return t.fallback != nil && t.put(c, []byte(*t.fallback))
 	}
 	return t.put(c, cell)

@@ -22,6 +22,7 @@ var csvVariants = map[string]CSVOptions{
 	"tabs":         {Delimiter: "tab", Columns: []ColumnSpec{{Name: "x"}, {Name: "b", DType: "bool", Default: true}, {Name: "u", DType: "uint8"}, {Name: "i", Role: Ignore}}},
 	"commas":       {Delimiter: ";", Decimal: ",", MissingValues: []string{"-1"}, Columns: []ColumnSpec{{Name: "x", Default: 5.5}, {Name: "y", DType: "float64"}}},
 	"no labels":    {Unlabeled: true, Columns: []ColumnSpec{{Name: "l", Role: Label, Vocabulary: []string{"a"}}, {Name: "x"}, {Name: "y", DType: "string"}}},
+	"words":        {MissingValues: []string{"NA"}, Columns: []ColumnSpec{{Name: "w", Vocabulary: []string{"EU", "NA", ""}, Default: "EU"}, {Name: "x", Default: 7}}},
 	"strict label": {Columns: []ColumnSpec{{Name: "x"}, {Name: "l", Role: Label, Vocabulary: []string{"a", "b c"}}}},
 }
 
@@ -101,7 +102,7 @@ func sameCSV(t *testing.T, name string, o CSVOptions, skip int64) {
 func FuzzCSVBlocks(f *testing.F) {
 	for _, text := range []string{"1,a,2,3\n", "x,y,z\n1,\"a\",2\n", "\"\n", "1;a\n", "\ufeffx,y\n,,\n", "1, a ,nan,0x1p-2\n", "1,\"a\"\"\r\nb\",2,3\r\n\r\n2, \"x\" ,4,5", "# c\n\nz,y,x\n#\"\n1.5,a,?\n",
 		"1.234,5;1e3\n-1;,5\n;\n", "1,a,+2,3\r", "1,a\n2,\"b c\"\n3,d\n", "1\ttrue\t255\t\n 2\t\t0\tx\n", "1,\u00a0\"a\",2,3\n", "1,a\r,2,3\n", "1.5\n", "1,a,2,99999999999999999999\n",
-		"a,1,x\na,2,y\n", "1,x\n2,y\n", "\r\n \n1,a,2,3", "1,\" a\",2,3,\n", "1,a,2,3\n\"b"} {
+		"a,1,x\na,2,y\n", "1,x\n2,y\n", "\r\n \n1,a,2,3", "NA,1\nEU,NA\n,3\nother,\n", "1,\" a\",2,3,\n", "1,a,2,3\n\"b"} {
 		f.Add([]byte(text), uint8(0))
 		f.Add([]byte(text), uint8(1))
 	}

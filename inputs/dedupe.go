@@ -125,6 +125,11 @@ func appendCells(dst []byte, d arrow.ArrayData, from, n int) []byte {
 }
 
 func (s *dedupeStage) save(w *stateWriter) error {
+	size := int64(len(s.order) * len(rowHash{}))
+	if err := w.fits(size); err != nil { // writing all hashes every few records would take longer than reading
+		return err
+	}
+	w.room -= size
 	all := make([]byte, 0, len(s.order)*len(rowHash{}))
 	for _, h := range s.order {
 		all = append(all, h[:]...)

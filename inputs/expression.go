@@ -17,10 +17,10 @@ import (
 // An Expression computes a value of each row from its columns, in the syntax of Go: age > 18 && town != "Bern", log1p(price / rooms).
 //
 // A name is a column; col("a name") is a column whose name is no identifier. Columns have one number, text or bool in each row; len also takes
-// ragged ones. Numbers are float64; integer columns are compared exactly. Operators are + - * / %, == != < <= > >=, && || !.
+// ragged ones. Numbers are float64; integer columns are compared, chosen and copied exactly. Operators are + - * / %, == != < <= > >=, && || !.
 // Functions are abs, ceil, exp, floor, log, log10, log1p, round, sqrt (x); max, min, pow (x, y); clip (x, low, high); where (condition, a, b);
 // isnan (x); len, lower (text); number (text) for text such as $1,234.50, 12 kg or 3.5 %, or with its decimal mark (text, ","), else NaN; contains, prefix, suffix
-// (text, text); and year, month, day, weekday (0 is Sunday), hour of a time: text such as 2024-12-31 or 2024-12-31T23:59:59, or seconds since 1970 in UTC.
+// (text, text); and year, month, day, weekday (0 is Sunday), hour of a time: text such as 2024-12-31 or 2024-12-31 23:59:59+0100, in its own zone, or seconds since 1970 in UTC.
 type Expression struct {
 	text string
 	tree ast.Expr

@@ -39,6 +39,9 @@ var functions = map[string]map[string]func(a []term) term{
 	}},
 	"where": {
 		"bnn": func(a []term) term {
+			if a[1].whole != nil && a[2].whole != nil {
+				return wholeNumber(func(c []NamedTensor, i int) int64 { return choose(a[0].truth(c, i), a[1].whole, a[2].whole)(c, i) })
+			}
 			return number64(func(c []NamedTensor, i int) float64 { return choose(a[0].truth(c, i), a[1].num, a[2].num)(c, i) })
 		},
 		"btt": func(a []term) term {
@@ -97,13 +100,11 @@ func ofTime(f func(time.Time) int) map[string]func([]term) term {
 	return map[string]func([]term) term{
 		"t": func(a []term) term {
 			return number64(func(c []NamedTensor, i int) float64 {
-				text := a[0].text(c, i)
-				for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime} {
-					if t, err := time.Parse(layout, text); err == nil {
-						return float64(f(t))
-					}
+				t, ok := parseTime(a[0].text(c, i))
+				if !ok {
+					return math.NaN()
 				}
-				return math.NaN()
+				return float64(f(t))
 			})
 		},
 		"n": func(a []term) term {

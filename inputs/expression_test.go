@@ -169,6 +169,44 @@ func TestComputedColumns(t *testing.T) {
 	}
 }
 
+// TestExactIntegers: integers beyond 2^53 are computed, cast and chosen without rounding.
+func TestExactIntegers(t *testing.T) {
+	cast, err := Cast(tensor.Int64, "id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds := Pipe(people(t), Project("ok", "id"), Map(cast), Map(Compute(Computed{Name: "copy", Expression: expression(t, "id"), DType: tensor.Int64})),
+		Map(Compute(Computed{Name: "signed", Expression: expression(t, "where(ok, id, -id)"), DType: tensor.Int64})),
+		Map(Compute(Computed{Name: "mixed", Expression: expression(t, "where(ok, id / 2, id)"), DType: tensor.Float64})))
+	for name, want := range map[string][]int64{
+		"id": {1, 9007199254740993, 9007199254740992, -4}, "copy": {1, 9007199254740993, 9007199254740992, -4}, "signed": {1, -9007199254740993, 9007199254740992, 4},
+	} {
+		if got := column[int64](t, ds, name); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, expected %v", name, got, want)
+		}
+	}
+	if got := column[float64](t, ds, "mixed"); !slices.Equal(got, []float64{0.5, 9007199254740992, 4503599627370496, -4}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestTimesOfExpressions: the parts of times as Arrow columns, pandas and databases write them; the hour is that of the time's zone.
+func TestTimesOfExpressions(t *testing.T) {
+	texts := []string{"2024-12-31 23:04:05Z", "2024-12-31 23:04:05.5+0100", "2024-12-31 23:04:05-05:30", "2024-12-31T23:04:05+0100", "2024-12-31 23:04:05+01", "2024-12-31T23:04", "2024-12-31 23:04"}
+	ds, err := Slices(checked(t), Strings("at", Feature, texts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]float32{"year": 2024, "month": 12, "day": 31, "weekday": 2, "hour": 23} {
+		got := column[float32](t, Pipe(ds, Map(Compute(Computed{Name: "x", Expression: expression(t, part+"(at)")}))), "x")
+		for i, x := range got {
+			if x != want {
+				t.Errorf("%s of %q: got %v, expected %v", part, texts[i], x, want)
+			}
+		}
+	}
+}
+
 // TestTransformsOfConfigs: each kind and its keys; groups; registered kinds; errors.
 func TestTransformsOfConfigs(t *testing.T) {
 	file := write(t, "t.csv", []byte("1,a,0\n2,b,1\n3,a,0\nnan,b,1\n5,a,1\n"))

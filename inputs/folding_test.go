@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -122,6 +123,40 @@ func TestFoldsByTime(t *testing.T) {
 	f := Folding{Folds: 2, Time: "time"}
 	if a, b := flat(ids(t, f.Keep(0, true)(same))), flat(ids(t, f.Keep(1, true)(same))); len(a) != 0 || !slices.Equal(b, []int64{1, 2, 3, 4, 5}) {
 		t.Errorf("got %v and %v", a, b)
+	}
+}
+
+// TestFoldsByTimesWithZones: times are compared as instants, in the forms that Arrow columns and databases have.
+func TestFoldsByTimesWithZones(t *testing.T) {
+	ds, err := Slices(nil, Strings("at", Feature, []string{"2024-12-31 23:00:00+0100", "2024-12-31 22:30:00Z", "2025-01-01 00:00:00+0100", "2024-12-31T20:00:00-0500"}), Slice("id", Label, []int64{0, 1, 2, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := Folding{Folds: 3, Time: "at"}
+	for k, want := range [][]int64{{1}, {2}, {3}} {
+		if got := flat(ids(t, f.Keep(k, true)(ds))); !slices.Equal(got, want) {
+			t.Errorf("fold %d holds out %v, expected %v", k, got, want)
+		}
+	}
+}
+
+// TestZerosAreOneGroup: 0 and -0 are equal, so they are one group and one class.
+func TestZerosAreOneGroup(t *testing.T) {
+	zero := float32(math.Copysign(0, -1))
+	ds, err := Slices(nil, Slice("x", Feature, []float32{0, zero, 1, zero, 0}), Slice("wide", Feature, []float64{0, float64(zero), 1, float64(zero), 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"x": "[0 0 1 0 0]", "wide": "[0 0 1 0 0]"} {
+		it := iterate(t, Project("fold")(Folding{Folds: 2, Group: name}.Number("fold")(ds)))
+		rec, err := it.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(rec.Column(0)); got != want {
+			t.Errorf("%s: got %s, expected %s", name, got, want)
+		}
+		rec.Release()
 	}
 }
 

@@ -116,8 +116,20 @@ func (f *byTime) fold(rec arrow.Record, row int) (int, error) {
 func (f *byTime) save(w *stateWriter)       { w.int(f.row) }
 func (f *byTime) load(r *stateReader) error { f.row = r.count(math.MaxInt64); return r.err }
 
-// timeLayouts are the accepted layouts of ISO 8601, each with or without fractions of a second. Times without a zone are in UTC.
-var timeLayouts = []string{time.RFC3339, "2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"}
+// timeLayouts are the accepted layouts of ISO 8601, each with or without fractions of a second. Arrow's times have zones such as +0100, those of
+// databases such as +01. Times without a zone are in UTC.
+var timeLayouts = []string{time.RFC3339, time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700", "2006-01-02T15:04:05Z0700",
+	"2006-01-02 15:04:05Z07", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"}
+
+// parseTime parses a time in one of timeLayouts.
+func parseTime(text string) (time.Time, bool) {
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
 
 // timeKey returns a number that sorts as the time does, and whether the time is a date.
 func timeKey(column arrow.Array, row int) (key int64, date bool, err error) {
@@ -161,10 +173,8 @@ func textKey(text string) (key int64, date bool, err error) {
 		key, err = floatKey(x)
 		return key, false, err
 	}
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UnixMicro(), true, nil
-		}
+	if t, ok := parseTime(text); ok {
+		return t.UnixMicro(), true, nil
 	}
 	return 0, false, fmt.Errorf("value %s is no time: expected a number, or a date such as 2006-01-02 or 2006-01-02T15:04:05Z", shown(text))
 }

@@ -32,10 +32,13 @@ type foldValue struct {
 
 func (f *byValue) fold(rec arrow.Record, row int) (int, error) {
 	column := peek(rec, f.at)
-	if err := f.check(column, row); err != nil {
-		return 0, err
+	x, float := floatAt(column, row)
+	if math.IsNaN(x) { // neither a class nor a group
+		return 0, &RowError{Column: f.f.column(), Value: "NaN", Err: errors.New("rows cannot be divided by it: correct it, or leave the row out")}
 	}
-	f.bytes = appendCell(f.bytes[:0], column.Data(), row)
+	if f.bytes = appendCell(f.bytes[:0], column.Data(), row); float && x == 0 {
+		clear(f.bytes[1:]) // -0 equals 0
+	}
 	sum := sha256.Sum256(f.bytes)
 	h := rowHash(sum[:16])
 	v := f.seen[h]
@@ -63,19 +66,15 @@ func (f *byValue) add(h rowHash, count int64) *foldValue {
 	return v
 }
 
-// check refuses NaN, which is neither a class nor a group.
-func (f *byValue) check(column arrow.Array, row int) error {
-	x := 0.0
+// floatAt returns a value of a column of floats.
+func floatAt(column arrow.Array, row int) (float64, bool) {
 	switch a := column.(type) {
 	case *array.Float32:
-		x = float64(a.Value(row))
+		return float64(a.Value(row)), true
 	case *array.Float64:
-		x = a.Value(row)
+		return a.Value(row), true
 	}
-	if !math.IsNaN(x) {
-		return nil
-	}
-	return &RowError{Column: f.f.column(), Value: "NaN", Err: errors.New("rows cannot be divided by it: correct it, or leave the row out")}
+	return 0, false
 }
 
 func (f *byValue) save(w *stateWriter) {

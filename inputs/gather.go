@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -297,6 +298,11 @@ func (g *gatherer) binary() (offsets, data *memory.Buffer, err error) {
 	return offsets, data, nil
 }
 
+// mostInColumn is the most bytes of texts, or values of lists, in a column of a record. It is replaced by tests.
+var mostInColumn = math.MaxInt32
+
+var errLongColumn = errors.New("a batch would hold more than 2 GiB in one column: use smaller batches")
+
 // offsets returns the 32-bit offsets of variable-length rows, rebased to 0, and the
 // spans of their elements.
 func (g *gatherer) offsets() (*memory.Buffer, []span, error) {
@@ -308,9 +314,9 @@ func (g *gatherer) offsets() (*memory.Buffer, []span, error) {
 	for _, s := range g.spans {
 		d := g.chunks[s.chunk]
 		from, to := offsetAt(d, s.start), offsetAt(d, s.start+s.n)
-		if to-from > math.MaxInt32-total {
+		if to-from > mostInColumn-total {
 			out.Release()
-			return nil, nil, fmt.Errorf("a batch would hold more than 2 GiB in one column: use smaller batches")
+			return nil, nil, errLongColumn
 		}
 		spans = appendSpan(spans, span{s.chunk, from, to - from})
 		for i := s.start + 1; i < s.start+s.n; i++ {

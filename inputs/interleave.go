@@ -16,8 +16,8 @@ func Interleave(cycle, block int, inputs ...Dataset) Dataset {
 		d.err = fmt.Errorf("interleave needs a cycle of at least 1 data set and blocks of at least 1 row, got %d and %d", cycle, block)
 	}
 	d.batch = 0
-	d.start = func(_ context.Context, epoch int64) (stage, error) {
-		return &interleaveStage{node: d, epoch: epoch, block: int64(block), slots: make([]*slot, min(cycle, len(inputs)))}, nil
+	d.start = func(ctx context.Context, epoch int64) (stage, error) {
+		return &interleaveStage{ctx: withoutBatchMemory(ctx), node: d, epoch: epoch, block: int64(block), slots: make([]*slot, min(cycle, len(inputs)))}, nil
 	}
 	return d
 }
@@ -29,6 +29,7 @@ type slot struct {
 }
 
 type interleaveStage struct {
+	ctx    context.Context // of the pass: inputs outlive the call that opens them
 	node   *node
 	epoch  int64
 	block  int64
@@ -78,7 +79,7 @@ func (s *interleaveStage) step(ctx context.Context, p *picks, most int64) (int64
 			s.advance()
 			return 0, nil
 		}
-		return 0, s.openNext(ctx)
+		return 0, s.openNext()
 	}
 	have, err := at.fill(ctx, chunkRows)
 	if err != nil {
@@ -102,8 +103,8 @@ func (s *interleaveStage) advance() {
 	s.turn, s.taken = (s.turn+1)%len(s.slots), 0
 }
 
-func (s *interleaveStage) openNext(ctx context.Context) error {
-	slot, err := s.opened(ctx, s.next)
+func (s *interleaveStage) openNext() error {
+	slot, err := s.opened(s.next)
 	if err != nil {
 		return err
 	}
@@ -113,9 +114,9 @@ func (s *interleaveStage) openNext(ctx context.Context) error {
 	return nil
 }
 
-func (s *interleaveStage) opened(ctx context.Context, input int) (*slot, error) {
+func (s *interleaveStage) opened(input int) (*slot, error) {
 	in := s.node.several[input]
-	st, err := in.open(withoutBatchMemory(ctx), s.epoch)
+	st, err := in.open(s.ctx, s.epoch)
 	if err != nil {
 		return nil, fmt.Errorf("input %d of interleave: %w", input+1, err)
 	}
@@ -154,7 +155,7 @@ func (s *interleaveStage) load(ctx context.Context, r *stateReader) error {
 		if input == 0 {
 			continue
 		}
-		slot, err := s.opened(ctx, int(input)-1)
+		slot, err := s.opened(int(input) - 1)
 		if err != nil {
 			return err
 		}

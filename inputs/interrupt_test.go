@@ -3,6 +3,7 @@ package inputs
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -117,6 +118,43 @@ func TestInterruptionsLoseNothing(t *testing.T) {
 	want := drain(t, iterate(t, Pipe(src, Map(double()), Batch(4, false))), src.Schema(), 1000)
 	if d := cmp.Diff(want, patient(t, Pipe(src, Map(flaky), Batch(4, false)))); d != "" {
 		t.Errorf("failing mapper (-want +got):\n%.400s", d)
+	}
+}
+
+// TestCallsWithContextsOfTheirOwn: what a call opens, such as the next epoch or input, outlives that call's context.
+func TestCallsWithContextsOfTheirOwn(t *testing.T) {
+	mem := checked(t)
+	src := func() Dataset { return Pipe(numbers(t, mem, 10), Batch(3, false), Map(double()), Prefetch(1)) }
+	fed := must[Dataset](t)(FromFunc(func(ctx context.Context) iter.Seq2[struct{ ID int64 }, error] {
+		return func(yield func(struct{ ID int64 }, error) bool) {
+			for i := range int64(10) {
+				if ctx.Err() != nil || !yield(struct{ ID int64 }{i}, nil) {
+					return
+				}
+			}
+		}
+	}, ArrowOptions{Allocator: mem}))
+	for name, ds := range map[string]Dataset{
+		"repeat": Pipe(src(), Repeat(3)), "concatenate": Concatenate(src(), src(), src()), "interleave": Interleave(2, 2, src(), src(), src()), "function": Pipe(fed, Repeat(3), Batch(4, false)),
+	} {
+		it := iterate(t, ds)
+		rows := int64(0)
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			rec, err := it.Next(ctx)
+			cancel()
+			if eof(err) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s, after %d rows: %v", name, rows, err)
+			}
+			rows += rec.NumRows()
+			rec.Release()
+		}
+		if rows != 30 {
+			t.Errorf("%s: %d rows, expected 30", name, rows)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -262,6 +263,9 @@ func (f textField) jsonCell(b array.Builder, v any) error {
 	case string:
 		return f.write(b, x)
 	case json.Number:
+		if len(f.spec.Vocabulary) > 0 {
+			return f.write(b, f.spec.wholeText(x.String()))
+		}
 		err := f.write(b, x.String())
 		if n, ok := whole(x); ok && err != nil {
 			return f.write(b, n)
@@ -280,6 +284,16 @@ func whole(n json.Number) (string, bool) {
 		return "", false
 	}
 	return strconv.FormatInt(int64(v), 10), true
+}
+
+// wholeText returns the text of a number as integers are written: 8 for 8.0, 1234567 for 1.234567e+06. Other numbers, and words of the
+// vocabulary, stay as they are.
+func (s ColumnSpec) wholeText(text string) string {
+	n, ok := whole(json.Number(text))
+	if !ok || n == text || slices.Contains(s.Vocabulary, text) {
+		return text
+	}
+	return n
 }
 
 // flatten appends the elements of a value, including nested lists.

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,15 @@ func TestWholeNumbers(t *testing.T) {
 		if s, y := string(got[1].Tensor.Strings[0]), got[2].Tensor.Int(0); s != "8.0" || y != 1 {
 			t.Errorf("got the text %q and class %d, expected 8.0 and 1", s, y)
 		}
+	}
+	words := []ColumnSpec{{Name: "k", Vocabulary: []string{"8", "9.0", "70"}}}
+	line := `{"k": 8.0}` + "\n" + `{"k": 9.0}` + "\n" + `{"k": 7e1}` + "\n" + `{"k": "8.0"}` + "\n" + `{"k": 8.5}` + "\n"
+	ds, err := JSONL([]string{write(t, "k.jsonl", []byte(line))}, ArrowOptions{Columns: words})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := column[int64](t, ds, "k"); !slices.Equal(got, []int64{0, 1, 2, -1, -1}) {
+		t.Errorf("numbers of a vocabulary: got %v", got)
 	}
 	for _, id := range []string{"8.5", "1e30", `"8.0"`} {
 		if _, err := read(id); err == nil || !strings.Contains(err.Error(), "is not an int64 number") {

@@ -292,7 +292,7 @@ func (g AugmentSpec) images(seed int64) Augmentation {
 func (s Spec) ids() []string {
 	var ids []string
 	for _, c := range s.AllColumns() {
-		if len(c.Vocabulary) > 0 {
+		if len(c.Vocabulary) > 0 || c.Kind == "categorical" {
 			ids = append(ids, c.Name)
 		}
 	}

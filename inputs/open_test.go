@@ -144,3 +144,16 @@ func TestRestoreCSVWithoutLabels(t *testing.T) {
 		t.Errorf("got %d rows after the first of 3", len(got))
 	}
 }
+
+// TestScaleLeavesIDs: scale and mean are for numbers, not for ids: words of a vocabulary, and integers of kind categorical.
+func TestScaleLeavesIDs(t *testing.T) {
+	spec := Spec{Format: "csv", Files: []string{write(t, "t.csv", []byte("3,7,b,5\n"))}, BatchSize: 1, Scale: 2, Mean: []float64{1}, Columns: []ColumnSpec{
+		{Name: "x"}, {Name: "shop", Kind: "categorical", DType: "int64"}, {Name: "town", Vocabulary: []string{"a", "b"}}, {Name: "n", DType: "int64"}}}
+	ds := must[Dataset](t)(Open(t.Context(), spec, Context{Mode: Train}))
+	if got := ds.Schema().String(); got != "x float32 feature, shop int64 feature, town int64 feature, n float32 feature" {
+		t.Fatalf("got %s", got)
+	}
+	if x, shop, n := column[float32](t, ds, "x"), column[int64](t, ds, "shop"), column[float32](t, ds, "n"); x[0] != 0.5 || shop[0] != 7 || n[0] != 1.5 {
+		t.Errorf("got %v, %v and %v", x, shop, n)
+	}
+}

@@ -21,11 +21,11 @@ func Repeat(n int) Transform {
 		}
 		d := up.derive(fmt.Sprintf("repeat(%d)", max(n, 0)), func(ctx context.Context, epoch int64) (stage, error) {
 			// If a Repeat is itself repeated, its epochs continue to count.
-			s := &repeatStage{source: up, epochs: epochs}
+			s := &repeatStage{ctx: ctx, source: up, epochs: epochs}
 			if n > 0 {
 				s.first = epoch * epochs
 			}
-			return s, s.reopen(ctx)
+			return s, s.reopen()
 		})
 		d.mixes = true
 		return d
@@ -33,6 +33,7 @@ func Repeat(n int) Transform {
 }
 
 type repeatStage struct {
+	ctx    context.Context // of the pass: later epochs outlive the call that opens them
 	source *node
 	first  int64 // epoch number of the first pass
 	epochs int64 // passes to make
@@ -41,9 +42,9 @@ type repeatStage struct {
 	up     stage // nil when all passes are done
 }
 
-func (s *repeatStage) reopen(ctx context.Context) error {
+func (s *repeatStage) reopen() error {
 	var err error
-	s.up, err = s.source.open(ctx, s.first+s.epoch)
+	s.up, err = s.source.open(s.ctx, s.first+s.epoch)
 	return err
 }
 
@@ -56,7 +57,7 @@ func (s *repeatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			if s.epoch >= s.epochs {
 				return nil, io.EOF
 			}
-			if err := s.reopen(ctx); err != nil {
+			if err := s.reopen(); err != nil {
 				return nil, err
 			}
 		}
@@ -108,7 +109,7 @@ func (s *repeatStage) load(ctx context.Context, r *stateReader) error {
 	if open == 0 {
 		return nil
 	}
-	if err := s.reopen(ctx); err != nil {
+	if err := s.reopen(); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -117,6 +119,43 @@ func TestSnapshotsKeepToTheirRoom(t *testing.T) {
 	}
 	if err := st.save(&stateWriter{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestBuffersOfSeveralRecords: a shuffle delivers the same rows if the texts of its buffer need several records. Only its position cannot be saved.
+func TestBuffersOfSeveralRecords(t *testing.T) {
+	defer func(most int) { mostInColumn = most }(mostInColumn)
+	ctx := context.Background()
+	ds := adopt(Pipe(streamOf(manyRows(t, 8000)), Shuffle(700, 5), Batch(100, false)))
+	var batches [2][]string
+	for i, most := range []int{mostInColumn, 300} {
+		mostInColumn = most
+		st, err := ds.open(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 70 { // the last rows come together
+			rec, err := st.pull(ctx, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches[i] = append(batches[i], show(t, rec, ds.schema))
+			rec.Release()
+		}
+		err = st.save(&stateWriter{})
+		if refused := i == 1; refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "put Prefetch after the shuffle") {
+			t.Errorf("up to %d bytes: saved with %v", most, err)
+		}
+		if err := st.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if d := cmp.Diff(batches[0], batches[1]); d != "" {
+		t.Errorf("%.400s", d)
+	}
+	cached := Pipe(streamOf(manyRows(t, 1000)), Cache(), Batch(30, false))
+	if got := flat(ids(t, cached)); len(got) != 1000 || got[0] != 0 || got[999] != 999 || !slices.IsSorted(got) {
+		t.Errorf("cached: %d rows, %v", len(got), got)
 	}
 }
 

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -107,28 +108,53 @@ func slotSpans(slots []int64) []span {
 	return spans
 }
 
-// compact copies the rows of keep, in order, into one record, followed by one
+// compact copies the rows of keep, in order, into one record, or several if one could not hold them, followed by one
 // with the rows that have not entered the buffer yet. It renames the slots.
 func (s *rowStore) compact(keep []int64) error {
-	var recs []arrow.Record
-	if len(keep) > 0 {
-		rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(keep))
-		if err != nil {
-			return err
+	recs, err := s.copies(keep)
+	if err != nil {
+		return err
+	}
+	at, rows := 0, int64(0)
+	for k, rec := range recs {
+		rows = rec.NumRows()
+		for row := range rows {
+			keep[at] = int64(k)<<slotShift | row
+			at++
 		}
-		recs = append(recs, rec)
 	}
 	if last := len(s.recs) - 1; last >= 0 && s.pos < s.recs[last].NumRows() {
 		recs = append(recs, s.recs[last].NewSlice(s.pos, s.recs[last].NumRows()))
-		s.pos = 0
-	} else {
-		s.pos = int64(len(keep))
+		rows = 0
 	}
+	s.pos = rows
 	s.replace(recs)
-	for i := range keep {
-		keep[i] = int64(i)
-	}
 	return nil
+}
+
+// copies copies the rows of keep, in order.
+func (s *rowStore) copies(keep []int64) ([]arrow.Record, error) {
+	if len(keep) == 0 {
+		return nil, nil
+	}
+	rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(keep))
+	half := len(keep) / 2
+	switch {
+	case err == nil:
+		return []arrow.Record{rec}, nil
+	case half == 0 || !errors.Is(err, errLongColumn):
+		return nil, err
+	}
+	first, err := s.copies(keep[:half])
+	if err != nil {
+		return nil, err
+	}
+	rest, err := s.copies(keep[half:])
+	if err != nil {
+		releaseAll(first)
+		return nil, err
+	}
+	return append(first, rest...), nil
 }
 
 // replace replaces the records of the store.
@@ -150,6 +176,9 @@ func (s *rowStore) save(w *stateWriter, keep []int64) error {
 	if err := s.compact(keep); err != nil {
 		return err
 	}
+	if len(keep) > 0 && s.recs[0].NumRows() < int64(len(keep)) {
+		return fmt.Errorf("a saved position cannot hold the shuffle buffer of %d rows, whose texts take more than 2 GiB: put Prefetch after the shuffle, or make it smaller", len(keep))
+	}
 	w.int(int64(len(keep)))
 	w.int(int64(len(s.recs)))
 	for _, rec := range s.recs {
@@ -162,6 +191,7 @@ func (s *rowStore) save(w *stateWriter, keep []int64) error {
 
 func (s *rowStore) load(ctx context.Context, r *stateReader, limit int) ([]int64, error) {
 	s.replace(nil)
+	s.ended = false
 	n, parts := r.count(int64(limit)), r.count(2)
 	var recs []arrow.Record
 	for range parts {

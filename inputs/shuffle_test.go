@@ -51,3 +51,25 @@ func TestRestoredRowNumbers(t *testing.T) {
 		})
 	}
 }
+
+// TestShuffleRestoredAfterItsEnd: a pass that has ended and goes back to an earlier position delivers all rows from there.
+func TestShuffleRestoredAfterItsEnd(t *testing.T) {
+	for _, buffer := range []int{1, 4} {
+		ds := Pipe(streamOf(numbers(t, checked(t), 10)), Shuffle(buffer, 1), Batch(1, false))
+		it := iterate(t, ds)
+		for range 3 {
+			next(t, it, ds.Schema())
+		}
+		state, err := it.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := drain(t, it, ds.Schema(), 100)
+		if err := it.Restore(state); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, drain(t, it, ds.Schema(), 100)); d != "" || len(want) != 7 {
+			t.Errorf("buffer %d: %d rows, %s", buffer, len(want), d)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/format/tfexample"
 	"github.com/goestimator/goestimator/internal/format/tfrecord"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // Bounds on a block of examples.
@@ -283,6 +284,9 @@ func (p *exampleParser) dense(t *blockTarget, c *blockColumn, example []byte, at
 	x := at.in(example)
 	if x.count != t.size || x.kind == tfexample.Floats && c.float64s != nil { // a float32's text has fewer digits than a float64
 		return false
+	}
+	if x.kind == tfexample.Floats && t.dtype != tensor.Float32 {
+		return p.values.texts(x, func(cell []byte) bool { return t.put(c, []byte(t.cell(x.kind, string(cell)))) })
 	}
 	return p.values.texts(x, func(cell []byte) bool { return t.put(c, cell) })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/goestimator/goestimator/internal/format/tfexample"
+	"github.com/goestimator/goestimator/tensor"
 )
 
 // feature is a feature of an example whose values have not been read yet.
@@ -78,10 +79,18 @@ func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
 	}
 	var err error
 	v.texts(x, func(cell []byte) bool {
-		err = f.write(b, string(cell))
+		err = f.write(b, f.cell(x.kind, string(cell)))
 		return err == nil
 	})
 	return err
+}
+
+// cell returns the text of a value for a column of another type than the file's. A float is written as an integer, except for a column of texts.
+func (f textField) cell(kind tfexample.Kind, text string) string {
+	if kind != tfexample.Floats || f.spec.DType == tensor.String.String() || f.spec.textual("") {
+		return text
+	}
+	return f.spec.wholeText(text)
 }
 
 // asTheyAre writes the values of a feature to a column of the file's type. It returns false if the column has another type.
