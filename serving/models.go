@@ -130,11 +130,12 @@ func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) erro
 	if err != nil {
 		return err
 	}
-	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
+	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil }, s.repository.forget)
 }
 
-// edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit].
-func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
+// edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit]. It calls valid when the new config is
+// known to be valid, before any other edit.
+func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error), valid func()) error {
 	return s.models.Edit(ctx, again, func(now *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, err := change(proto.CloneOf(now))
 		if err != nil {
@@ -149,6 +150,9 @@ func (s *Server) edit(ctx context.Context, again string, change func(now *config
 		}
 		if err == nil {
 			err = s.requests.Configure(cfg)
+		}
+		if err == nil {
+			valid()
 		}
 		return cfg, err
 	})

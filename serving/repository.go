@@ -21,7 +21,6 @@ func (r *repository) Load(ctx context.Context, name string) error {
 	err := r.s.edit(ctx, name, func(cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, at := find(cfg, name)
 		if at >= 0 {
-			delete(r.unloaded, name)
 			return cfg, nil
 		}
 		m := r.unloaded[name]
@@ -31,7 +30,7 @@ func (r *repository) Load(ctx context.Context, name string) error {
 		list := cfg.GetModelConfigList()
 		list.Config = append(list.Config, m)
 		return cfg, nil
-	})
+	}, func() { delete(r.unloaded, name) })
 	if err != nil {
 		return err
 	}
@@ -45,20 +44,26 @@ func (r *repository) Load(ctx context.Context, name string) error {
 
 // Unload removes a model from the config.
 func (r *repository) Unload(ctx context.Context, name string) error {
+	var unloaded *config.ModelConfig
 	return r.s.edit(ctx, "", func(cfg *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, at := find(cfg, name)
 		if at < 0 {
 			return nil, status.Errorf(codes.NotFound, "model %s is not loaded", name)
 		}
+		list := cfg.GetModelConfigList()
+		unloaded = list.Config[at]
+		list.Config = slices.Delete(list.Config, at, at+1)
+		return cfg, nil
+	}, func() { // even if other models make the edit fail, since it takes effect nevertheless
 		if r.unloaded == nil {
 			r.unloaded = map[string]*config.ModelConfig{}
 		}
-		list := cfg.GetModelConfigList()
-		r.unloaded[name] = list.Config[at] // even if other models make the edit fail, since it takes effect nevertheless
-		list.Config = slices.Delete(list.Config, at, at+1)
-		return cfg, nil
+		r.unloaded[name] = unloaded
 	})
 }
+
+// forget drops the unloaded models when a new config takes the place of the one that named them.
+func (r *repository) forget() { clear(r.unloaded) }
 
 // find returns the index of a model in a config, -1 if it is not there. A config without a list of models gets one.
 func find(cfg *config.ModelServerConfig, name string) (*config.ModelServerConfig, int) {
