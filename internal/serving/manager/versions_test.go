@@ -25,7 +25,7 @@ func TestVersions(t *testing.T) {
 		{"m", `model_version_policy {all {}}`, "12 7 3"},
 		{"m", `model_version_policy {specific {versions: 3 versions: 7 versions: 3}}`, "3 7"},
 		{"m", `model_version_policy {specific {versions: 3 versions: 4}}`, "3; Version 4 of servable m, which was requested to be served as a 'specific' version in the servable's version policy, was not found in the file system"},
-		{"m", `model_version_policy {specific {}}`, ""},
+		{"m", `model_version_policy {specific {}}`, "; No specific versions requested for servable m: expected some in its version policy 'specific'"},
 		{"dup", ``, "5; Duplicate version directories detected. Version 5 will be loaded from $/dup/5, $/dup/005 will be ignored"},
 		{"empty", ``, "; No versions of servable empty found under base path $/empty. Did you forget to name your leaf directory as a number (eg. '/1/')?"},
 		{"none", ``, "; Could not find base path $/none for servable none with error open $/none: no such file or directory"},
