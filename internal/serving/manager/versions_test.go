@@ -2,6 +2,8 @@ package manager
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +45,34 @@ func TestVersions(t *testing.T) {
 		if text != c.want || (err != nil) != (c.model == "none") {
 			t.Errorf("%s %s: got %q, %v; want %q", c.model, c.policy, text, status.Convert(err).Err(), c.want)
 		}
+	}
+}
+
+// TestHalfCopiedBehindLink: the files of a version that is a link to a folder count.
+func TestHalfCopiedBehindLink(t *testing.T) {
+	d := newDisk(t)
+	cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow"}}`, d.base("m"))).GetModelConfigList().GetConfig()[0]
+	d.put("m", "1", "ok")
+	now, _, err := scanConfig(cfg, scanResult{}, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put("elsewhere", "two", "o")
+	if err := os.Symlink(filepath.Join(d.base("elsewhere"), "two"), filepath.Join(d.base("m"), "2")); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range []struct {
+		content string
+		want    int64
+	}{{"o", 1}, {"on its", 1}, {"on its way", 1}, {"", 2}} {
+		if s.content != "" {
+			d.put("elsewhere", "two", s.content)
+		}
+		next, _, err := scanConfig(cfg, now, polled)
+		if err != nil || len(next.chosen) != 1 || next.chosen[0].number != s.want {
+			t.Errorf("with %q: got %v, %v, expected version %d", s.content, next.chosen, err, s.want)
+		}
+		now = next
 	}
 }
 
