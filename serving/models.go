@@ -53,19 +53,13 @@ func (s *Server) newManager() (*manager.Manager, error) {
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
 	m = profiler.Wrap(id, m)
 	over := limit.Options{Hold: true}
-	if b := s.o.Batching; b != nil {
-		p := b.internal()
-		if b.PerModel {
-			own, ok, err := batching.ForModel(dir)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", batching.ParametersFile, err)
-			}
-			if ok {
-				p = own
-			}
-		}
+	p, batched, err := s.o.Batching.of(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", batching.ParametersFile, err)
+	}
+	if batched {
 		m = batching.New(id, m, p, s.scheduler)
-		over = limit.Options{Rows: true, Slots: b.NumBatchThreads * p.BatchRows()}
+		over = limit.Options{Rows: true, Slots: s.o.Batching.NumBatchThreads * p.BatchRows()}
 	}
 	if s.o.Overload == nil {
 		return m, nil

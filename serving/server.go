@@ -124,7 +124,7 @@ func (s *Server) addMetrics() error {
 
 // queued returns the number of waiting requests or, with batching, of waiting rows.
 func (s *Server) queued() float64 {
-	if s.scheduler != nil {
+	if s.scheduler != nil && !s.o.Batching.PerModel {
 		return float64(s.scheduler.Queued())
 	}
 	n := 0
