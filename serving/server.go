@@ -255,7 +255,7 @@ func (s *Server) logListeners() {
 
 // start loads the models and follows the source of the config.
 func (s *Server) start(ctx context.Context) error {
-	cfg, err := s.o.Models.read()
+	cfg, err := s.o.Models.read(nil)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func (m Models) validate() error {
 	return nil
 }
 
-// read returns the current config.
-func (m Models) read() (*config.ModelServerConfig, error) {
+// read returns the current config; before is the last one, nil if there is none.
+func (m Models) read(before *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 	switch {
 	case m.File != "":
 		text, err := atomicfile.ReadSmall(m.File)
@@ -64,7 +64,7 @@ func (m Models) read() (*config.ModelServerConfig, error) {
 		}
 		return cfg, nil
 	case m.Root != "":
-		return manager.Discover(m.Root)
+		return manager.Discover(m.Root, before)
 	}
 	return m.Config, nil
 }
@@ -87,7 +87,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 		case <-ctx.Done():
 			return
 		}
-		next, err := s.o.Models.read()
+		next, err := s.o.Models.read(last)
 		same := proto.Equal(next, seen) // unchanged since the last poll: no write is in progress
 		seen = next
 		if err == nil && same && !proto.Equal(next, last) {
