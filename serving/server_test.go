@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -223,6 +224,50 @@ func TestFollowsFile(t *testing.T) {
 			t.Fatalf("models: %s, want [n]", got)
 		}
 	}
+}
+
+// TestFollowsFileLater: a label of a version that is not there yet is set when the version is, as by TensorFlow Serving's polls. An empty
+// file changes nothing.
+func TestFollowsFileLater(t *testing.T) {
+	root := folders(t, "m/1")
+	file := filepath.Join(root, "models.txt")
+	write := func(text string) {
+		if text != "" {
+			text = fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow" %s}}`, filepath.Join(root, "m"), text)
+		}
+		if err := errors.Join(os.WriteFile(file+".new", []byte(text), 0o644), os.Rename(file+".new", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("model_version_policy {all {}}")
+	log := &logLines{}
+	s := run(t, Options{Models: Models{File: file, Poll: time.Millisecond}, Loading: Loading{Poll: time.Millisecond}, Log: log.log()}).wait(t)
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+			if time.Since(start) > waitLimit {
+				t.Fatalf("%s did not come about: %q", what, log.lines())
+			}
+		}
+	}
+	write("")
+	until("the error of an empty file", func() bool { return len(log.lines("the models stay as they are")) > 0 })
+	if !s.models.Has("m") {
+		t.Fatal("an empty file unloads the models")
+	}
+	write(`model_version_policy {all {}} version_labels {key: "canary" value: 2}`)
+	until("the error of the label", func() bool { return len(log.lines("not currently available for inference")) > 0 })
+	if err := os.Mkdir(filepath.Join(root, "m", "2"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	until("the label", func() bool {
+		h, err := s.models.Acquire("m", servable.Version{Label: "canary"})
+		if err != nil {
+			return false
+		}
+		defer h.Release()
+		return h.ID().Version == 2
+	})
 }
 
 // TestFollowsRoot: all models below a root are served, including later ones; an invalid model does not affect others.
