@@ -51,8 +51,8 @@ type serveFlags struct {
 var withoutMeaning = []string{
 	"enable-grpc-healthcheck-service", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
 	"num-tflite-interpreters-per-pool", "num-tflite-pools", "num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
-	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-parallelism",
-	"xla-cpu-compilation-enabled",
+	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-config-file", "tensorflow-session-parallelism",
+	"xla-cpu-compilation-enabled", "xla-gpu-compilation-enabled",
 }
 
 func (a *app) serveCommand() *cobra.Command {
