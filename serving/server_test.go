@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -287,6 +288,47 @@ func TestFollowsRoot(t *testing.T) {
 			break
 		} else if time.Since(start) > waitLimit {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestTokenOfPages: with CORS support, pages of other origins can send the token: the preflight, which has none, is answered.
+func TestTokenOfPages(t *testing.T) {
+	token, err := NewToken("a secret that is long enough")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token, Metrics: "/metrics", Requests: Requests{CORS: true}}).wait(t)
+	for _, c := range []struct {
+		method, path string
+		headers      []string
+		code         int
+		origin       string
+	}{
+		{"OPTIONS", "/v1/models/m:predict", []string{"Access-Control-Request-Method", "POST"}, 200, "*"},
+		{"OPTIONS", "/v2/models/m/infer", []string{"Access-Control-Request-Method", "POST"}, 200, "*"},
+		{"OPTIONS", "/metrics", []string{"Access-Control-Request-Method", "GET"}, 401, ""},
+		{"GET", "/v1/models/m", nil, 401, "*"},
+		{"GET", "/v1/models/m", []string{"Authorization", "Bearer a secret that is long enough"}, 200, "*"},
+	} {
+		r, err := http.NewRequestWithContext(testContext(t), c.method, "http://"+s.Addresses().REST+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", "https://page.example")
+		for i := 0; i < len(c.headers); i += 2 {
+			r.Header.Set(c.headers[i], c.headers[i+1])
+		}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.code || resp.Header.Get("Access-Control-Allow-Origin") != c.origin {
+			t.Errorf("%s %s %v: got %d, %v", c.method, c.path, c.headers, resp.StatusCode, resp.Header)
+		}
+		if c.method == "OPTIONS" && c.code == 200 && !strings.Contains(resp.Header.Get("Access-Control-Allow-Headers"), "Authorization") {
+			t.Errorf("%s: the token is not among the headers: %v", c.path, resp.Header)
 		}
 	}
 }
