@@ -2,7 +2,9 @@ package serving
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/goestimator/goestimator/internal/serving/servable"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
@@ -13,7 +15,8 @@ import (
 // repository loads and unloads single models of the config. It implements openinference.Repository.
 type repository struct {
 	s        *Server
-	unloaded map[string]*config.ModelConfig // by name; used only while the config is edited, which is exclusive
+	mu       sync.Mutex
+	unloaded map[string]*config.ModelConfig // by name; changed only while the config is edited, which is exclusive
 }
 
 // Load restores a model that was unloaded. For a model in the config it looks for versions, including ones that failed before.
@@ -23,14 +26,20 @@ func (r *repository) Load(ctx context.Context, name string) error {
 		if at >= 0 {
 			return cfg, nil
 		}
+		r.mu.Lock()
 		m := r.unloaded[name]
+		r.mu.Unlock()
 		if m == nil {
 			return nil, status.Errorf(codes.NotFound, "model %s is not in the server's config: expected one of it", name)
 		}
 		list := cfg.GetModelConfigList()
 		list.Config = append(list.Config, m)
 		return cfg, nil
-	}, func() { delete(r.unloaded, name) })
+	}, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.unloaded, name)
+	})
 	if err != nil {
 		return err
 	}
@@ -55,6 +64,8 @@ func (r *repository) Unload(ctx context.Context, name string) error {
 		list.Config = slices.Delete(list.Config, at, at+1)
 		return cfg, nil
 	}, func() { // even if other models make the edit fail, since it takes effect nevertheless
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		if r.unloaded == nil {
 			r.unloaded = map[string]*config.ModelConfig{}
 		}
@@ -63,7 +74,18 @@ func (r *repository) Unload(ctx context.Context, name string) error {
 }
 
 // forget drops the unloaded models when a new config takes the place of the one that named them.
-func (r *repository) forget() { clear(r.unloaded) }
+func (r *repository) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.unloaded)
+}
+
+// Unloaded returns the names of the models that Load puts back, sorted.
+func (r *repository) Unloaded() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.unloaded))
+}
 
 // find returns the index of a model in a config, -1 if it is not there. A config without a list of models gets one.
 func find(cfg *config.ModelServerConfig, name string) (*config.ModelServerConfig, int) {
