@@ -97,8 +97,11 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 		switch {
 		case err != nil || !same:
 		case !proto.Equal(next, last):
-			last = next
+			before := s.models.Config()
 			unlabelled, err = s.reloadChanged(ctx, next, unlabelled)
+			if err == nil || s.models.Config() != before {
+				last = next // otherwise it was refused, perhaps since a bucket could not be read: the next poll tries again
+			}
 		case unlabelled != nil:
 			if err = s.models.Label(unlabelled); err == nil {
 				unlabelled = nil
