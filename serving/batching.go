@@ -9,7 +9,20 @@ import (
 // Batching makes requests share runs of a model.
 type Batching struct {
 	BatchingParameters
-	PerModel bool // a version directory may have its own parameters
+	// PerModel batches only versions whose directory has batching_params.pbtxt, with the parameters in this file. Of BatchingParameters, only
+	// the number and name of the workers count, as in TensorFlow Serving.
+	PerModel bool
+}
+
+// of returns the parameters for the version in dir; ok is false if its requests do not share runs.
+func (b *Batching) of(dir string) (p batching.Parameters, ok bool, err error) {
+	switch {
+	case b == nil:
+		return p, false, nil
+	case b.PerModel:
+		return batching.ForModel(dir)
+	}
+	return b.internal(), true, nil
 }
 
 // BatchingParameters are those of TensorFlow Serving; see DefaultBatching.

@@ -2,14 +2,45 @@ package serving
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 )
+
+// TestFollowsFileToBucket: a changed config file takes effect although the bucket that it names could not be read at first.
+func TestFollowsFileToBucket(t *testing.T) {
+	bucket := memblob.OpenBucket(nil)
+	if err := bucket.WriteAll(t.Context(), "n/1/saved_model.pb", []byte("x"), nil); err != nil {
+		t.Fatal(err)
+	}
+	root := folders(t, "m/1")
+	file := filepath.Join(root, "models.txt")
+	write := func(name, base string) {
+		text := fmt.Sprintf(`model_config_list {config {name: %q base_path: %q model_platform: "tensorflow"}}`, name, base)
+		if err := errors.Join(os.WriteFile(file+".new", []byte(text), 0o644), os.Rename(file+".new", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("m", filepath.Join(root, "m"))
+	var opened atomic.Int32
+	open := func(context.Context, string) (*blob.Bucket, error) {
+		if opened.Add(1) < 3 {
+			return nil, errors.New("the network is down")
+		}
+		return bucket, nil
+	}
+	s := run(t, Options{Models: Models{File: file, Poll: time.Millisecond}, Loading: Loading{CacheDir: t.TempDir(), openBucket: open}}).wait(t)
+	write("n", "s3://bucket/n")
+	waitFor(t, func() bool { return s.models.Has("n") && !s.models.Has("m") }, "the model in the bucket")
+}
 
 // TestBuckets: a model in a bucket is served, its next version replaces it, and no copy is left at the end.
 func TestBuckets(t *testing.T) {

@@ -53,19 +53,13 @@ func (s *Server) newManager() (*manager.Manager, error) {
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
 	m = profiler.Wrap(id, m)
 	over := limit.Options{Hold: true}
-	if b := s.o.Batching; b != nil {
-		p := b.internal()
-		if b.PerModel {
-			own, ok, err := batching.ForModel(dir)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", batching.ParametersFile, err)
-			}
-			if ok {
-				p = own
-			}
-		}
+	p, batched, err := s.o.Batching.of(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", batching.ParametersFile, err)
+	}
+	if batched {
 		m = batching.New(id, m, p, s.scheduler)
-		over = limit.Options{Rows: true, Slots: b.NumBatchThreads * p.BatchRows()}
+		over = limit.Options{Rows: true, Slots: s.o.Batching.NumBatchThreads * p.BatchRows()}
 	}
 	if s.o.Overload == nil {
 		return m, nil
@@ -130,11 +124,12 @@ func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) erro
 	if err != nil {
 		return err
 	}
-	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil })
+	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil }, s.repository.forget)
 }
 
-// edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit].
-func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error)) error {
+// edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit]. It calls valid when the new config is
+// known to be valid, before any other edit.
+func (s *Server) edit(ctx context.Context, again string, change func(now *config.ModelServerConfig) (*config.ModelServerConfig, error), valid func()) error {
 	return s.models.Edit(ctx, again, func(now *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 		cfg, err := change(proto.CloneOf(now))
 		if err != nil {
@@ -149,6 +144,9 @@ func (s *Server) edit(ctx context.Context, again string, change func(now *config
 		}
 		if err == nil {
 			err = s.requests.Configure(cfg)
+		}
+		if err == nil {
+			valid()
 		}
 		return cfg, err
 	})

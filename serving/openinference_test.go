@@ -173,6 +173,12 @@ func TestRepository(t *testing.T) {
 	if got := get(t, at+"models/n/ready"); !strings.HasPrefix(got, "200") {
 		t.Errorf("another model: got %s", got)
 	}
+	if got := do(t, http.MethodPost, at+"repository/index", ""); !strings.Contains(got, `"unloaded"`) || strings.Count(got, `"READY"`) != 1 {
+		t.Errorf("index: got %s", got)
+	}
+	if got := do(t, http.MethodPost, at+"repository/index", `{"ready": true}`); strings.Contains(got, `"m"`) {
+		t.Errorf("index of what is ready: got %s", got)
+	}
 	if got := do(t, http.MethodPost, at+"repository/models/m/load", ""); !strings.HasPrefix(got, "200") {
 		t.Errorf("load: got %s", got)
 	}

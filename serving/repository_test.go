@@ -50,6 +50,33 @@ func TestLoadAgain(t *testing.T) {
 	}
 }
 
+// TestLoadAfterReload: a model that was unloaded cannot be loaded once a new config does not name it. A refused config changes nothing.
+func TestLoadAfterReload(t *testing.T) {
+	root := folders(t, "m/1", "n/1")
+	s := run(t, Options{Models: single(root, "m", "n")}).wait(t)
+	ctx := testContext(t)
+	if err := s.repository.Unload(ctx, "m"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reload(ctx, manager.Single(map[string]string{"n": "relative"})); status.Code(err) != codes.InvalidArgument {
+		t.Fatalf("a wrong config: got %v", err)
+	}
+	for range 2 {
+		if err := s.repository.Load(ctx, "m"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.repository.Unload(ctx, "m"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Reload(ctx, manager.Single(map[string]string{"n": filepath.Join(root, "n")})); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.repository.Load(ctx, "m"); status.Code(err) != codes.NotFound {
+		t.Errorf("after a reload without it: got %v", err)
+	}
+}
+
 // TestUnloadBesideLabels: a model whose unload ends with an error about another model's label can be loaded again.
 func TestUnloadBesideLabels(t *testing.T) {
 	root := folders(t, "m/1", "n/1")

@@ -124,7 +124,7 @@ func (s *Server) addMetrics() error {
 
 // queued returns the number of waiting requests or, with batching, of waiting rows.
 func (s *Server) queued() float64 {
-	if s.scheduler != nil {
+	if s.scheduler != nil && !s.o.Batching.PerModel {
 		return float64(s.scheduler.Queued())
 	}
 	n := 0
@@ -255,7 +255,7 @@ func (s *Server) logListeners() {
 
 // start loads the models and follows the source of the config.
 func (s *Server) start(ctx context.Context) error {
-	cfg, err := s.o.Models.read()
+	cfg, err := s.o.Models.read(nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/internal/serving/servable"
 	"github.com/goestimator/goestimator/serving/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -225,6 +227,50 @@ func TestFollowsFile(t *testing.T) {
 	}
 }
 
+// TestFollowsFileLater: a label of a version that is not there yet is set when the version is, as by TensorFlow Serving's polls. An empty
+// file changes nothing.
+func TestFollowsFileLater(t *testing.T) {
+	root := folders(t, "m/1")
+	file := filepath.Join(root, "models.txt")
+	write := func(text string) {
+		if text != "" {
+			text = fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow" %s}}`, filepath.Join(root, "m"), text)
+		}
+		if err := errors.Join(os.WriteFile(file+".new", []byte(text), 0o644), os.Rename(file+".new", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("model_version_policy {all {}}")
+	log := &logLines{}
+	s := run(t, Options{Models: Models{File: file, Poll: time.Millisecond}, Loading: Loading{Poll: time.Millisecond}, Log: log.log()}).wait(t)
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for start := time.Now(); !ok(); time.Sleep(time.Millisecond) {
+			if time.Since(start) > waitLimit {
+				t.Fatalf("%s did not come about: %q", what, log.lines())
+			}
+		}
+	}
+	write("")
+	until("the error of an empty file", func() bool { return len(log.lines("the models stay as they are")) > 0 })
+	if !s.models.Has("m") {
+		t.Fatal("an empty file unloads the models")
+	}
+	write(`model_version_policy {all {}} version_labels {key: "canary" value: 2}`)
+	until("the error of the label", func() bool { return len(log.lines("not currently available for inference")) > 0 })
+	if err := os.Mkdir(filepath.Join(root, "m", "2"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	until("the label", func() bool {
+		h, err := s.models.Acquire("m", servable.Version{Label: "canary"})
+		if err != nil {
+			return false
+		}
+		defer h.Release()
+		return h.ID().Version == 2
+	})
+}
+
 // TestFollowsRoot: all models below a root are served, including later ones; an invalid model does not affect others.
 func TestFollowsRoot(t *testing.T) {
 	root := folders(t, "a/1", "wrong/1/wrong")
@@ -242,6 +288,47 @@ func TestFollowsRoot(t *testing.T) {
 			break
 		} else if time.Since(start) > waitLimit {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestTokenOfPages: with CORS support, pages of other origins can send the token: the preflight, which has none, is answered.
+func TestTokenOfPages(t *testing.T) {
+	token, err := NewToken("a secret that is long enough")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Token: token, Metrics: "/metrics", Requests: Requests{CORS: true}}).wait(t)
+	for _, c := range []struct {
+		method, path string
+		headers      []string
+		code         int
+		origin       string
+	}{
+		{"OPTIONS", "/v1/models/m:predict", []string{"Access-Control-Request-Method", "POST"}, 200, "*"},
+		{"OPTIONS", "/v2/models/m/infer", []string{"Access-Control-Request-Method", "POST"}, 200, "*"},
+		{"OPTIONS", "/metrics", []string{"Access-Control-Request-Method", "GET"}, 401, ""},
+		{"GET", "/v1/models/m", nil, 401, "*"},
+		{"GET", "/v1/models/m", []string{"Authorization", "Bearer a secret that is long enough"}, 200, "*"},
+	} {
+		r, err := http.NewRequestWithContext(testContext(t), c.method, "http://"+s.Addresses().REST+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", "https://page.example")
+		for i := 0; i < len(c.headers); i += 2 {
+			r.Header.Set(c.headers[i], c.headers[i+1])
+		}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.code || resp.Header.Get("Access-Control-Allow-Origin") != c.origin {
+			t.Errorf("%s %s %v: got %d, %v", c.method, c.path, c.headers, resp.StatusCode, resp.Header)
+		}
+		if c.method == "OPTIONS" && c.code == 200 && !strings.Contains(resp.Header.Get("Access-Control-Allow-Headers"), "Authorization") {
+			t.Errorf("%s: the token is not among the headers: %v", c.path, resp.Header)
 		}
 	}
 }

@@ -50,8 +50,8 @@ func (m Models) validate() error {
 	return nil
 }
 
-// read returns the current config.
-func (m Models) read() (*config.ModelServerConfig, error) {
+// read returns the current config; before is the last one, nil if there is none.
+func (m Models) read(before *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 	switch {
 	case m.File != "":
 		text, err := atomicfile.ReadSmall(m.File)
@@ -64,7 +64,7 @@ func (m Models) read() (*config.ModelServerConfig, error) {
 		}
 		return cfg, nil
 	case m.Root != "":
-		return manager.Discover(m.Root)
+		return manager.Discover(m.Root, before)
 	}
 	return m.Config, nil
 }
@@ -81,22 +81,31 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 	tick := time.NewTicker(s.o.Models.Poll)
 	defer tick.Stop()
 	logged, seen := "", last
+	var unlabelled *config.ModelServerConfig // in force without its labels and traffic rules; nil: none
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		next, err := s.o.Models.read()
+		next, err := s.o.Models.read(last)
+		if err == nil && next.GetConfig() == nil {
+			err = fmt.Errorf("%s: no model_config_list: the models stay as they are", s.o.Models.File)
+		}
 		same := proto.Equal(next, seen) // unchanged since the last poll: no write is in progress
 		seen = next
-		if err == nil && same && !proto.Equal(next, last) {
-			last = next
-			within, stop := context.WithTimeout(ctx, reloadLimit)
-			err = s.Reload(within, next)
-			stop()
-			if err == nil {
-				s.o.Log.Info("models reloaded", "models", len(s.models.Models()))
+		switch {
+		case err != nil || !same:
+		case !proto.Equal(next, last):
+			before := s.models.Config()
+			unlabelled, err = s.reloadChanged(ctx, next, unlabelled)
+			if err == nil || s.models.Config() != before {
+				last = next // otherwise it was refused, perhaps since a bucket could not be read: the next poll tries again
+			}
+		case unlabelled != nil:
+			if err = s.models.Label(unlabelled); err == nil {
+				unlabelled = nil
+				s.o.Log.Info("labels and traffic are set")
 			}
 		}
 		if err == nil {
@@ -105,5 +114,25 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			logged = err.Error()
 			s.o.Log.Error("reloading models", "error", statustext.Convert(err).Message())
 		}
+	}
+}
+
+// reloadChanged reloads the next config. It returns the config that is then in force without its labels and traffic rules, which are to be
+// set once its versions are available; nil: none. Before, this was unlabelled.
+func (s *Server) reloadChanged(ctx context.Context, next, unlabelled *config.ModelServerConfig) (*config.ModelServerConfig, error) {
+	within, stop := context.WithTimeout(ctx, reloadLimit)
+	defer stop()
+	before := s.models.Config()
+	err := s.Reload(within, next)
+	switch now := s.models.Config(); {
+	case err == nil:
+		s.o.Log.Info("models reloaded", "models", len(s.models.Models()))
+		return nil, nil
+	case now == before: // the next one was refused
+		return unlabelled, err
+	case within.Err() != nil: // the manager sets them
+		return nil, err
+	default:
+		return now, err
 	}
 }

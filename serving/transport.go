@@ -144,6 +144,9 @@ func (s *Server) newREST() admission.HTTPServer {
 	})
 	if s.o.Token != nil {
 		h = s.o.Token.check.Handler(h)
+		if s.o.Requests.CORS {
+			h = rest.Preflight(h)
+		}
 	}
 	h = security.Browsers{Loopback: !remote(s.listeners.rest), Name: s.o.Listen.Host, AnyOrigin: s.o.Requests.CORS}.Handler(h)
 	if s.o.Tracing != nil {

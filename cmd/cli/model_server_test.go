@@ -71,6 +71,23 @@ func TestModelServerConfigFile(t *testing.T) {
 	}
 }
 
+// TestModelServerFlags: flags of TensorFlow Serving without a meaning here are taken, and the pool of batches without a file has its name.
+func TestModelServerFlags(t *testing.T) {
+	var f serveFlags
+	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.add(set)
+	if err := set.Parse([]string{"--enable_batching", "--tensorflow_session_config_file=/session.config", "--xla_gpu_compilation_enabled"}); err != nil {
+		t.Fatal(err)
+	}
+	var o serving.Options
+	if err := f.setBatching(&o, set); err != nil || o.Batching.ThreadPoolName != "model_server_batch_threads" {
+		t.Errorf("got %+v, %v", o.Batching, err)
+	}
+	if got := strings.Join(f.ignored, " "); got != "--tensorflow-session-config-file --xla-gpu-compilation-enabled" {
+		t.Errorf("without effect: %s", got)
+	}
+}
+
 // TestRefusedFlags: a flag that turns on a feature of TensorFlow Serving that this server does not have is refused with the reason.
 func TestRefusedFlags(t *testing.T) {
 	for name, reason := range refusedFlags {

@@ -51,8 +51,8 @@ type serveFlags struct {
 var withoutMeaning = []string{
 	"enable-grpc-healthcheck-service", "flush-filesystem-caches", "grpc-channel-arguments", "grpc-max-threads",
 	"num-tflite-interpreters-per-pool", "num-tflite-pools", "num-unload-threads", "per-process-gpu-memory-fraction", "remove-unused-fields-from-bundle-metagraph", "rest-api-num-threads",
-	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-parallelism",
-	"xla-cpu-compilation-enabled",
+	"skip-initialize-tpu", "tensorflow-inter-op-parallelism", "tensorflow-intra-op-parallelism", "tensorflow-session-config-file", "tensorflow-session-parallelism",
+	"xla-cpu-compilation-enabled", "xla-gpu-compilation-enabled",
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -212,7 +212,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.memoryEach, budget.RequestFlag, 0, "memory that a request may hold, in the model too; 0: 32 MiB and eight times its size, and in the model what its rows need")
 	flags.BoolVar(&f.batching, "enable-batching", false, "let requests share runs of a model")
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
-	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")
+	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "batch only models with a batching_params.pbtxt in the version's folder, by these parameters")
 	flags.StringVar(&f.device, "device", "", "computes the models: /gpu:N or /cpu:0; empty: the first GPU where there is one")
 	flags.BoolVar(&f.softPlacement, "soft-placement", true, "run an op on the host where the device does not have it; false: refuse the model")
 	flags.IntVar(&f.runs, "max-concurrent-runs", 0, "runs of a model at the same time; 0: as many as there are CPUs")

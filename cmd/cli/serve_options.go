@@ -236,7 +236,9 @@ func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
 		}
 	} else {
 		b := serving.Batching{BatchingParameters: serving.DefaultBatching(), PerModel: f.perModelBatching}
-		if f.batchingFile != "" {
+		if f.batchingFile == "" {
+			b.ThreadPoolName = "model_server_batch_threads" // TensorFlow Serving's name, which a file does not have by default
+		} else {
 			p, err := batching.ReadFile(f.batchingFile)
 			if err != nil {
 				return fmt.Errorf("--batching-parameters-file: %w", err)

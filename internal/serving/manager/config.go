@@ -38,8 +38,9 @@ func Single(basePaths map[string]string) *config.ModelServerConfig {
 }
 
 // Discover is the config of all models below root: each folder with a version directory is the model of that
-// name. Names that are not UTF-8 are left out, since no request can contain them.
-func Discover(root string) (*config.ModelServerConfig, error) {
+// name. Models of the config before (nil: none) stay while their folders cannot be read. Names that are not UTF-8 are left out, since no
+// request can contain them.
+func Discover(root string, before *config.ModelServerConfig) (*config.ModelServerConfig, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, err
@@ -48,13 +49,18 @@ func Discover(root string) (*config.ModelServerConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model root: %w", err)
 	}
+	known := map[string]bool{}
+	for _, m := range before.GetModelConfigList().GetConfig() {
+		known[m.GetName()] = true
+	}
 	models := map[string]string{}
 	for _, c := range children {
 		if !utf8.ValidString(c.Name()) {
 			continue
 		}
 		base := filepath.Join(root, c.Name())
-		if versions, err := scan(c.Name(), base, func(string) {}); err == nil && len(versions) > 0 {
+		versions, err := scan(c.Name(), base, func(string) {})
+		if len(versions) > 0 || known[c.Name()] && status.Code(err) == codes.Unavailable {
 			models[c.Name()] = base
 		}
 	}

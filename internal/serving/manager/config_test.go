@@ -104,7 +104,7 @@ func TestDiscover(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(d.root, "\xff", "1"), 0o755); err != nil {
 		t.Log(err)
 	}
-	c, err := Discover(d.root)
+	c, err := Discover(d.root, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,22 @@ func TestDiscover(t *testing.T) {
 	if len(got) != 2 || got[0] != "a="+d.base("a") || got[1] != "b="+d.base("b") {
 		t.Errorf("got %v, want a and b", got)
 	}
-	if _, err := Discover(d.base("none")); err == nil {
+	if _, err := Discover(d.base("none"), nil); err == nil {
 		t.Error("a root that does not exist gives no error")
+	}
+	// A folder that cannot be read keeps its model, unlike one without versions, or one that is gone.
+	d.remove("a")
+	if err := os.Symlink("a", d.base("a")); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range []struct {
+		before *config.ModelServerConfig
+		remove string
+		want   int
+	}{{c, "none", 2}, {nil, "none", 1}, {c, "b/1", 1}, {c, "a", 0}} {
+		d.remove(s.remove)
+		if now, err := Discover(d.root, s.before); err != nil || len(now.GetModelConfigList().GetConfig()) != s.want {
+			t.Errorf("without %s: got %v, %v, expected %d models", s.remove, now, err, s.want)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func (m *Manager) Edit(ctx context.Context, again string, change func(now *confi
 		}
 		return err
 	}
-	if err := m.label(cfg); err != nil {
+	if err := m.Label(cfg); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -205,7 +205,7 @@ func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*mod
 	m.work.Go(func() {
 		err := m.await(m.ctx, models)
 		if err == nil {
-			err = m.label(cfg)
+			err = m.Label(cfg)
 		}
 		if err != nil && m.ctx.Err() == nil {
 			m.o.Log.Error("a config whose reload was abandoned", "error", statustext.Of(err))
@@ -213,8 +213,9 @@ func (m *Manager) labelInBackground(cfg *config.ModelServerConfig, models []*mod
 	})
 }
 
-// label sets the version labels and traffic rules of cfg: all, or none if one may not be set or cfg is no longer in force.
-func (m *Manager) label(cfg *config.ModelServerConfig) error {
+// Label sets the version labels and traffic rules of cfg: all, or none if one may not be set or cfg is no longer in force. A Reload that
+// returned an error may be completed by it.
+func (m *Manager) Label(cfg *config.ModelServerConfig) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cfg != cfg {

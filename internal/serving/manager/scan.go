@@ -75,9 +75,12 @@ func noVersions(name, base string) string {
 // fingerprintLimit bounds how many files of a version directory are looked at.
 const fingerprintLimit = 1000
 
-// fingerprint is a digest of names, sizes and times of the files in dir. It tells
+// fingerprint is a digest of names, sizes and times of the files in dir, which may be a link. It tells
 // whether a version that failed to load is worth another try.
 func fingerprint(dir string) string {
+	if target, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = target // WalkDir does not follow links
+	}
 	h := fnv.New64a()
 	n := 0
 	// Walk's error does not matter: what cannot be read has no part in the digest.

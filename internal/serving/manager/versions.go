@@ -16,6 +16,9 @@ func choose(name string, all []versionDir, policy *config.FileSystemStoragePathS
 		return all
 	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_Specific_:
 		var out []versionDir
+		if len(p.Specific.GetVersions()) == 0 {
+			warn(fmt.Sprintf("No specific versions requested for servable %s: expected some in its version policy 'specific'", name))
+		}
 		for _, number := range p.Specific.GetVersions() {
 			i := slices.IndexFunc(all, func(v versionDir) bool { return v.number == number })
 			switch {

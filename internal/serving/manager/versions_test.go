@@ -2,6 +2,8 @@ package manager
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,7 +27,7 @@ func TestVersions(t *testing.T) {
 		{"m", `model_version_policy {all {}}`, "12 7 3"},
 		{"m", `model_version_policy {specific {versions: 3 versions: 7 versions: 3}}`, "3 7"},
 		{"m", `model_version_policy {specific {versions: 3 versions: 4}}`, "3; Version 4 of servable m, which was requested to be served as a 'specific' version in the servable's version policy, was not found in the file system"},
-		{"m", `model_version_policy {specific {}}`, ""},
+		{"m", `model_version_policy {specific {}}`, "; No specific versions requested for servable m: expected some in its version policy 'specific'"},
 		{"dup", ``, "5; Duplicate version directories detected. Version 5 will be loaded from $/dup/5, $/dup/005 will be ignored"},
 		{"empty", ``, "; No versions of servable empty found under base path $/empty. Did you forget to name your leaf directory as a number (eg. '/1/')?"},
 		{"none", ``, "; Could not find base path $/none for servable none with error open $/none: no such file or directory"},
@@ -43,6 +45,34 @@ func TestVersions(t *testing.T) {
 		if text != c.want || (err != nil) != (c.model == "none") {
 			t.Errorf("%s %s: got %q, %v; want %q", c.model, c.policy, text, status.Convert(err).Err(), c.want)
 		}
+	}
+}
+
+// TestHalfCopiedBehindLink: the files of a version that is a link to a folder count.
+func TestHalfCopiedBehindLink(t *testing.T) {
+	d := newDisk(t)
+	cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow"}}`, d.base("m"))).GetModelConfigList().GetConfig()[0]
+	d.put("m", "1", "ok")
+	now, _, err := scanConfig(cfg, scanResult{}, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put("elsewhere", "two", "o")
+	if err := os.Symlink(filepath.Join(d.base("elsewhere"), "two"), filepath.Join(d.base("m"), "2")); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range []struct {
+		content string
+		want    int64
+	}{{"o", 1}, {"on its", 1}, {"on its way", 1}, {"", 2}} {
+		if s.content != "" {
+			d.put("elsewhere", "two", s.content)
+		}
+		next, _, err := scanConfig(cfg, now, polled)
+		if err != nil || len(next.chosen) != 1 || next.chosen[0].number != s.want {
+			t.Errorf("with %q: got %v, %v, expected version %d", s.content, next.chosen, err, s.want)
+		}
+		now = next
 	}
 }
 

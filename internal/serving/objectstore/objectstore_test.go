@@ -121,6 +121,40 @@ func TestS3(t *testing.T) {
 	expect("when nothing is left", "2/saved_model.pb=two 2/variables/variables.index=index")
 }
 
+// Two models at one URL keep the versions of each other: a stable one, and the newest.
+func TestTwoModelsAtOneURL(t *testing.T) {
+	web := s3server.New(t, "models")
+	web.Put("iris/1/saved_model.pb", "one")
+	web.Put("iris/2/saved_model.pb", "two")
+	s := newStore(t, Options{Pick: func(m *config.ModelConfig, there []int64) []int64 {
+		if m.GetName() == "stable" {
+			return []int64{1}
+		}
+		return latest(m, there)
+	}})
+	given := one(iris)
+	list := given.GetModelConfigList()
+	list.Config = append(list.Config, &config.ModelConfig{Name: "stable", BasePath: iris})
+	cfg, err := s.Fetch(t.Context(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := cfg.GetModelConfigList().GetConfig()[0].GetBasePath()
+	for range 4 {
+		s.Poll(t.Context(), cfg)
+		if got, want := files(t, dir), "1/saved_model.pb=one 2/saved_model.pb=two"; got != want {
+			t.Errorf("got %s, expected %s", got, want)
+		}
+	}
+	web.Put("iris/3/saved_model.pb", "three")
+	for range 3 {
+		s.Poll(t.Context(), cfg)
+	}
+	if got, want := files(t, dir), "1/saved_model.pb=one 3/saved_model.pb=three"; got != want {
+		t.Errorf("a version that no model serves any more: got %s, expected %s", got, want)
+	}
+}
+
 // damages answers with different bytes for an object.
 func damages(key string) func(http.ResponseWriter, *http.Request, string) bool {
 	return func(w http.ResponseWriter, _ *http.Request, k string) bool {

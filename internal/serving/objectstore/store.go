@@ -100,7 +100,7 @@ func (s *Store) Fetch(ctx context.Context, cfg *config.ModelServerConfig) (*conf
 		if s.urls[m.GetBasePath()] == "" {
 			continue
 		}
-		if err := s.sync(ctx, m, true); err != nil && !s.has(m.GetBasePath()) {
+		if err := s.sync(ctx, out, m, true); err != nil && !s.has(m.GetBasePath()) {
 			return nil, status.Errorf(codes.Unavailable, "model %s: %v", m.GetName(), err)
 		}
 	}
@@ -116,14 +116,15 @@ func (s *Store) Poll(ctx context.Context, cfg *config.ModelServerConfig) {
 	defer s.end()
 	for _, m := range cfg.GetModelConfigList().GetConfig() {
 		if s.urls[m.GetBasePath()] != "" {
-			_ = s.sync(ctx, m, false) // logged
+			_ = s.sync(ctx, cfg, m, false) // logged
 		}
 	}
 }
 
-// sync copies the versions of a model that are to be served, and logs errors. Unless asked, a version must be unchanged since the last look.
-func (s *Store) sync(ctx context.Context, m *config.ModelConfig, asked bool) error {
-	err := s.syncModel(ctx, m, asked)
+// sync copies the versions of a model of cfg that are to be served, and logs errors. Unless asked, a version must be unchanged since the
+// last look.
+func (s *Store) sync(ctx context.Context, cfg *config.ModelServerConfig, m *config.ModelConfig, asked bool) error {
+	err := s.syncModel(ctx, cfg, m, asked)
 	text := ""
 	if err != nil {
 		err = fmt.Errorf("%s: %w", s.urls[m.GetBasePath()], err)
@@ -136,7 +137,7 @@ func (s *Store) sync(ctx context.Context, m *config.ModelConfig, asked bool) err
 	return err
 }
 
-func (s *Store) syncModel(ctx context.Context, m *config.ModelConfig, asked bool) error {
+func (s *Store) syncModel(ctx context.Context, cfg *config.ModelServerConfig, m *config.ModelConfig, asked bool) error {
 	dir := m.GetBasePath()
 	at, err := bucket.Parse(s.urls[dir])
 	if err != nil {
@@ -158,8 +159,8 @@ func (s *Store) syncModel(ctx context.Context, m *config.ModelConfig, asked bool
 	}
 	var errs []error
 	copied := false
-	picked := s.o.Pick(m, slices.Sorted(maps.Keys(there)))
-	for _, n := range picked {
+	numbers := slices.Sorted(maps.Keys(there))
+	for _, n := range s.o.Pick(m, numbers) {
 		did, err := s.version(ctx, b, there[n], filepath.Join(dir, strconv.FormatInt(n, 10)), asked)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("version %d: %w", n, err))
@@ -167,9 +168,19 @@ func (s *Store) syncModel(ctx context.Context, m *config.ModelConfig, asked bool
 		copied = copied || did
 	}
 	if !copied && len(errs) == 0 { // while versions are being copied, the earlier ones stay
-		errs = append(errs, s.drop(dir, picked))
+		errs = append(errs, s.drop(dir, s.pickedIn(cfg, dir, numbers)))
 	}
 	return errors.Join(errs...)
+}
+
+// pickedIn returns the versions that the models of cfg serve from a folder: several models may have the same URL.
+func (s *Store) pickedIn(cfg *config.ModelServerConfig, dir string, there []int64) (picked []int64) {
+	for _, m := range cfg.GetModelConfigList().GetConfig() {
+		if m.GetBasePath() == dir {
+			picked = append(picked, s.o.Pick(m, there)...)
+		}
+	}
+	return picked
 }
 
 // version copies a version, unless it is here, and reports whether it was copied or still has to be.

@@ -24,7 +24,7 @@ func state(s servable.State) string {
 	return "UNAVAILABLE"
 }
 
-// RepositoryIndex implements the repository extension: the versions of all models.
+// RepositoryIndex implements the repository extension: the versions of all models, and the models that can be loaded again.
 func (s *Service) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexRequest) (*pb.RepositoryIndexResponse, error) {
 	out := &pb.RepositoryIndexResponse{}
 	for _, name := range s.Catalog.Models() {
@@ -41,6 +41,11 @@ func (s *Service) RepositoryIndex(_ context.Context, r *pb.RepositoryIndexReques
 		}
 		if len(versions) == 0 && !r.GetReady() {
 			out.Models = append(out.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: name, State: "UNAVAILABLE", Reason: "no version was found"})
+		}
+	}
+	if s.Repository != nil && !r.GetReady() {
+		for _, name := range s.Repository.Unloaded() {
+			out.Models = append(out.Models, &pb.RepositoryIndexResponse_ModelIndex{Name: name, State: "UNAVAILABLE", Reason: "unloaded"})
 		}
 	}
 	return out, nil

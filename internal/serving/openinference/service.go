@@ -34,6 +34,8 @@ type Repository interface {
 	Load(ctx context.Context, model string) error
 	// Unload takes a model out of service until it is loaded again.
 	Unload(ctx context.Context, model string) error
+	// Unloaded returns the names of the models that are out of service, sorted.
+	Unloaded() []string
 }
 
 // Service answers the protocol. Its fields are set before the first call.

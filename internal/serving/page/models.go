@@ -239,7 +239,7 @@ func sample(t *pb.TensorInfo) any {
 	dims := t.GetTensorShape().GetDim()
 	for i := len(dims) - 1; i >= 0; i-- {
 		n := max(int(min(dims[i].GetSize(), most)), 1)
-		if elements *= n; elements > most {
+		if elements = min(elements*n, most+1); elements > most {
 			n = 1
 		}
 		value = slices.Repeat([]any{value}, n)

@@ -16,6 +16,8 @@ import (
 	"github.com/goestimator/goestimator/internal/serving/inference"
 	"github.com/goestimator/goestimator/internal/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/internal/serving/servable"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"go.uber.org/goleak"
 )
 
@@ -200,6 +202,17 @@ func TestSample(t *testing.T) {
 				t.Errorf("%s: %s, %v", key, b, err)
 			}
 		}
+	}
+}
+
+// TestSampleOfManyDimensions: the sample stays small where the product of the sizes exceeds 64 bits.
+func TestSampleOfManyDimensions(t *testing.T) {
+	info := &pb.TensorInfo{TensorShape: &tensor_shape_go_proto.TensorShapeProto{}}
+	for range 84 {
+		info.TensorShape.Dim = append(info.TensorShape.Dim, &tensor_shape_go_proto.TensorShapeProto_Dim{Size: 2})
+	}
+	if b, err := json.Marshal(sample(info)); err != nil || len(b) > 20000 {
+		t.Errorf("%d bytes, %v", len(b), err)
 	}
 }
 

@@ -171,6 +171,23 @@ func (h *handler) allowPages(w http.ResponseWriter) {
 	}
 }
 
+// Preflight lets pages of any origin send a token to h, a handler with Options.CORS behind a check of tokens: it answers the preflights of
+// browsers, which have no token, and lets the pages read why h refuses a request.
+func Preflight(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") || r.URL.Path == "/v2" || strings.HasPrefix(r.URL.Path, "/v2/") {
+			w.Header().Set("Access-Control-Allow-Origin", "*")
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
+				w.Header().Set("Access-Control-Allow-Headers", strings.Join([]string{"Content-Type", "Authorization", inference.RoutingKey, headerLength}, ", "))
+				w.WriteHeader(http.StatusOK)
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // fail replies with an error.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, s *scratch, err error) {
 	st := statustext.Convert(err)

@@ -28,6 +28,7 @@ func (s slow) Load(ctx context.Context, _ string) error {
 }
 
 func (s slow) Unload(ctx context.Context, model string) error { return s.Load(ctx, model) }
+func (s slow) Unloaded() []string                             { return nil }
 
 // v2 serves the Open Inference Protocol of the models of modeltest.
 func v2(t *testing.T, change func(*Options)) (ask func(path, body string, header ...string) string) {
