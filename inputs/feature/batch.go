@@ -259,12 +259,13 @@ type idList struct {
 	values  []int64 // -1: no id, as for a value outside a vocabulary
 	offsets []int32 // row i has values offsets[i] to offsets[i+1]-1
 	weights []float32
-	at      []int32 // position of each id's value in a dense feature; nil: unknown
+	at      []int32 // position of each id's value in from; nil: unknown
+	from    *cells
 }
 
 // newIDs sets l to the ids of tokens; id returns the id of the value at a position.
 func newIDs(l *idList, t *tokens, id func(value int) (int64, error), bad func(token int, err error) error) (*idList, error) {
-	*l = idList{values: sized(l.values, t.len()), offsets: t.offsets, at: t.at}
+	*l = idList{values: sized(l.values, t.len()), offsets: t.offsets, at: t.at, from: t.cells}
 	for i := range l.values {
 		v := t.value(i)
 		if v < 0 {

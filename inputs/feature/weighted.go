@@ -54,7 +54,7 @@ func (c *Weighted) ids(b *batch) (*idList, error) {
 		}
 		*out = idList{values: l.values, offsets: l.offsets, weights: sized(out.weights, len(l.values))}
 		for row := range b.rows() {
-			if err := c.weigh(b, out, l.at, cells, w, row); err != nil {
+			if err := c.weigh(b, out, l, cells, w, row); err != nil {
 				return nil, err
 			}
 		}
@@ -62,24 +62,24 @@ func (c *Weighted) ids(b *batch) (*idList, error) {
 	})
 }
 
-// weigh writes the weights of a row. Some values of a dense feature may have no
-// id; a dense weight is then found by the position of the value.
-func (c *Weighted) weigh(b *batch, out *idList, at []int32, cells *cells, w []float32, row int) error {
+// weigh writes the weights of a row. Some values of a feature may have no id; a dense weight is then found by the position of the value in
+// its row.
+func (c *Weighted) weigh(b *batch, out, ids *idList, cells *cells, w []float32, row int) error {
 	from, to := int(out.offsets[row]), int(out.offsets[row+1])
 	start, end := cells.span(row)
-	if at == nil || cells.offsets != nil {
-		if to-from != end-start {
-			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row),
-				Err: fmt.Errorf("%d ids but %d weights in %q: expected a weight for each", to-from, end-start, c.WeightKey)}
-		}
+	first, values, placed := from, to-from, ids.at != nil && cells.offsets == nil
+	if placed {
+		first, values = ids.from.span(row)
+		values -= first
+	}
+	if values != end-start {
+		return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row),
+			Err: fmt.Errorf("%d ids but %d weights in %q: expected a weight for each", values, end-start, c.WeightKey)}
 	}
 	for i := from; i < to; i++ {
-		v := start + i - from
-		if at != nil && cells.offsets == nil {
-			v = int(at[i])
-		}
-		if v >= end {
-			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row), Err: fmt.Errorf("%q has %d weights, fewer than there are ids", c.WeightKey, end-start)}
+		v := start + i - first
+		if placed {
+			v = start + int(ids.at[i]) - first
 		}
 		if out.weights[i] = w[v]; w[v] != w[v] || cells.missing != nil && cells.missing[v] {
 			return &inputs.RowError{Column: c.Name(), Row: b.first + int64(row), Value: cells.show(v), Err: fmt.Errorf("not a weight: correct feature %q", c.WeightKey)}
