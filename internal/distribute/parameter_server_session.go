@@ -88,10 +88,10 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	}
 }
 
-// resumes reports whether an earlier process of this job had a session on the servers. A task of another job is then at the address of
-// one of this job, which may come back.
+// resumes reports whether this is a chief, of which an earlier process had a session on the servers. A task of another job is then at the
+// address of one of this job, which may come back. Other tasks may read the session of the present chief.
 func (p *parameterServer) resumes() bool {
-	if p.config.Sessions == nil {
+	if !p.job.chief() || p.config.Sessions == nil {
 		return false
 	}
 	id, err := p.config.Sessions.Session()
