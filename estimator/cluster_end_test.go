@@ -204,7 +204,7 @@ func TestJointEvaluationOfFewRows(t *testing.T) {
 				t.Errorf("rmse of the workers: %v", got)
 			}
 			if want := []string{"2 false", "4 false", "4 true"}; !slices.Equal(told, want) {
-				t.Errorf("told of %v, expected %v", told, want)
+				t.Errorf("AfterEval had %v, expected %v", told, want)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -91,28 +90,6 @@ func (c *cache) read(ctx context.Context) ([]arrow.Record, error) {
 			return nil, err
 		}
 		defer releaseAll(recs)
-		return c.joined(recs)
+		return gatherRecords(memory.NewGoAllocator(), c.up.schema.Arrow(), recs, allRows(recs))
 	}
-}
-
-// joined copies records into one, or into several if one could not hold their texts.
-func (c *cache) joined(recs []arrow.Record) ([]arrow.Record, error) {
-	spans := make([]span, len(recs))
-	for i, r := range recs {
-		spans[i] = span{i, 0, int(r.NumRows())}
-	}
-	rec, err := gatherRecord(memory.NewGoAllocator(), c.up.schema.Arrow(), recs, spans)
-	half := len(recs) / 2
-	switch {
-	case err == nil:
-		return []arrow.Record{rec}, nil
-	case half == 0 || !errors.Is(err, errLongColumn):
-		return nil, err
-	}
-	first, err := c.joined(recs[:half])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := c.joined(recs[half:])
-	return append(first, rest...), err
 }

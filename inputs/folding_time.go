@@ -116,8 +116,8 @@ func (f *byTime) fold(rec arrow.Record, row int) (int, error) {
 func (f *byTime) save(w *stateWriter)       { w.int(f.row) }
 func (f *byTime) load(r *stateReader) error { f.row = r.count(math.MaxInt64); return r.err }
 
-// timeLayouts are the accepted layouts of ISO 8601, each with or without fractions of a second. Arrow's times have zones such as +0100, those of
-// databases such as +01. Times without a zone are in UTC.
+// timeLayouts are the accepted layouts of ISO 8601, each with or without fractions of a second. Zones may be +01:00, +0100 (Arrow) or +01
+// (databases). Times without a zone are in UTC.
 var timeLayouts = []string{time.RFC3339, time.DateOnly, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z0700", "2006-01-02T15:04:05Z0700",
 	"2006-01-02 15:04:05Z07", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01"}
 

@@ -17,6 +17,15 @@ import (
 // span is a run of consecutive rows of one of several chunks.
 type span struct{ chunk, start, n int }
 
+// allRows returns the spans of all rows of records.
+func allRows(recs []arrow.Record) []span {
+	spans := make([]span, len(recs))
+	for i, r := range recs {
+		spans[i] = span{i, 0, int(r.NumRows())}
+	}
+	return spans
+}
+
 // appendSpan appends a run, or extends the previous one if s continues it.
 func appendSpan(spans []span, s span) []span {
 	if k := len(spans) - 1; k >= 0 && spans[k].chunk == s.chunk && spans[k].start+spans[k].n == s.start {
@@ -65,6 +74,43 @@ func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Recor
 	return array.NewRecord(schema, cols, int64(rows)), nil
 }
 
+// gatherRecords is gatherRecord for any number of rows: they are copied into several records where one could not hold their texts.
+func gatherRecords(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record, spans []span) ([]arrow.Record, error) {
+	rec, err := gatherRecord(mem, schema, recs, spans)
+	if err == nil {
+		return []arrow.Record{rec}, nil
+	}
+	if !errors.Is(err, errLongColumn) {
+		return nil, err
+	}
+	front, back := halves(spans)
+	if front == nil {
+		return nil, err
+	}
+	first, err := gatherRecords(mem, schema, recs, front)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := gatherRecords(mem, schema, recs, back)
+	if err != nil {
+		releaseAll(first)
+		return nil, err
+	}
+	return append(first, rest...), nil
+}
+
+// halves divides spans into two parts; front is nil if they are one row.
+func halves(spans []span) (front, back []span) {
+	if k := len(spans) / 2; k > 0 {
+		return spans[:k], spans[k:]
+	}
+	s, n := spans[0], spans[0].n/2
+	if n == 0 {
+		return nil, spans
+	}
+	return []span{{s.chunk, s.start, n}}, []span{{s.chunk, s.start + n, s.n - n}}
+}
+
 // forColumns calls column n times, in parallel if there are many values.
 func forColumns(n, rows int, column func(i int) error) error {
 	workers := 1
@@ -99,10 +145,7 @@ func concat(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record) (ar
 	if len(recs) == 1 {
 		return recs[0], nil
 	}
-	spans := make([]span, len(recs))
-	for i, r := range recs {
-		spans[i] = span{i, 0, int(r.NumRows())}
-	}
+	spans := allRows(recs)
 	defer releaseAll(recs)
 	return gatherRecord(mem, schema, recs, spans)
 }

@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -111,9 +110,12 @@ func slotSpans(slots []int64) []span {
 // compact copies the rows of keep, in order, into one record, or several if one could not hold them, followed by one
 // with the rows that have not entered the buffer yet. It renames the slots.
 func (s *rowStore) compact(keep []int64) error {
-	recs, err := s.copies(keep)
-	if err != nil {
-		return err
+	var recs []arrow.Record
+	if len(keep) > 0 {
+		var err error
+		if recs, err = gatherRecords(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(keep)); err != nil {
+			return err
+		}
 	}
 	at, rows := 0, int64(0)
 	for k, rec := range recs {
@@ -130,31 +132,6 @@ func (s *rowStore) compact(keep []int64) error {
 	s.pos = rows
 	s.replace(recs)
 	return nil
-}
-
-// copies copies the rows of keep, in order.
-func (s *rowStore) copies(keep []int64) ([]arrow.Record, error) {
-	if len(keep) == 0 {
-		return nil, nil
-	}
-	rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(keep))
-	half := len(keep) / 2
-	switch {
-	case err == nil:
-		return []arrow.Record{rec}, nil
-	case half == 0 || !errors.Is(err, errLongColumn):
-		return nil, err
-	}
-	first, err := s.copies(keep[:half])
-	if err != nil {
-		return nil, err
-	}
-	rest, err := s.copies(keep[half:])
-	if err != nil {
-		releaseAll(first)
-		return nil, err
-	}
-	return append(first, rest...), nil
 }
 
 // replace replaces the records of the store.

@@ -88,7 +88,7 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	}
 }
 
-// resumes reports whether this is a chief, of which an earlier process had a session on the servers. A task of another job is then at the
+// resumes reports whether this is the chief and an earlier process of it had a session on the servers. A task of another job is then at the
 // address of one of this job, which may come back. Other tasks may read the session of the present chief.
 func (p *parameterServer) resumes() bool {
 	if !p.job.chief() || p.config.Sessions == nil {

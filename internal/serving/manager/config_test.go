@@ -121,7 +121,7 @@ func TestDiscover(t *testing.T) {
 	// A folder that cannot be read keeps its model, unlike one without versions, or one that is gone.
 	d.remove("a")
 	if err := os.Symlink("a", d.base("a")); err != nil {
-		t.Skip(err)
+		t.Skip(err) // the system does not let us make links
 	}
 	for _, s := range []struct {
 		before *config.ModelServerConfig
