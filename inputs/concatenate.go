@@ -21,7 +21,7 @@ func Concatenate(inputs ...Dataset) Dataset {
 	}
 	d.start = func(ctx context.Context, epoch int64) (stage, error) {
 		s := &concatStage{ctx: ctx, inputs: d.several, epoch: epoch}
-		return s, s.open()
+		return s, s.open(ctx)
 	}
 	return d
 }
@@ -79,8 +79,8 @@ type concatStage struct {
 }
 
 // open opens the pass over the current input.
-func (s *concatStage) open() (err error) {
-	s.up, err = s.inputs[s.at].open(s.ctx, s.epoch)
+func (s *concatStage) open(ctx context.Context) (err error) {
+	s.up, err = openLater(ctx, s.ctx, s.inputs[s.at], s.epoch)
 	return err
 }
 
@@ -90,7 +90,7 @@ func (s *concatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			return nil, io.EOF
 		}
 		if s.up == nil {
-			if err := s.open(); err != nil {
+			if err := s.open(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -131,7 +131,7 @@ func (s *concatStage) load(ctx context.Context, r *stateReader) error {
 	if open == 0 {
 		return nil
 	}
-	if err := s.open(); err != nil {
+	if err := s.open(ctx); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

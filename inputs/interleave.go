@@ -79,7 +79,7 @@ func (s *interleaveStage) step(ctx context.Context, p *picks, most int64) (int64
 			s.advance()
 			return 0, nil
 		}
-		return 0, s.openNext()
+		return 0, s.openNext(ctx)
 	}
 	have, err := at.fill(ctx, chunkRows)
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *interleaveStage) advance() {
 	s.turn, s.taken = (s.turn+1)%len(s.slots), 0
 }
 
-func (s *interleaveStage) openNext() error {
-	slot, err := s.opened(s.next)
+func (s *interleaveStage) openNext(ctx context.Context) error {
+	slot, err := s.opened(ctx, s.next)
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (s *interleaveStage) openNext() error {
 	return nil
 }
 
-func (s *interleaveStage) opened(input int) (*slot, error) {
+func (s *interleaveStage) opened(ctx context.Context, input int) (*slot, error) {
 	in := s.node.several[input]
-	st, err := in.open(s.ctx, s.epoch)
+	st, err := openLater(ctx, s.ctx, in, s.epoch)
 	if err != nil {
 		return nil, fmt.Errorf("input %d of interleave: %w", input+1, err)
 	}
@@ -155,7 +155,7 @@ func (s *interleaveStage) load(ctx context.Context, r *stateReader) error {
 		if input == 0 {
 			continue
 		}
-		slot, err := s.opened(int(input) - 1)
+		slot, err := s.opened(ctx, int(input)-1)
 		if err != nil {
 			return err
 		}

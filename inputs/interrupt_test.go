@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/google/go-cmp/cmp"
@@ -251,5 +252,34 @@ func TestMapperErrors(t *testing.T) {
 	}
 	if _, err := Pipe(src, Map(Mapper{Name: "x"})).Iterate(context.Background()); err == nil {
 		t.Error("mapper without Map: no error")
+	}
+}
+
+// TestOpeningEndsWithItsCall: a call that opens the next epoch or input ends with its context, even while that is being opened.
+func TestOpeningEndsWithItsCall(t *testing.T) {
+	mem := checked(t)
+	for name, join := range map[string]func(first, second Dataset) Dataset{
+		"concatenate": func(first, second Dataset) Dataset { return Concatenate(first, second) },
+		"interleave":  func(first, second Dataset) Dataset { return Interleave(1, 1, first, second) },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		slow := Pipe(numbers(t, mem, 3), Batch(3, false)).(*node).derive("slow", func(opening context.Context, _ int64) (stage, error) {
+			cancel()
+			select {
+			case <-opening.Done():
+			case <-time.After(10 * time.Second):
+				t.Errorf("%s: the opening did not end", name)
+			}
+			return nil, opening.Err()
+		})
+		it := iterate(t, Pipe(join(numbers(t, mem, 3), slow), Batch(3, false)))
+		rec, err := it.Next(ctx)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		rec.Release()
+		if _, err := it.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -165,8 +165,11 @@ func metered(ctx context.Context, n *node, st stage) stage {
 	return m
 }
 
-// unmetered returns the stage inside a meteredStage, or st itself.
+// unmetered returns the stage inside a meteredStage, perhaps of openLater, or st itself.
 func unmetered(st stage) stage {
+	if l, ok := st.(laterStage); ok {
+		st = l.stage
+	}
 	if m, ok := st.(*meteredStage); ok {
 		return m.stage
 	}

@@ -219,7 +219,7 @@ func TestMeterOfARestoredPass(t *testing.T) {
 	}
 	ahead := unmetered(it.(*iterator).st).(*aheadStage)
 	repeat := unmetered(unmetered(ahead.up).(*batchStage).up).(*repeatStage)
-	if got := repeat.up.(*meteredStage).part; got != partOf(ahead.ctx) || got == partOf(ctx) {
+	if got := repeat.up.(laterStage).stage.(*meteredStage).part; got != partOf(ahead.ctx) || got == partOf(ctx) {
 		t.Error("the restored source is measured with the consumer's part")
 	}
 	for range 100 {

@@ -25,7 +25,7 @@ func Repeat(n int) Transform {
 			if n > 0 {
 				s.first = epoch * epochs
 			}
-			return s, s.reopen()
+			return s, s.reopen(ctx)
 		})
 		d.mixes = true
 		return d
@@ -42,9 +42,9 @@ type repeatStage struct {
 	up     stage // nil when all passes are done
 }
 
-func (s *repeatStage) reopen() error {
+func (s *repeatStage) reopen(ctx context.Context) error {
 	var err error
-	s.up, err = s.source.open(s.ctx, s.first+s.epoch)
+	s.up, err = openLater(ctx, s.ctx, s.source, s.first+s.epoch)
 	return err
 }
 
@@ -57,7 +57,7 @@ func (s *repeatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			if s.epoch >= s.epochs {
 				return nil, io.EOF
 			}
-			if err := s.reopen(); err != nil {
+			if err := s.reopen(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -109,7 +109,7 @@ func (s *repeatStage) load(ctx context.Context, r *stateReader) error {
 	if open == 0 {
 		return nil
 	}
-	if err := s.reopen(); err != nil {
+	if err := s.reopen(ctx); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

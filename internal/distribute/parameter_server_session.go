@@ -40,7 +40,8 @@ func (p *parameterServer) synchronize(ctx context.Context, restore func() (Notes
 	}
 	if p.job.chief() {
 		var withdrawn sync.WaitGroup
-		withdrawn.Go(func() { p.job.withdraw(limited) })
+		whole := limited
+		withdrawn.Go(func() { p.job.withdraw(whole) })
 		defer withdrawn.Wait()
 		defer cancel()
 	} else {
