@@ -117,6 +117,11 @@ func (s source) Acquire(name string, v servable.Version) (servable.Handle, error
 // and the client's Status shows the progress. An invalid config changes nothing. A config whose models fail to load takes
 // effect nevertheless, as in TensorFlow Serving. The config also determines which requests are logged. Errors carry a gRPC status.
 func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
+	return s.reload(ctx, cfg, func() {})
+}
+
+// reload is Reload; it calls taken when cfg is known to be valid, and takes effect whatever error follows.
+func (s *Server) reload(ctx context.Context, cfg *config.ModelServerConfig, taken func()) error {
 	placed, err := objectstore.Placed(cfg)
 	if err == nil {
 		err = manager.Validate(s.models.Config(), placed) // do not wait for a reload in progress first
@@ -124,7 +129,10 @@ func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) erro
 	if err != nil {
 		return err
 	}
-	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil }, s.repository.forget)
+	return s.edit(ctx, "", func(*config.ModelServerConfig) (*config.ModelServerConfig, error) { return cfg, nil }, func() {
+		s.repository.forget()
+		taken()
+	})
 }
 
 // edit is Reload with the config that change returns for the current one; see [manager.Manager.Edit]. It calls valid when the new config is

@@ -97,11 +97,12 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 		switch {
 		case err != nil || !same:
 		case !proto.Equal(next, last):
-			before := s.models.Config()
-			unlabelled, err = s.reloadChanged(ctx, next, unlabelled)
-			if err == nil || s.models.Config() != before {
-				last = next // otherwise it was refused, perhaps since a bucket could not be read: the next poll tries again
-			}
+			taken, late, failed := s.reloadChanged(ctx, next)
+			if err = failed; taken {
+				last, unlabelled = next, late
+			} // otherwise it was refused, perhaps since a bucket could not be read: the next poll tries again
+		case unlabelled != nil && s.models.Config() != unlabelled: // a call has replaced it
+			unlabelled = nil
 		case unlabelled != nil:
 			if err = s.models.Label(unlabelled); err == nil {
 				unlabelled = nil
@@ -117,22 +118,17 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 	}
 }
 
-// reloadChanged reloads the next config. It returns the config that is then in force without its labels and traffic rules, which are to be
-// set once its versions are available; nil: none. Before, this was unlabelled.
-func (s *Server) reloadChanged(ctx context.Context, next, unlabelled *config.ModelServerConfig) (*config.ModelServerConfig, error) {
+// reloadChanged reloads the next config, and reports whether it is taken. If it is in force without its labels and traffic rules, they are
+// to be set once its versions are available: unlabelled is then the config, else nil.
+func (s *Server) reloadChanged(ctx context.Context, next *config.ModelServerConfig) (taken bool, unlabelled *config.ModelServerConfig, err error) {
 	within, stop := context.WithTimeout(ctx, reloadLimit)
 	defer stop()
-	before := s.models.Config()
-	err := s.Reload(within, next)
-	switch now := s.models.Config(); {
+	err = s.reload(within, next, func() { taken = true })
+	switch {
 	case err == nil:
 		s.o.Log.Info("models reloaded", "models", len(s.models.Models()))
-		return nil, nil
-	case now == before: // the next one was refused
-		return unlabelled, err
-	case within.Err() != nil: // the manager sets them
-		return nil, err
-	default:
-		return now, err
+	case taken && within.Err() == nil: // otherwise the manager sets them
+		unlabelled = s.models.Config()
 	}
+	return taken, unlabelled, err
 }
